@@ -208,8 +208,8 @@ def test_models_that_an_arm_lacks_are_said_and_left_out(call, tmp_path: Path) ->
     third = store_of(tmp_path, "w.sqlite", worlds("circuits"), {"c": 6, "d": 3})
     found = json.loads(call("study", first, second, third, "--json", *QUICK).stdout)
     design = next(one for one in found["findings"] if one["key"] == "design")["statement"]
-    assert "c is missing in x and left out of y - x." in design
-    assert "b is missing in y and left out of y - x." in design
+    assert "c is missing in x and excluded from y - x." in design
+    assert "b is missing in y and excluded from y - x." in design
     assert "w and x have no model in common" in design
 
 

@@ -31,7 +31,7 @@ def test_a_card_is_written(call, scores, tmp_path: Path) -> None:
     found = call("card", scores, *options)
     assert found.returncode == 0, found.stderr
     assert "How accurate are the models?" in found.stdout
-    assert "models within domains:" in found.stdout
+    assert "models x domains:" in found.stdout
     folder = tmp_path / "here"
     names = {"models", "pairs", "shares", "components", "questions"}
     assert {path.name for path in folder.iterdir()} == (
@@ -66,7 +66,7 @@ def test_a_card_and_a_comparison_say_the_same_of_differences(call, scores) -> No
 def test_markdown(call, scores) -> None:
     found = call("card", scores, "--markdown")
     assert found.returncode == 0, found.stderr
-    assert "### Where do the answers vary?" in found.stdout
+    assert "### What explains the variance of answers?" in found.stdout
 
 
 @pytest.mark.parametrize(

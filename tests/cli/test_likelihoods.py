@@ -79,7 +79,7 @@ def test_study_of_a_store_holds_ratings_against_perplexity(rated, tmp_path) -> N
     results = json.loads((out / "results.json").read_text())
     found = {one["key"]: one for one in results["findings"]}
     tasks = found["log perplexity of work on tasks"]
-    assert tasks["question"] == "Do totals go with log perplexity of work on tasks?"
+    assert tasks["question"] == "Do totals correlate with log perplexity of work on tasks?"
     assert tasks["numbers"]["within models"]["interval"][0][1] < -0.5
     assert tasks["numbers"]["none"]["labels"] == []
     assert "log perplexity of ratings" in found

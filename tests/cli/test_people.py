@@ -57,7 +57,7 @@ def test_replies_of_people_stand_beside_those_of_models(
     out = tmp_path / "out"
     command = ["study", str(store), "--people", str(people), "--out", str(out)]
     assert main([*command, "--bootstrap", "20", "--null", "19", "--no-report"]) == 0
-    assert "How do people do on it?" in capsys.readouterr().out
+    assert "How do models compare with people?" in capsys.readouterr().out
     found = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert part in {row["part"] for row in found["people"]}
     assert {row["n_people"] for row in found["people"]} == {6.0}

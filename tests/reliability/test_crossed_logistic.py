@@ -356,5 +356,5 @@ def test_the_card_gives_the_one_reason(scores: object, why: str) -> None:
     card = evaluation_card(scores, rng=1)
     assert card.mixed is None
     assert re.search(why, card.unmodelled)
-    assert f"There is no mixed model: {card.unmodelled}." in card.gaps
+    assert f"No mixed model was fitted: {card.unmodelled}." in card.gaps
     assert card.unmodelled[1:] in card.findings()["variance"].statement

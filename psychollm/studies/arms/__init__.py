@@ -1,1 +1,1 @@
-"""Arms of one instrument side by side: what differs between two ways of asking."""
+"""Comparison of the arms of an instrument, such as two forms of its prompts."""

@@ -1,4 +1,4 @@
-"""What `psychollm study` does of several arms, in one store or several."""
+"""`psychollm study` for several arms, in one store or several."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def of_arms(
     command: "OfTables", own: "Mapping[str, tuple[Source, Readings]]", read: "Read"
 ) -> Callable[[], Found]:
-    """Return what studies each arm by itself, and what differs between them."""
+    """Return a function that studies each arm and compares the arms."""
     for arm, (source, found) in own.items():
         known = (one for samples in found.by_model.values() for one in samples.values())
         if not any(reading is not None for one in known for reading in one.values()):
-            msg = f"{source.path}: arm {arm!r} has no replies: ask its prompts, or leave it out"
+            msg = f"{source.path}: arm {arm!r} has no replies: collect them, or leave it out"
             raise InputError(msg)
     _check_left_out(command, {model for _, found in own.values() for model in found.models})
-    # Each is read before anything is computed.
+    # Read all arms first, so that errors come before long computations.
     parts = {
         arm: read(_of_arm(command, source, found), found) for arm, (source, found) in own.items()
     }
@@ -44,7 +44,7 @@ def of_arms(
 def _check_left_out(command: "OfTables", models: set[str]) -> None:
     lost = next((name for name in command.leave_out if name not in models), None)
     if lost is not None:
-        msg = f"--leave-out {lost}: there is no such model; known are {', '.join(sorted(models))}"
+        msg = f"--leave-out {lost}: no such model; known are {', '.join(sorted(models))}"
         raise LabelError(msg)
 
 
@@ -69,7 +69,7 @@ def _compared(
     parts: Mapping[str, Callable[[], Found]],
     scores: Mapping[Hashable, Mapping[Any, Any]],
 ) -> Found:
-    """Return what each arm shows by itself, and what differs."""
+    """Return the study of each arm, and their comparison."""
     from psychollm.studies.arms.measures import MEASURES
     from psychollm.studies.arms.study import compare_arms
 
@@ -79,8 +79,8 @@ def _compared(
         try:
             found[arm] = compute()
             verdicts[arm] = _verdict(found[arm])
-        except PsychollmError as error:  # such as too few models: arms are compared all the same
-            verdicts[arm] = f"there is no study of this arm alone: {error}"
+        except PsychollmError as error:  # such as too few models: arms can still be compared
+            verdicts[arm] = f"this arm could not be studied alone: {error}"
     name = next(iter(own.values()))[1].instrument
     remark = "\n".join(f"{arm}: {one.summary()}" for arm, (_, one) in own.items())
     if name not in MEASURES:
@@ -109,7 +109,7 @@ def _compared(
 
 
 def _verdict(found: Found) -> str:
-    """Return what an arm shows by itself, in a sentence."""
+    """Return the verdict of an arm's own study."""
     if found.findings is None:
         return found.summary.partition("\n")[0]
     first = found.findings.items[0]

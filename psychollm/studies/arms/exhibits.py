@@ -1,4 +1,4 @@
-"""What shows the findings of several arms: each measure by arm, and its differences."""
+"""Figures and tables of several arms: each measure by arm, and its differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,13 +47,13 @@ def _values(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
         {str(arm): _placed(estimate, study.of_arm(arm), study.models) for arm in study.arms},
         key=f"arms-{place}",
         title=f"{measure.capitalize()} of each model in each arm",
-        caption=f"{measure.capitalize()}, model by model and arm by arm.",
+        caption=f"{measure.capitalize()}, by model and arm.",
         x=measure,
     )
 
 
 def _differences(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
-    """Return the figure of differences: over models first, then model by model."""
+    """Return the figure of differences: over models first, then by model."""
     shown = {}
     rows = (*_over(study), *study.models)
     for one in study.contrasts[measure]:
@@ -65,8 +65,8 @@ def _differences(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
         shown,
         key=f"contrasts-{place}",
         title=f"Differences in {measure} between arms",
-        caption=f"Differences from {study.baseline}, of each model and of their mean: for these "
-        "models, whose questions alone vary, and for models like these, which are a sample, too.",
+        caption=f"Differences from {study.baseline}, for each model and for their mean. For these "
+        "models only questions are sampled; for models like these, models are sampled as well.",
         x=f"difference in {measure}",
         reference=0.0,
         strong=[row < len(_over(study)) for row in range(len(rows))],
@@ -81,7 +81,7 @@ def _over(study: "ArmStudy") -> tuple[str, ...]:
 
 
 def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) -> Estimate:
-    """Return the rows of an estimate under the labels wanted, absent where there is none."""
+    """Return the rows of an estimate for the labels, NaN if there is none."""
     at = [rows.get(label) for label in labels]
 
     def column(values: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) 
 
 
 def _either(first: Estimate, second: Estimate) -> Estimate:
-    """Return one estimate, and the other where the first has no value."""
+    """Return one estimate, with the other where the first is undefined."""
     here = np.isfinite(first.value)
     both = zip(first.flags, second.flags, here, strict=True)
     return replace(
@@ -140,5 +140,5 @@ def _table(study: "ArmStudy", measure: str) -> Table:
             p_column("p, by Holm", p),
             number_column("n", [estimate.n[row] for _, estimate, row in rows], digits=0),
         ],
-        caption=f"Differences in {measure}; n counts questions, of models like these models",
+        caption=f"Differences in {measure}; n counts questions, or models for models like these",
     )

@@ -1,8 +1,8 @@
-"""What is compared between arms: for each instrument, measures of one model in one arm.
+"""Measures compared between arms, by instrument.
 
-All models in all arms are measured at once, so that a question is resampled with all replies to
-it. A question that two arms put in other words, as a world of `RuleWorld` is told in two skins, is
-one question here.
+All models in all arms are measured jointly, so that a question is resampled with all replies to
+it. Surface forms of one question, such as two skins of a world of `RuleWorld`, count as one
+question.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One measure of every model in every arm, and what of it matters."""
+    """One measure of every model in every arm, and its smallest effect of interest."""
 
     estimate: Estimate
-    matters: str = "share"  # its smallest effect that matters, a field of `SmallestEffects`
-    rate: bool = False  # whether it is a mean of numbers inside [0, 1]
+    matters: str = "share"  # smallest effect of interest, a field of `SmallestEffects`
+    rate: bool = False  # whether it is a mean of numbers in [0, 1]
 
 
-# By the label of a model in an arm.
+# Keys: labels of a model in an arm.
 Cells: TypeAlias = Mapping[Any, Any]
 Measures: TypeAlias = Mapping[str, Measure]
 
@@ -52,7 +52,7 @@ def _rates(
     *,
     clusters: str | None = None,
 ) -> dict[str, Measure]:
-    """Return contrasts of rates on kinds of questions, each measure by its name."""
+    """Return contrasts of rates on kinds of questions, by name."""
     from psychollm.reliability.raters.rate_contrast import rate_contrast
     from psychollm.reliability.raters.ratings import Ratings
 
@@ -77,7 +77,7 @@ def _rates(
 
 def _rule_world(cells: Cells, options: Resampling) -> Measures:
     answers = _frame(cells)
-    answers["item"] = answers["structure"]  # one world, however it is told
+    answers["item"] = answers["structure"]  # surface forms of one world share questions
     known = answers["score"].notna()
     answers["refused"] = (answers["response"] == "refusal").astype(float).where(known)
     names = {
@@ -121,7 +121,7 @@ def _self_prediction(cells: Cells, options: Resampling, repeats: Any = "error") 
 
 
 def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
-    """Measure ratings, tasks, and what levels, feedback and follow-ups do to ratings."""
+    """Measure ratings, tasks, and effects of levels, feedback and follow-ups on ratings."""
     from psychollm.reliability.means.clustered import mean_score
     from psychollm.studies.self_efficacy.table import CELL, efficacy_table
 
@@ -133,7 +133,7 @@ def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
         return Measure(estimate=mean_score(of_each, **options.arguments), rate=rate)
 
     def shift(rows: "pd.DataFrame", before: "pd.DataFrame", factor: str) -> Measure:
-        """Return by how much ratings move, in what is alike but for one factor."""
+        """Return the change of ratings between rows that differ in one factor only."""
         same = [name for name in CELL if name != factor]
         first = before.groupby(same, sort=False)[items].mean()
         after = rows.groupby(same, sort=False)[items].mean()
@@ -165,7 +165,7 @@ def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
 
 
 def _less(first: Estimate, second: Estimate) -> Estimate:
-    """Return the difference of two numbers from different questions."""
+    """Return the difference of two estimates from different questions."""
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     df = np.minimum(first.freedom, second.freedom)
     steps = stdtrit(df, 0.5 + 0.5 * first.level) * se
@@ -191,7 +191,7 @@ class CodedTraces:
 
     @property
     def items(self) -> tuple[Any, ...]:
-        """The questions that the traces are about."""
+        """Questions of the traces."""
         return tuple(dict.fromkeys(self.codes["item"]))
 
     def to_frame(self, label: Any) -> "pd.DataFrame":
@@ -200,18 +200,18 @@ class CodedTraces:
 
 
 def traces_of(scores: Mapping[Any, Mapping[Any, Any]]) -> dict[Any, dict[Any, CodedTraces]]:
-    """Return by arm and model what a coder found, of scores by arm and coder."""
+    """Return the codes of a shared coder by arm and model, from scores by arm and coder."""
     found: dict[Any, dict[Any, CodedTraces]] = {}
     shared = [
         one for one in next(iter(scores.values())) if all(one in own for own in scores.values())
     ]
     if not shared:
         held = "; ".join(f"{arm}: {', '.join(map(str, own))}" for arm, own in scores.items())
-        msg = f"arms have no coder in common ({held}): have the traces of all coded by one"
+        msg = f"arms have no coder in common ({held}): let one coder code the traces of all arms"
         raise InputError(msg)
     for arm, own in scores.items():
         codes = own[shared[0]].to_frame()
-        # Codings of one trace are runs, as its repeats are.
+        # Repeated codings of a trace count as runs, like repeats of the trace.
         codes["run"] = (
             codes.groupby(["model", "item", "arm", "category"], sort=False).cumcount() + 1
         )
@@ -224,7 +224,7 @@ def _coding(cells: Cells, options: Resampling) -> Measures:
     from psychollm.instruments.scaffold.result import SPONTANEOUS
 
     codes = _frame(cells)
-    ways = list(dict.fromkeys(codes["arm"]))  # what directions do is a study of its own
+    ways = list(dict.fromkeys(codes["arm"]))  # effects of directions have their own study
     codes = codes[codes["arm"] == (SPONTANEOUS if SPONTANEOUS in ways else ways[0])]
     shown = (codes["code"] > 0).astype(float).where(codes["code"].notna())
     codes = codes.assign(shown=shown, all="all", trace=codes["item"])
@@ -258,10 +258,10 @@ def _staged(
     stage: str,
     pairs: Mapping[str, tuple[str, str]],
 ) -> Measures:
-    """Measure answers at several stages about one question, such as before and after a review."""
+    """Measure answers to one question at several stages, such as before and after a review."""
     answers = _frame(cells)
     answers = answers[answers["correct"].notna()]
-    # Later rounds stand for their stage; users and chains are repeats.
+    # Rounds, users and chains of a stage count as repeats.
     answers["cluster"] = answers["item"]
     answers["item"] = answers["item"].astype(str) + "/" + answers[stage].astype(str)
     answers["run"] = answers.groupby(["model", "item"]).cumcount() + 1

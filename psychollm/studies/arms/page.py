@@ -1,4 +1,4 @@
-"""The page of several arms."""
+"""Page of the comparison of arms."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ def _facts(study: "ArmStudy", smallest: SmallestEffects) -> tuple[Fact, ...]:
             for one in study.contrasts[name][:2]
         ),
         Fact(
-            name="Questions that all arms asked",
+            name="Questions in all arms",
             value=count(study.shared),
             detail=", ".join(f"{arm} {count(n)}" for arm, n in study.questions.items()),
         ),
@@ -34,18 +34,18 @@ def _facts(study: "ArmStudy", smallest: SmallestEffects) -> tuple[Fact, ...]:
 
 def _methods(study: "ArmStudy") -> tuple[str, ...]:
     return (
-        "<b>Arms.</b> One instrument was put in several ways. All models in all arms are measured "
-        "at once: a resample of questions holds all replies to them, so that differences are "
-        "paired by question, and by model where two arms have models in common.",
-        "<b>Over models.</b> The interval for these models rests on questions alone. That for "
-        "models like these takes models as a sample: Student's t of the differences of models, "
-        "with what questions add to all of them alike, degrees of freedom after Satterthwaite. "
-        "With two or three models it is wide.",
-        "<b>Intervals.</b> Questions were resampled, for intervals that cover "
-        f"{percent(study.level)}. Differences of rates have two more questions, one at each end "
-        "(Bonett and Price, 2012), so that they have a length where all pairs agree. P-values are "
-        f"adjusted for the number of arms {cite('holm')}; an effect is called small where its "
-        f"interval lies within the smallest that matters {cite('schuirmann')}.",
+        "<b>Arms.</b> Arms are variants of one instrument. All models in all arms are measured "
+        "jointly: a resample of questions includes all replies to them. Differences are paired by "
+        "question, and by model if two arms share models.",
+        "<b>Over models.</b> The interval for these models reflects the sampling of questions "
+        "only. The interval for models like these also treats models as a sample: Student's t of "
+        "the models' differences plus the common effect of questions, with Satterthwaite degrees "
+        "of freedom. With two or three models it is wide.",
+        f"<b>Intervals.</b> {percent(study.level)} intervals come from resampling questions. For "
+        "differences of rates, two questions are added, one at each extreme (Bonett and Price, "
+        "2012); the interval then has positive length even if all pairs agree. P-values are "
+        f"adjusted for the number of arms {cite('holm')}. An effect is equivalent to zero if its "
+        f"interval is within the smallest effect of interest {cite('schuirmann')}.",
     )
 
 
@@ -68,7 +68,7 @@ def _call(study: "ArmStudy", source: str, options: str) -> str:
 
 
 LAYOUT = Layout(
-    title="Arms: what does the way of asking change?",
+    title="Arms: what does the form of the prompts change?",
     facts=_facts,
     sections={"design": ""},
     methods=_methods,

@@ -1,10 +1,9 @@
-"""`compare_arms`: the same instrument put in several ways, and what differs between them.
+"""Comparison of the arms of an instrument.
 
-An arm is a way of asking: a form (a base model that continues, an instructed one that answers,
-reasoning first), a skin, a persona, a phrasing. Each arm has a study of its own. This one compares
-arms with the first of them, in the main measures of the instrument. Differences are paired by
-question and by model where arms have them in common, and pooled over models; see
-`psychollm.estimates.contrasts`.
+An arm is a variant of the prompts: a form (continuation by a base model, an instruction, reasoning
+first), a skin, a persona, a phrasing. This study compares arms with a baseline in the main
+measures of the instrument. Differences are paired by shared questions and models, and pooled over
+models; see `psychollm.estimates.contrasts`.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from psychollm.studies.arms.measures import MEASURES, traces_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST = 6  # models with a line of their own in the text; the table has all
+_MOST = 6  # largest number of models with a row each in the text; the table has all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,17 +67,17 @@ class ArmStudy(Study, Result):
     """
 
     estimates: Mapping[str, Estimate]  # by measure: every model in every arm
-    contrasts: Mapping[str, tuple[Contrast, ...]]  # by measure: each arm less the baseline
+    contrasts: Mapping[str, tuple[Contrast, ...]]  # by measure: each arm minus the baseline
     matters: Mapping[str, str]  # by measure: its field of `SmallestEffects`
     arms: Labels
     baseline: Hashable
-    arm_of: Labels  # (rows,) of each estimate
-    model_of: Labels  # (rows,)
+    arm_of: Labels  # (rows,) arm of each row of an estimate
+    model_of: Labels  # (rows,) model of each row
     instrument: str
-    questions: Mapping[Hashable, int]  # by arm: how many it asked
-    shared: int  # questions that all arms asked
+    questions: Mapping[Hashable, int]  # by arm: number of questions
+    shared: int  # number of questions in all arms
     level: float
-    verdicts: Mapping[Hashable, str] = field(default_factory=dict)  # by arm, of its own study
+    verdicts: Mapping[Hashable, str] = field(default_factory=dict)  # by arm, from its own study
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ class ArmStudy(Study, Result):
         return {model: row for row, (own, model) in enumerate(rows) if own == arm}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per measure, contrast and model, with those over models."""
+        """Return one row per measure, contrast and model, and for the means over models."""
         import pandas as pd
 
         frames = [one.to_frame() for found in self.contrasts.values() for one in found]
@@ -116,7 +115,7 @@ class ArmStudy(Study, Result):
         return {"contrasts": self.to_frame(), "arms": pd.concat(values, ignore_index=True)}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the contrasts in each measure, those in the main measure as the verdict."""
+        """Return the contrasts in each measure; the verdict is on the main measure."""
         main = self.measures[0]
         verdict = Finding(
             key=VERDICT,
@@ -124,7 +123,7 @@ class ArmStudy(Study, Result):
             numbers={main: self.contrasts[main]},
             outcome=self._judged(main, smallest),
         )
-        design = Finding(key="design", question="What is compared?", statement=self._design())
+        design = Finding(key="design", question="Design:", statement=self._design())
         each = (
             Finding(
                 key=key_of(name),
@@ -137,7 +136,7 @@ class ArmStudy(Study, Result):
         )
         alone = Finding(
             key="arms",
-            question="What does each arm show by itself?",
+            question="Verdicts on single arms:",
             rows=tuple(f"{arm}: {text}" for arm, text in self.verdicts.items()),
         )
         items = (verdict, design, *each, *((alone,) if self.verdicts else ()))
@@ -152,7 +151,7 @@ class ArmStudy(Study, Result):
         )
 
     def _judged(self, measure: str, smallest: SmallestEffects) -> Verdicts:
-        """Return what the interval of these models shows, arm by arm."""
+        """Return the outcome for these models, by arm."""
         found = self.contrasts[measure]
         return Verdicts(
             tuple(f"{one.first} - {one.second}" for one in found),
@@ -168,20 +167,19 @@ class ArmStudy(Study, Result):
         )
 
     def _sentence(self, one: Contrast, smallest: SmallestEffects) -> str:
-        """Say what one arm does to the main measure."""
+        """Return the effect of one arm on the main measure as a sentence."""
         shown = self._outcome(one, smallest)
         least = getattr(smallest, self.matters[one.measure])
         said = {
             Outcome.ABOVE: f"is higher under {one.first} than under {one.second}",
             Outcome.BELOW: f"is lower under {one.first} than under {one.second}",
-            Outcome.SMALL: f"under {one.first} equals that under {one.second} to within {least:g}",
-            Outcome.OPEN: f"under {one.first} and {one.second}: too few questions to say whether "
-            "it differs",
+            Outcome.SMALL: f"is equivalent (±{least:g}) under {one.first} and {one.second}",
+            Outcome.OPEN: f"does not differ significantly between {one.first} and {one.second}",
         }[shown]
         text = f"{one.measure.capitalize()} {said}: {self._over(one)}"
         wide = one.pooled.interval[1]
         if shown.shown and np.isfinite(wide).all() and wide[0] <= 0.0 <= wide[1]:
-            text += "; whether that holds for models like these is open"
+            text += "; for models like these the difference is inconclusive"
         return f"{text}."
 
     def _over(self, one: Contrast) -> str:
@@ -199,7 +197,7 @@ class ArmStudy(Study, Result):
     def _rows(self, one: Contrast) -> list[str]:
         head = f"{one.first} - {one.second}"
         if not np.isfinite(one.pooled.value[0]):
-            return [f"{head}: not enough values in both arms"]
+            return [f"{head}: too few values in both arms"]
         rows = [f"{head}, {self._over(one)}"]
         if 1 < len(one.each.labels) <= _MOST:
             rows += [
@@ -209,10 +207,10 @@ class ArmStudy(Study, Result):
         return rows
 
     def _design(self) -> str:
-        """Say what is paired, and who is missing where."""
+        """Return pairing and missing models as text."""
         asked = ", ".join(f"{arm} {count(n)}" for arm, n in self.questions.items())
-        text = f"Questions asked: {asked}; {count(self.shared)} by all arms. Every arm is held "
-        text += f"against {self.baseline}."
+        text = f"Questions by arm: {asked}; {count(self.shared)} are in all arms. The baseline is "
+        text += f"{self.baseline}."
         asked_of = {arm: self.of_arm(arm) for arm in self.arms}
         for arm in self.arms:
             if arm == self.baseline:
@@ -220,8 +218,8 @@ class ArmStudy(Study, Result):
             both = [model for model in asked_of[arm] if model in asked_of[self.baseline]]
             if not both:
                 text += (
-                    f" {arm} and {self.baseline} have no model in common: the means over the "
-                    "models of each are compared."
+                    f" {arm} and {self.baseline} have no model in common, so their means over "
+                    "models are compared."
                 )
                 continue
             for own, other in ((arm, self.baseline), (self.baseline, arm)):
@@ -229,13 +227,13 @@ class ArmStudy(Study, Result):
                 if lost:
                     verb = "is" if len(lost) < 2 else "are"
                     text += (
-                        f" {sentence_list(lost)} {verb} missing in {other} and left out of "
+                        f" {sentence_list(lost)} {verb} missing in {other} and excluded from "
                         f"{arm} - {self.baseline}."
                     )
         pairs = "paired by question" if self.shared else "of different questions"
         return (
-            f"{text} Differences are {pairs}. For these models, questions alone vary; for models "
-            f"like these, models are a sample, too. Intervals cover {percent(self.level)}."
+            f"{text} Differences are {pairs}. For these models only questions are sampled; for "
+            f"models like these, models are too. Intervals cover {percent(self.level)}."
         )
 
 
@@ -250,23 +248,23 @@ def compare_arms(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> ArmStudy:
-    """Compare the arms of one instrument, model by model and over models.
+    """Compare the arms of one instrument, by model and over models.
 
     Parameters
     ----------
     scores : mapping of mappings
-        By arm, then by model: what the instrument scored, as `Readings.pooled_scores` has it. A
-        model that occurs in several arms under one label is paired with itself. Of "coding" by
-        arm, then by coder; the first that coded all arms counts, and models are those whose traces
-        were coded.
+        Scores of the instrument by arm, then by model, such as the results of
+        `Readings.pooled_scores`. A model with the same label in several arms is paired with
+        itself. For "coding", by arm, then by coder; the first coder of all arms is used, and the
+        models are those of the coded traces.
     instrument : str
-        Whose scores they are, such as "semantic_sampling".
+        Name of the instrument, such as "semantic_sampling".
     baseline : hashable, optional
-        The arm that others are held against; the first by default.
+        Arm that others are compared with; the first by default.
     n_null : int
-        Calibrated data sets, of "semantic_sampling".
+        Number of simulated calibrated data sets, for "semantic_sampling".
     repeats : {"error", "first", "majority"}
-        What becomes of several repeats, of "self_prediction".
+        Treatment of repeats, for "self_prediction".
     bootstrap : int or Bootstrap
         Resamples of questions, the same in all arms.
     level : float
@@ -283,9 +281,9 @@ def compare_arms(
     InputError
         If there are fewer than two arms, or one is empty.
     OptionError
-        If arms of this instrument are not compared.
+        If the instrument has no measures for arms.
     LabelError
-        If there is no arm `baseline`.
+        If the arm `baseline` does not exist.
 
     Examples
     --------
@@ -302,17 +300,17 @@ def compare_arms(
     """
     if instrument not in MEASURES:
         known = listed(list(MEASURES))
-        msg = f"instrument={instrument!r} has no measures that arms are compared in: {known} have"
+        msg = f"instrument={instrument!r} has no measures for comparing arms; {known} have some"
         raise OptionError(msg)
     if len(scores) < 2:
-        msg = f"scores hold {len(scores)} arm: a contrast needs two"
+        msg = f"scores has {len(scores)} arm: a comparison needs at least two"
         raise InputError(msg)
     for arm, own in scores.items():
         if not own:
-            msg = f"arm {arm!r} has no replies: ask its prompts, or leave it out"
+            msg = f"arm {arm!r} has no replies: collect them, or leave it out"
             raise InputError(msg)
     if baseline is not None and baseline not in scores:
-        msg = f"baseline={baseline!r} is no arm: the arms are {listed(list(scores))}"
+        msg = f"baseline={baseline!r} is not an arm: choose from {listed(list(scores))}"
         raise LabelError(msg)
     if instrument == "coding":
         scores = traces_of(scores)
@@ -322,14 +320,14 @@ def compare_arms(
     own = {"semantic_sampling": {"n_null": n_null}, "self_prediction": {"repeats": repeats}}
     found = MEASURES[instrument](cells, seeded, **own.get(instrument, {}))
     if not found:
-        msg = f"scores of {instrument} hold no measure that arms are compared in"
+        msg = f"scores of {instrument} have no measure for comparing arms"
         raise InputError(msg)
     arm_of, model_of = zip(*rows, strict=True)
     held = {
         name: {arm for arm, ok in zip(arm_of, np.isfinite(one.estimate.value), strict=True) if ok}
         for name, one in found.items()
     }
-    # What one arm alone has is not compared.
+    # Measures of a single arm cannot be compared.
     found = {name: one for name, one in found.items() if len(held[name]) > 1} or found
     asked = {arm: set().union(*map(_questions, own.values())) for arm, own in scores.items()}
     return ArmStudy(
@@ -358,7 +356,7 @@ def key_of(measure: str) -> str:
 
 
 def _seed(rng: RandomState) -> RandomState:
-    """Return a seed, so that all measures resample alike."""
+    """Return a seed, so that all measures share their resamples."""
     return rng if isinstance(rng, int) else int(check_generator(rng).integers(2**62))
 
 

@@ -1,1 +1,1 @@
-"""How far two benchmarks rank the same models alike, corrected for sampling noise."""
+"""Agreement of two benchmarks on the ranking of models, corrected for sampling noise."""

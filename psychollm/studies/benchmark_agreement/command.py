@@ -1,4 +1,4 @@
-"""``psychollm agree``: scores in two benchmarks in, how far they rank models alike out."""
+"""``psychollm agree``: compare the rankings of models by two benchmarks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ from psychollm.cli.of_scores import Clustered, Judged
 from psychollm.cli.options import option
 
 DESCRIPTION = """\
-Say how far two benchmarks rank the same models alike, corrected for sampling noise: the
-correlation of true scores, the share of pairs of models that the benchmarks order oppositely, and
-which pairs these are. Models are matched by their labels.
+Estimate the agreement of two benchmarks on the ranking of models, corrected for sampling noise:
+the correlation of true scores, the proportion of pairs of models in opposite order, and the
+significantly reversed pairs. Models are matched by their labels.
 
 FIRST and SECOND are each a log of an evaluation tool, a folder of such logs, a table of scores or
 a store of psychollm collect, as LOG is in 'psychollm compare --help'.
@@ -32,7 +32,7 @@ class Agree(Judged, Clustered, Choices):
     """The command."""
 
     NAME = "agree"
-    HELP = "measure how far two benchmarks rank models alike"
+    HELP = "measure the agreement of two rankings of models"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

@@ -1,4 +1,4 @@
-"""What shows the findings on two benchmarks."""
+"""Figure and tables on the agreement of two benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -24,9 +24,9 @@ def plot_benchmark_agreement(result: "BenchmarkAgreement", *, ax: "Axes | None" 
     Parameters
     ----------
     result : BenchmarkAgreement
-        What `psychollm.benchmark_agreement` returns.
+        Result of `psychollm.benchmark_agreement`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     ax = open_axes(ax, size=(6.4, 5.2))
     x, y = result.first.value, result.second.value
@@ -51,7 +51,7 @@ def plot_benchmark_agreement(result: "BenchmarkAgreement", *, ax: "Axes | None" 
 
 
 def _along(result: "BenchmarkAgreement") -> FloatArray:
-    """Return places along the intervals, which names are to avoid (places, 2)."""
+    """Return points along the intervals, which labels must avoid (points, 2)."""
     share = np.linspace(0.0, 1.0, 9)[:, None]
     lines = []
     for one, other, order in (

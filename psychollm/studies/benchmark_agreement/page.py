@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from psychollm.studies.benchmark_agreement.study import BenchmarkAgreement
 
 
-SCALES = {True: "log odds", False: "they are"}
+SCALES = {True: "log odds", False: "raw scores"}
 
 
 def _methods(result: "BenchmarkAgreement") -> tuple[str, ...]:
@@ -20,17 +20,17 @@ def _methods(result: "BenchmarkAgreement") -> tuple[str, ...]:
     if len(set(scales.values())) == 1:
         on = f"as {SCALES[result.log_odds[0]]}"
     return (
-        "The true scores of models in both benchmarks are taken as bivariate normal. Their "
+        "The true scores of models in both benchmarks are assumed bivariate normal. Their "
         "correlation is estimated by restricted maximum likelihood from the scores and their "
         f"sampling errors {cite('spearman')}; scores are compared {on}.",
-        "The interval is that of the profile likelihood, with a quantile of Student's t in place "
-        "of chi-squared, so that it covers with few models.",
-        "The sampling errors are those of questions, or of clusters of them, with the correction "
-        f"CR2 for few clusters {cite('miller', 'bell')}. The difficulty of the sampled questions "
-        "moves all models alike and is no part of them.",
+        "The interval uses the profile likelihood with a quantile of Student's t in place of "
+        "chi-squared, which gives correct coverage with few models.",
+        "Sampling errors are computed over questions or clusters, with the CR2 correction for few "
+        f"clusters {cite('miller', 'bell')}. They exclude the difficulty of the sampled "
+        "questions, which affects all models equally.",
         "Kendall's tau and the share of opposite pairs follow from the correlation "
         f"{cite('kruskal')}.",
-        "A pair of models is reversed if both differences are significant, for all pairs at once, "
+        "A pair of models is reversed if both differences are simultaneously significant "
         "and of opposite sign.",
     )
 

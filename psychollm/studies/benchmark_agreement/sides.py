@@ -1,4 +1,4 @@
-"""One of two benchmarks as it is compared: scores, their sampling errors, and what is shared."""
+"""Scores and sampling errors of one benchmark, and the units shared with the other."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,18 +18,18 @@ from psychollm.studies.benchmark_agreement.true_correlation import (
     true_correlation,
 )
 
-FEWEST_MODELS = 5  # with which coverage was measured
-_FLOOR = 0.05  # least sampling variance of a model, beside the mean of all
+FEWEST_MODELS = 5  # the fewest with measured coverage
+_FLOOR = 0.05  # least sampling variance of a model, relative to the mean
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one benchmark says of the models."""
+    """Scores of the models in one benchmark, and their errors."""
 
     table: Table
     clusters: IntArray | None
     units: tuple[Any, ...]  # by number: clusters, or questions
-    value: FloatArray  # (models,) as it is compared
+    value: FloatArray  # (models,) score on the compared scale
     parts: FloatArray  # (models, units) of its errors
     least: FloatArray  # (models,) lowest variance of an error
     n_units: float
@@ -38,27 +38,27 @@ class Side:
 
     @property
     def variance(self) -> FloatArray:
-        """Sampling variance beyond what all models share (models,)."""
+        """Sampling variance without the part common to all models (models,)."""
         own = own_covariance(self.parts, self.parts)
         least = np.maximum(self.least, _FLOOR * max(float(own.mean()), 0.0))
         return np.asarray(np.maximum(own, least), dtype=np.float64)
 
 
 def side_of(table: Table, clusters: Any, place: int) -> Side:
-    """Return the first benchmark (0) or the second (1) as it is compared."""
+    """Return the scores and errors of the first benchmark (0) or the second (1)."""
     values = np.asarray(table.values, dtype=np.float64)
     known = np.isfinite(values)
     units: list[Any] = list(table.questions)
     if clusters is not None:
         units = unit_labels(clusters, table.questions, argument="clusters")
-    elif table.questions == tuple(range(len(units))):  # positions: nobody named them
+    elif table.questions == tuple(range(len(units))):  # unnamed questions are never shared
         units = [(place, unit) for unit in units]
     codes, labels = numbered(units)
     mean = clustered_mean(values, known.astype(np.float64), codes)
     if (mean.n_clusters < 2.0).any():
         model = table.models[int((mean.n_clusters < 2.0).argmax())]
         msg = (
-            f"model {model!r} has scores in one cluster only of the {('first', 'second')[place]} "
+            f"model {model!r} has scores in only one cluster of the {('first', 'second')[place]} "
             "benchmark: its sampling error needs two"
         )
         raise ShapeError(msg)
@@ -69,7 +69,7 @@ def side_of(table: Table, clusters: Any, place: int) -> Side:
         share = (n * value + 0.5) / (n + 1.0)
         slope = 1.0 / (share * (1.0 - share))
         value, parts = np.log(share / (1.0 - share)), parts * slope[:, None]
-        # All right or all wrong: the variance of the share above.
+        # A score of 0 or 1 has zero variance: use that of the adjusted share.
         least = np.where(mean.se > 0.0, 0.0, slope / (n + 1.0))
     return Side(
         table=table,
@@ -96,7 +96,7 @@ def spread_of(side: Side) -> tuple[float, float]:
 
 
 def agreement_of(sides: list[Side], level: float) -> tuple[TrueCorrelation | None, int]:
-    """Return the correlation of true scores, None without a spread, and the shared units."""
+    """Return the correlation of true scores (None if all means are equal), and shared units."""
     first, second = sides
     shared = [unit for unit in first.units if unit in set(second.units)]
     k = len(first.value)

@@ -1,4 +1,4 @@
-r"""How far two benchmarks rank the same models alike, corrected for sampling noise.
+r"""Agreement of two benchmarks on the ranking of models, corrected for sampling noise.
 
 Two rankings of models differ because the benchmarks measure different things, and because each
 benchmark is a sample of questions. The rank correlation of the observed scores mixes both. Here
@@ -9,17 +9,17 @@ correlation :math:`\rho` is estimated from the scores and their known sampling e
 Scores within [0, 1] are compared as log odds :math:`\log(p / (1 - p))`, with
 :math:`(n p + 1/2) / (n + 1)` for p in n questions or clusters. On this scale a benchmark that is
 easier than the other, or has a floor from guessing, is nearly a linear function of it. Other
-scores are compared as they are. With :math:`V_b` the mean sampling variance in benchmark b beyond
-what all models share and :math:`S_b` the variance of the observed scores, its reliability is
+scores are not transformed. Let :math:`V_b` be the mean sampling variance in benchmark b without
+the part common to all models, and :math:`S_b` the variance of observed scores. The reliability is
 
 .. math:: R_b = 1 - V_b / S_b,                                                            \quad (1)
 
-and :math:`\sqrt{R_1 R_2}` is the highest correlation that noise allows to be expected. If
+and :math:`\sqrt{R_1 R_2}` is the expected correlation if the true scores correlate perfectly. If
 :math:`S_b / V_b` is not significant as F, the benchmark does not distinguish these models, and the
 correlation is undefined.
 
-For two models drawn from the population, the chance that the true scores order them oppositely,
-and Kendall's rank correlation of true scores, are
+For two models drawn from the population, the probability that the true scores order them
+oppositely, and Kendall's rank correlation of true scores, are
 
 .. math:: \pi_- = \arccos(\rho) / \pi, \qquad
           \tau = 1 - 2 \pi_- = 2 \arcsin(\rho) / \pi.                                     \quad (2)
@@ -27,10 +27,9 @@ and Kendall's rank correlation of true scores, are
 A single pair is reversed if both differences are significant and of opposite sign. The p-value is
 twice the larger of both, each adjusted for all pairs at once ("max_t").
 
-The unit of replication is the question, or the cluster of questions. Questions and clusters that
-both benchmarks have in common, by their labels, make sampling errors correlate, which
-:math:`V_m` of `true_correlation` includes. Models are taken as independent draws: of many models
-from one family, few are independent.
+The unit of replication is the question, or the cluster of questions. Questions and clusters with
+the same label in both benchmarks correlate the sampling errors; :math:`V_m` of `true_correlation`
+includes this. Models are assumed independent, which models of one family are not.
 
 References
 ----------
@@ -82,7 +81,7 @@ _SHOWN = 12  # pairs that the summary lists
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BenchmarkAgreement(Study, Result):
-    """How far two benchmarks rank models alike: noise-corrected, and pair by pair.
+    """Agreement of two benchmarks on the ranking of models, overall and by pair.
 
     Examples
     --------
@@ -96,7 +95,7 @@ class BenchmarkAgreement(Study, Result):
 
     first: Estimate  # (models,) mean scores in the first benchmark, the best first
     second: Estimate  # (models,) in the second, in the same order
-    first_differences: ScoreDifferences  # of every two models, p-values for all at once
+    first_differences: ScoreDifferences  # of all pairs of models, with simultaneous p-values
     second_differences: ScoreDifferences
     agreement: Estimate  # (3,) true correlation, Kendall's tau, share of opposite pairs: (2)
     rank_correlation: float  # Spearman's, of the observed scores
@@ -106,8 +105,8 @@ class BenchmarkAgreement(Study, Result):
     log_odds: tuple[bool, bool]  # whether scores are compared as log odds
     n_questions: IntArray  # (2,)
     n_shared: int  # questions, or clusters, in both benchmarks
-    left_out: Labels  # models that lack scores in one of the two
-    enough: bool  # models, questions and clusters for the intervals
+    left_out: Labels  # models without scores in one of the two
+    enough: bool  # whether there are enough models, questions and clusters for the intervals
     names: tuple[str, str]
     labels: Labels  # (models,)
     level: float
@@ -124,12 +123,12 @@ class BenchmarkAgreement(Study, Result):
 
     @property
     def ceiling(self) -> float:
-        """Correlation of observed scores to be expected if the true one were 1."""
+        """Expected correlation of observed scores if the true correlation is 1."""
         return float(np.sqrt(np.prod(self.reliability)))
 
     @property
     def reversal_p(self) -> FloatArray:
-        """P-value of each pair that both benchmarks order oppositely, for all at once (pairs,)."""
+        """Simultaneous p-values of opposite order (pairs,)."""
         one, other = self.first_differences, self.second_differences
         larger = np.minimum(2.0 * np.maximum(one.adjusted, other.adjusted), 1.0)
         return np.asarray(np.where(one.value * other.value < 0.0, larger, 1.0))
@@ -169,17 +168,17 @@ class BenchmarkAgreement(Study, Result):
         return axes
 
     def outcome(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return what the share of pairs in opposite order shows.
+        """Return the outcome of the proportion of opposite pairs.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            `share` is the smallest share of opposite pairs that matters.
+            `share` is the smallest proportion of opposite pairs of interest.
         """
         return outcome(self.agreement.interval[2], smallest=smallest.share, enough=self.enough)
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return how alike the rankings are, how reliable, and which pairs are reversed."""
+        """Return the agreement of the rankings, their reliability, and reversed pairs."""
         judged = self.outcome(smallest=smallest)
         rows = np.flatnonzero(self.reversed).tolist()
         more = len(rows) - _SHOWN
@@ -192,11 +191,11 @@ class BenchmarkAgreement(Study, Result):
             ),
             Finding(
                 key="agreement",
-                question="How alike are the rankings?",
+                question="How similar are the rankings?",
                 rows=self._agreement(),
                 explanation=(
-                    "The true correlation is that of scores without sampling noise, across "
-                    "models like these. On average, noise lowers the observed rank correlation."
+                    "The true correlation refers to scores without sampling noise, in the "
+                    "population of models. Noise lowers the observed rank correlation on average."
                 ),
                 numbers={
                     "rank_correlation": self.rank_correlation,
@@ -214,7 +213,8 @@ class BenchmarkAgreement(Study, Result):
                 ),
                 explanation=(
                     "A pair is listed if both differences are significant and of opposite sign. "
-                    f"The chance of listing any pair wrongly is at most {percent(1 - self.level)}."
+                    "The probability of listing any pair wrongly is at most "
+                    f"{percent(1 - self.level)}."
                 ),
                 numbers={"reversal_p": self.reversal_p},
             ),
@@ -223,7 +223,7 @@ class BenchmarkAgreement(Study, Result):
             f"{len(self.labels)} models, {count(self.n_questions[0])} and "
             f"{count(self.n_questions[1])} questions"
             + (f", {count(self.n_shared)} shared" if self.n_shared else "")
-            + (f"; left out: {listed(self.left_out)}" if self.left_out else "")
+            + (f"; excluded: {listed(self.left_out)}" if self.left_out else "")
             + "."
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
@@ -234,17 +234,17 @@ class BenchmarkAgreement(Study, Result):
             return f"The agreement of {both} is undefined: {self.agreement.flags[0]}."
         low, high = self.agreement.interval[2]
         opposite = (
-            f"their true scores order {percent(self.agreement.value[2])} of pairs of models "
-            f"oppositely (between {percent(low)} and {percent(high)})"
+            f"Their true scores order {percent(self.agreement.value[2])} of pairs of models "
+            f"oppositely ({percent(low)} to {percent(high)})"
         )
         if judged is Outcome.SMALL:
-            least = f"fewer than the {percent(smallest)} that matter"
-            return f"The benchmarks {both} rank models alike: {opposite}, {least}."
+            least = f"fewer than {percent(smallest)}"
+            return f"The benchmarks {both} rank models alike. {opposite}, {least}."
         if judged.shown:
-            return f"The benchmarks {both} rank models differently: {opposite}."
+            return f"The benchmarks {both} rank models differently. {opposite}."
         return (
-            f"{count(len(self.labels))} models do not show whether {both} rank models alike or "
-            f"differently: {opposite}."
+            f"Whether {both} rank models alike is inconclusive with "
+            f"{count(len(self.labels))} models. {opposite}."
         )
 
     def _agreement(self) -> tuple[str, ...]:
@@ -254,8 +254,8 @@ class BenchmarkAgreement(Study, Result):
         rows = [f"{name}: {found.text(row)}" for row, name in enumerate(QUANTITIES)]
         return (
             f"observed rank correlation: {number(self.rank_correlation)}",
-            f"reliability of the scores: {reliability}; noise alone limits the correlation to "
-            f"{number(self.ceiling)} and reverses {noise} of pairs",
+            f"reliability of the scores: {reliability}; with noise alone, expect a correlation of "
+            f"{number(self.ceiling)} and {noise} of pairs reversed",
             *rows,
         )
 
@@ -279,7 +279,7 @@ def benchmark_agreement(
     n_draws: int = 4000,
     rng: RandomState = None,
 ) -> BenchmarkAgreement:
-    """Estimate how far two benchmarks rank the same models alike, corrected for noise.
+    """Estimate the agreement of two benchmarks on the ranking of models, corrected for noise.
 
     Parameters
     ----------
@@ -287,13 +287,13 @@ def benchmark_agreement(
         Scores of models x questions, or models x questions x repeats, in each benchmark. Models
         are matched by label; NaN is missing.
     clusters : mapping or Series, optional
-        What each question of both benchmarks belongs to, such as a passage, by its label.
+        Cluster of each question of both benchmarks, such as its passage, by question label.
     names : (str, str)
-        What the benchmarks are called.
+        Names of the benchmarks.
     level : float
         Coverage of the intervals.
     n_draws : int
-        Sets of errors drawn for the p-values of pairs, which hold for all at once.
+        Number of draws for the simultaneous p-values of pairs.
     rng : Generator, int or None
         Source of randomness, for these p-values only.
 
@@ -309,7 +309,7 @@ def benchmark_agreement(
     ShapeError
         If fewer than three models have scores in both, or a benchmark has one question or cluster.
     CodeError
-        If a score is no finite number.
+        If a score is infinite or no number.
     OptionError
         If an option is out of range, or clusters have no labels.
 
@@ -320,12 +320,12 @@ def benchmark_agreement(
     >>> tables = [rng.random((12, 300)) < 1.0 / (1.0 + np.exp(-able)) for _ in range(2)]
     >>> print(benchmark_agreement(*tables, rng=1).summary())
     12 models, 300 and 300 questions.
-    12 models do not show whether first and second rank models alike or differently: their true
-      scores order 0 % of pairs of models oppositely (between 0 % and 12 %).
-    How alike are the rankings?
+    Whether first and second rank models alike is inconclusive with 12 models. Their true scores
+      order 0 % of pairs of models oppositely (0 % to 12 %).
+    How similar are the rankings?
       observed rank correlation: 0.84
-      reliability of the scores: 0.97 and 0.96; noise alone limits the correlation to 0.97 and
-        reverses 8 % of pairs
+      reliability of the scores: 0.97 and 0.96; with noise alone, expect a correlation of 0.97 and
+        8 % of pairs reversed
       true correlation: 1.00 [0.93, 1.00]
       Kendall's tau: 1.00 [0.76, 1.00]
       share of opposite pairs: 0.00 [0.00, 0.12]
@@ -377,15 +377,14 @@ def _by_label(clusters: Any) -> Mapping[Any, Any] | None:
     labels = index_of(clusters)
     if labels is None:
         msg = (
-            "clusters must name the cluster of each question of both benchmarks by its label: "
-            "pass a mapping or a Series"
+            "clusters has no question labels: pass a mapping or a Series from question to cluster"
         )
         raise OptionError(msg)
     return dict(zip(labels, np.asarray(clusters).tolist(), strict=True))
 
 
 def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
-    """Return the tables of the models in both, the best in the first on top, and who is left."""
+    """Return the tables of the models in both, best first, and the excluded models."""
     values = [means_of(one, name) for one, name in zip(both, ("first", "second"), strict=True)]
     scored = [
         {model: row for row, model in enumerate(one.models) if np.isfinite(cells[row]).sum() > 1}
@@ -395,7 +394,7 @@ def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
     models = [model for model in known if all(model in one for one in scored)]
     if len(models) < LEAST_MODELS:
         msg = (
-            f"{len(models)} models have scores on two questions or more in both benchmarks "
+            f"{len(models)} models have scores on at least two questions of both benchmarks "
             f"({listed(models)}): a correlation needs {LEAST_MODELS}"
         )
         raise ShapeError(msg)
@@ -412,7 +411,7 @@ def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
 def _estimate(
     found: TrueCorrelation | None, spread_p: FloatArray, sides: list[Side], level: float
 ) -> Estimate:
-    """Return the correlation and what follows from it (2)."""
+    """Return the correlation and the quantities (2)."""
     flag = Reason.NONE
     if found is None or (spread_p > 1.0 - level).any():
         flag = Reason.NOT_DISTINGUISHED
@@ -440,7 +439,7 @@ def _estimate(
 
 
 def _rank_correlation(first: FloatArray, second: FloatArray) -> float:
-    """Return Spearman's rank correlation; NaN where all scores of a benchmark are equal."""
+    """Return Spearman's rank correlation; NaN if all scores of a benchmark are equal."""
     from scipy.stats import rankdata
 
     # Equal scores may differ by rounding.

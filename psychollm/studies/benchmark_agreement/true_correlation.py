@@ -1,4 +1,4 @@
-r"""The correlation of two true scores across models, from means with known sampling errors.
+r"""Correlation of two true scores across models, from means with known sampling errors.
 
 Model m has the true scores :math:`\theta_m` in two benchmarks, which are bivariate normal across
 models with standard deviations :math:`\tau_1, \tau_2` and correlation :math:`\rho`. Its means over
@@ -15,15 +15,15 @@ With :math:`r_m = x_m - \hat\mu`, the deviance is twice the negative restricted 
 Without sampling errors, the profile of D exceeds its minimum by :math:`-(K - 1) \log (1 - \tilde
 r^2)`, where K is the number of models, r the correlation of the means and :math:`\tilde r = (r -
 \rho) / (1 - r \rho)`. If :math:`\rho = 0`, :math:`\tilde r \sqrt{(K - 2) / (1 - \tilde r^2)}` has
-Student's t distribution with K - 2 degrees of freedom. The interval therefore holds each
+Student's t distribution with K - 2 degrees of freedom. The interval therefore contains each
 :math:`\rho` whose profile exceeds the minimum by at most
 
 .. math:: (K - 1) \log\big(1 + t_{K - 2}^2 / (K - 2)\big).                                \quad (3)
 
 The quantile of chi-squared, 3.8, is too small for few models: (3) is 5.9 for five of them.
 
-All models answer the same questions. The difficulty of these questions moves the means of all
-models alike, and :math:`\hat\mu` absorbs it: :math:`V_m` is what remains (`own_covariance`).
+All models answer the same questions. The difficulty of these questions shifts the means of all
+models equally, and :math:`\hat\mu` absorbs it; :math:`V_m` excludes it (`own_covariance`).
 """
 
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ from scipy.special import stdtr, stdtrit
 from psychollm._base.types import FloatArray
 
 _STARTS = (-0.9, 0.0, 0.9)
-_LEAST = np.log(1e-4)  # logarithm of a true standard deviation beside that of the means
+_LEAST = np.log(1e-4)  # logarithm of a true standard deviation relative to that of the means
 _MOST = 3.0
-_LEAST_NOISE = 1e-8  # beside the variance of the means: a correlation of one has a density
+_LEAST_NOISE = 1e-8  # relative to the variance of the means: a correlation of one has a density
 _NEAR = 1e-9
 
 
@@ -51,8 +51,8 @@ class TrueCorrelation:
 
 
 def own_covariance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the covariance of two errors of each model beyond what all models share (models,)."""
-    # Shapes: (models, units), what each question or cluster adds to the error of a model. With
+    """Return the covariance of two errors without the part common to all models (models,)."""
+    # Shapes: (models, units), the contribution of a question or cluster to a model's error. With
     # covariances c + v_m within model m and c between models, deviations from the mean of all K
     # models have d_m = (1 - 2 / K) v_m + mean(v) / K.
     k = len(first)
@@ -109,7 +109,7 @@ def _lowest(
     *,
     fixed: bool = False,
 ) -> tuple[float, FloatArray]:
-    """Return the least deviance and where it is, from one correlation on, or for it alone."""
+    """Return the minimum deviance and its location, starting from or fixed at a correlation."""
     start = np.append(np.zeros(2) if spreads is None else spreads, rho)
     limits = [(_LEAST, _MOST), (_LEAST, _MOST), (rho, rho) if fixed else (-1.0, 1.0)]
     found = minimize(deviance, start, (x, v), jac=True, bounds=limits, method="L-BFGS-B")
@@ -131,7 +131,7 @@ def deviance(point: FloatArray, x: FloatArray, v: FloatArray) -> tuple[float, Fl
     residual = x - within @ np.einsum("mij,mj->i", inverse, x)
     pulled = np.einsum("mij,mj->mi", inverse, residual)
     value = np.log(determinant).sum() + (residual * pulled).sum() - np.log(np.linalg.det(within))
-    # Of each entry of the covariance of true scores, which is the same for all models.
+    # Derivative in each entry of the covariance of true scores, the same for all models.
     slope = total - pulled.T @ pulled - np.einsum("mij,jk,mkl->il", inverse, within, inverse)
     crossed = 2.0 * shared * slope[0, 1]
     gradient = [

@@ -1,1 +1,1 @@
-"""Difficulty of questions from their text, and a gate that answers or abstains by it."""
+"""Prediction of difficulty from the text of questions, and a gate that answers or abstains."""

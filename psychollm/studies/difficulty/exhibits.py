@@ -1,4 +1,4 @@
-"""What shows the finding of difficulty: scores over predictions, and what predicts."""
+"""Figures and tables of the difficulty study and of the gate."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -26,17 +26,16 @@ def exhibits(
             plot="plot_difficulty",
             of=study,
             key="difficulty",
-            title="Scores of questions over their predictions",
-            caption="Score of each question on the shared factor, over its prediction by "
-            "a model that had not seen it. On the dashed line both are equal.",
+            title="Scores and predictions of questions",
+            caption="Factor score of each question against its out-of-fold prediction. On the "
+            "dashed line both are equal.",
         ),
         forest(
             {"R²": study.r_squared},
             key="explained",
             title="R squared of each predictor",
-            caption="R² on questions that were left out: of the text, of its length alone, and "
-            "of the mean.",
-            x="R² on questions left out",
+            caption="Out-of-fold R² of the text, of its length alone, and of the mean.",
+            x="out-of-fold R²",
             reference=0.0,
         ),
         listing(both, "Predictors", of="predictor", digits=3),
@@ -46,21 +45,21 @@ def exhibits(
 
 
 def of_gate(fit: "GateFit", smallest: SmallestEffects) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of a gate: risks at one share of answers, and each rule alone."""
+    """Return the exhibits of a gate: risks at equal coverage, and each rule at its own."""
     own = {"coverage": fit.coverage, "risk": fit.risk, "F-beta": fit.f_beta}
-    table = listing(own, "Each rule at its own share", of="rule", digits=3, instead=True)
+    table = listing(own, "Each rule at its own coverage", of="rule", digits=3, instead=True)
     if fit.at_own_share is None:
         return {VERDICT: (table,)}
     risks = {"risk": fit.at_own_share}
     figure = forest(
         risks,
         key="risks",
-        title="Risk of each rule where all answer as many questions",
-        caption="Share of wrong answers among those given, where the gate and the shared score "
-        "answer as many questions as the model says yes to; beside them that of always answering.",
-        x="risk at one share of answers",
+        title="Risk of each rule at equal coverage",
+        caption="Proportion of wrong answers among answered questions. The gate and the factor "
+        "score answer as many questions as the model says yes to. The baseline always answers.",
+        x="risk at equal coverage",
     )
-    shown = listing(risks, "Risk at one share of answers", of="rule", digits=3, instead=True)
+    shown = listing(risks, "Risk at equal coverage", of="rule", digits=3, instead=True)
     return {VERDICT: (figure, shown), "always": (table,)}
 
 
@@ -70,10 +69,10 @@ def _weights(study: "Difficulty") -> Table | None:
     rows = min(len(first), len(last))
     return Table.of(
         [
-            text_column("goes with yes", first["feature"][:rows]),
+            text_column("predicts yes", first["feature"][:rows]),
             number_column("weight", first["weight"][:rows], digits=3),
-            text_column("goes with no", last["feature"][:rows]),
+            text_column("predicts no", last["feature"][:rows]),
             number_column("weight", last["weight"][:rows], digits=3),
         ],
-        caption="The features with the largest weights, fitted to all questions",
+        caption="Features with the largest weights, fitted to all questions",
     )

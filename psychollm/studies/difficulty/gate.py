@@ -1,4 +1,4 @@
-"""A gate, which says which questions to answer, and what is known of it."""
+"""A gate, which decides which questions to answer, and its estimated performance."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outc
 from psychollm.studies.difficulty.words import Words
 
 OWN, SHARED = "own yes/no", "shared score"
-_RIVALS = {OWN: "the model's own yes", SHARED: "the shared score of other models"}
+_RIVALS = {OWN: "the model's own yes", SHARED: "the factor score of other models"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Gate(Result):
-    """Says of each question whether a model should answer it. Made by `fit_gate`.
+    """Rule that decides whether a model should answer a question. Created by `fit_gate`.
 
     Attributes
     ----------
     goal : str
-        What the cut was chosen for, such as "risk 0.1" or "F1".
+        Criterion of the threshold, such as "risk 0.1" or "F1".
     cut : float
-        Probability of a correct answer from which to answer; infinite where never to.
+        Threshold: answer if the probability of a correct answer is at least this. Infinite if the
+        gate never answers.
     expected : mapping
-        "coverage", "risk" and "f_beta" on questions not seen, each (value, lower, upper).
+        "coverage", "risk" and "f_beta" on new questions, each (value, lower, upper).
     n : int
-        Questions that it was fitted to.
+        Number of questions in the fit.
 
     Examples
     --------
@@ -46,7 +47,7 @@ class Gate(Result):
     array([ True, False])
     """
 
-    words: Words | None  # None where features are given
+    words: Words | None  # None if the gate was fitted to features
     mean: FloatArray | None  # (features,)
     scale: FloatArray | None  # (features,)
     weights: FloatArray  # (features,)
@@ -69,20 +70,20 @@ class Gate(Result):
         Parameters
         ----------
         texts : sequence of str, optional
-            Questions; what `features`, a function of them, is applied to.
+            Questions; also the argument of `features` if that is a function.
         features : array_like (questions, features) or function, optional
-            What the gate was fitted to, if not to words.
+            Features of the same kind as in the fit, if the gate was not fitted to words.
 
         Raises
         ------
         InputError
-            If it is not given what it was fitted to.
+            If the gate was fitted to texts and gets features, or the reverse.
         ShapeError
-            If features have another length.
+            If the number of features differs from that in the fit.
         """
         if self.words is not None:
             if features is not None or texts is None:
-                msg = "this gate reads texts: pass the questions, and no features"
+                msg = "this gate was fitted to texts: pass texts, and no features"
                 raise InputError(msg)
             return np.asarray(self.words.measure(_listed(texts)) @ self.weights + self.intercept)
         table = _table(texts, features, self.weights.size)
@@ -113,19 +114,19 @@ class Gate(Result):
 
 def _listed(texts: Sequence[str]) -> list[str]:
     if isinstance(texts, str):
-        msg = f"texts={texts!r:.60} is one question: pass a list, [{texts!r:.60}]"
+        msg = f"texts={texts!r:.60} is one question: pass a list of questions"
         raise InputError(msg)
     return list(texts)
 
 
 def _table(texts: Sequence[str] | None, features: Any, n: int) -> FloatArray:
     if features is None:
-        msg = "this gate was fitted to features: pass features=, or the function that makes them"
+        msg = "this gate was fitted to features: pass features=, a table or a function of texts"
         raise InputError(msg)
     if callable(features):
         make: Callable[[list[str]], Any] = features
         if texts is None:
-            msg = "features is a function: pass the questions that it is to be applied to"
+            msg = "features is a function of the questions: pass texts, too"
             raise OptionError(msg)
         features = make(_listed(texts))
     table = float_array(features, "features")
@@ -140,22 +141,22 @@ MEASURES = {"coverage": "coverage", "risk": "risk", "f_beta": "F-beta"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GateFit(Study, Result):
-    """A gate, and how it does on questions that it has not seen.
+    """A gate, and its estimated performance on new questions.
 
     Attributes
     ----------
     gate : Gate
         Fitted to all questions.
     coverage, risk, f_beta : Estimate
-        Of the rules: the gate, always answering, and the model's own yes/no where it was given.
-        Risk is the share of wrong answers among those given.
+        For each rule: the gate, always answering, and the model's own yes/no if passed. Risk is
+        the proportion of wrong answers among answered questions.
     at_own_share : Estimate or None
-        Risk of the model's own yes, and of the gate and the shared score where they answer as
-        many questions; beside them that of always answering. Where `own` was given.
+        Risk of the model's own yes, of the gate and the factor score at the same coverage, and of
+        always answering. None without `own`.
     auroc : Estimate
-        How well the probability tells right from wrong.
+        AUROC of the probability for right answers.
     probability, answered : ndarray (questions,)
-        By gates that had not seen the question.
+        Out-of-fold probabilities and decisions.
 
     Examples
     --------
@@ -181,11 +182,12 @@ class GateFit(Study, Result):
     _AXES = Axes({"rule": "coverage.labels"}, "coverage", "risk", "f_beta", "flag=risk.flags")
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return whether the gate is worth having, and what each rule gives.
+        """Return comparisons of the gate with the other rules.
 
-        Where `own` was given, what decides is the gate's risk beside that of the model's own yes
-        at the same share of answers; then beside the shared score, and beside always answering:
-        in risk, where a risk was the goal, in F-beta otherwise. `smallest.share` is what matters.
+        With `own`, the verdict compares the risks of the gate and of the model's own yes at equal
+        coverage. Further findings compare the gate with the factor score, and with always
+        answering in risk (if a risk was the goal) or F-beta. `smallest.share` is the smallest
+        effect of interest.
         """
         own = self.at_own_share
         found = []
@@ -196,7 +198,7 @@ class GateFit(Study, Result):
         return exhibit(Findings(items=(*found, always)), self, smallest, by="of_gate")
 
     def _beside(self, risks: Estimate, rival: str, smallest: float) -> Finding:
-        """Return the finding on the gate and another rule at the same share of answers."""
+        """Return the comparison of the gate with another rule at equal coverage."""
         lead = risks.difference("gate", rival)
         shown = outcome(lead.interval, smallest=smallest)
         share = self.coverage.value[self.coverage.labels.index(OWN)]
@@ -204,14 +206,14 @@ class GateFit(Study, Result):
         judged = {
             Outcome.BELOW: "is wrong less often than",
             Outcome.ABOVE: "is wrong more often than",
-            Outcome.SMALL: f"is wrong as often, to within {smallest:g}, as",
-        }.get(shown, "was tried on too few questions to say whether it is wrong less often than")
+            Outcome.SMALL: f"is equivalent (±{smallest:g}) to",
+        }.get(shown, "does not differ significantly from")
         return Finding(
             key=VERDICT if rival == OWN else "shared",
-            question=f"Does the text do as well as {_RIVALS[rival]}?",
+            question=f"Is the gate as good as {_RIVALS[rival]}?",
             statement=(
-                f"Where both answer {100 * share:.0f} % of the questions, the gate {judged} "
-                f"{_RIVALS[rival]}: difference in risk {gap}."
+                f"The gate {judged} {_RIVALS[rival]}. Difference in risk {gap}, if both answer "
+                f"{100 * share:.0f} % of the questions."
             ),
             rows=tuple(
                 f"{name}: risk {risks.text(row, 3)}" for row, name in enumerate(risks.labels)
@@ -223,26 +225,26 @@ class GateFit(Study, Result):
         )
 
     def _beside_always(self, smallest: float, *, key: bool) -> Finding:
-        """Return the finding on the gate and always answering."""
+        """Return the comparison of the gate with always answering."""
         name = "risk" if self.gate.goal.startswith("risk") else "f_beta"
         lead = getattr(self, name).difference("gate", "always answer")
         shown = outcome(lead.interval, smallest=smallest)
         better = Outcome.BELOW if name == "risk" else Outcome.ABOVE
         if shown.shown:
-            judged = "does better than" if shown is better else "does worse than"
+            judged = "is better than" if shown is better else "is worse than"
         elif shown is Outcome.SMALL:
-            judged = f"does as well, to within {smallest:g}, as"
+            judged = f"is equivalent (±{smallest:g}) to"
         else:
-            judged = "was tried on too few questions to say whether it does better than"
+            judged = "does not differ significantly from"
         rules = range(len(self.coverage.labels))
         return Finding(
             key=VERDICT if key else "always",
             question="" if key else "Is the gate better than always answering?",
             statement=(
-                f"The gate for {self.gate.goal} {judged} always answering: "
-                f"{MEASURES[name]} {with_interval(lead.value, lead.interval, 3, signed=True)}, "
-                f"by nested cross-validation on {self.correct.size} questions; AUROC "
-                f"{self.auroc.text(0, 3)}."
+                f"The gate for {self.gate.goal} {judged} always answering. Difference in "
+                f"{MEASURES[name]} {with_interval(lead.value, lead.interval, 3, signed=True)}; "
+                f"AUROC {self.auroc.text(0, 3)}. Nested cross-validation on {self.correct.size} "
+                "questions."
             ),
             rows=tuple(
                 f"{self.coverage.labels[rule]}: "
@@ -258,5 +260,5 @@ class GateFit(Study, Result):
 
 
 def curve(log_odds: FloatArray) -> FloatArray:
-    """Return the probability that goes with log odds."""
+    """Return the probability for log odds."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))

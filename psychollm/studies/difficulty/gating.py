@@ -1,20 +1,18 @@
-r"""`fit_gate`: a rule that answers or abstains by the text of the question, and what to expect.
+r"""Fit of a gate that answers or abstains by the text of the question.
 
-The predicted score of a question is turned into the probability that the model is right by a
-logistic curve, and the cut is put where a goal is met: the largest F-beta, or the largest share of
-questions answered at which the share of wrong answers stays at the risk allowed. Scores, curve and
-cut are all found on predictions for questions left out (inner folds), and the whole procedure is
-judged on questions that none of its parts has seen (outer folds): the error of the cut itself is
-in the result.
+A logistic curve maps the predicted score of a question to the probability of a right answer. The
+threshold maximises F-beta, or the coverage at which the proportion of wrong answers is at most the
+allowed risk. Curve and threshold are fitted to out-of-fold predictions (inner folds). Outer folds
+evaluate the whole procedure, so the results include the error of the threshold.
 
 .. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s},                                \quad (1)
 
 with b questions answered and right, t right if all were answered, s answered.
 
-Rules that answer different shares of the questions are not compared by their risks: whoever
-answers less is right more often. Where the model's own yes or no is known, the gate answers as
-many questions as the model does, those of the highest probability by gates that had not seen them;
-the shared score of other models answers those of the highest score, and ties share what is left.
+Risks are compared at equal coverage, because a rule that answers fewer questions is right more
+often. If the model's own yes or no is known, the gate answers as many questions as the model,
+those with the highest out-of-fold probability. The factor score of other models likewise selects
+the questions with the highest scores. Tied questions are answered in equal parts.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
-    """What the cut is for."""
+    """Criterion of the threshold."""
 
     beta: float
     risk: float | None
@@ -70,7 +68,7 @@ class _Goal:
         return f"F{self.beta:g}" if self.risk is None else f"risk {self.risk:g}"
 
     def cut(self, probability: FloatArray, correct: FloatArray) -> float:
-        """Return the probability from which to answer; infinite where no cut meets the goal."""
+        """Return the threshold, infinite if none meets the goal."""
         order = np.argsort(-probability, kind="stable")
         p, right = probability[order], np.cumsum(correct[order])
         n = np.arange(1, p.size + 1)
@@ -85,7 +83,7 @@ class _Goal:
 
     @staticmethod
     def _between(p: FloatArray, last: int) -> float:
-        """Return a cut half-way to the next probability: that of the last would be the edge."""
+        """Return the midpoint to the next probability, which is robust to small changes."""
         return float(0.5 * (p[last] + p[last + 1])) if last + 1 < p.size else 0.0
 
 
@@ -104,30 +102,30 @@ def fit_gate(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> GateFit:
-    """Fit a gate for one model and estimate its error on questions not seen.
+    """Fit a gate for one model and estimate its error on new questions.
 
     Parameters
     ----------
     texts : sequence of str, or mapping of label to str (questions,)
         The questions.
     correctness : array_like or mapping (questions,)
-        1 where the model answers correctly, 0 where not; questions without (NaN) are left out.
+        1 for a correct answer, 0 for a wrong one; questions with NaN are excluded.
     f_beta : float, optional
-        Beta of the F-beta to be maximised; 1 if neither goal is given.
+        Beta of the F-beta to maximise; 1 if neither goal is passed.
     risk : float, optional
-        Share of wrong answers, among those given, not to be exceeded: instead of `f_beta`.
+        Largest proportion of wrong answers among answered questions; excludes `f_beta`.
     scores : QuestionScores, mapping or array_like (questions,), optional
-        Shared score of each question, high where it is easy, from the answers of other models.
-        With it, the text is fitted to the score and the score to correctness; without, to
-        correctness itself.
+        Factor score of each question from the answers of other models, high for easy questions.
+        The text then predicts the score, and the score correctness. Without scores, the text
+        predicts correctness.
     own : array_like or mapping (questions,), optional
-        The model's own yes or no: rules are then compared at its share of answers.
+        The model's own yes or no. Rules are then compared at its coverage.
     features : array_like (questions, features), or function of a list of texts, optional
-        Hidden states or embeddings in place of words and surface.
+        Hidden states or embeddings that replace words and surface features.
     groups : sequence (questions,), optional
-        What belongs together and is left out together: template, passage, source.
+        Group of each question, such as its template or source; folds keep groups whole.
     n_folds : int
-        Parts of the questions that are predicted in turn; at most as many as groups.
+        Number of folds; at most the number of groups.
     bootstrap : int or Bootstrap
         Number of resamples of questions or of whole groups.
     level : float
@@ -142,9 +140,9 @@ def fit_gate(
     Raises
     ------
     OptionError
-        If both goals are given, or one is out of range.
+        If both goals are passed, or one is out of range.
     InputError
-        If the model is always or never right, or inputs do not fit together.
+        If there are too few right or wrong answers, or inputs do not match.
 
     Examples
     --------
@@ -166,8 +164,8 @@ def fit_gate(
     y = correct[rows]
     if rows.size < FEWEST or min(y.sum(), (1 - y).sum()) < n_folds:
         msg = (
-            f"correctness: {int(y.sum())} right and {int((1 - y).sum())} wrong answers; a gate "
-            f"needs {FEWEST} questions, and right and wrong ones in each of {n_folds} folds"
+            f"correctness: {int(y.sum())} right and {int((1 - y).sum())} wrong answers: a gate "
+            f"needs {FEWEST} questions, and at least {n_folds} (n_folds) of each kind"
         )
         raise InputError(msg)
     generator = check_generator(rng)
@@ -209,7 +207,7 @@ def fit_gate(
 
 def _goal(f_beta: float | None, risk: float | None) -> _Goal:
     if f_beta is not None and risk is not None:
-        msg = f"f_beta={f_beta!r} and risk={risk!r} are two goals: give one"
+        msg = f"f_beta={f_beta!r} and risk={risk!r} are two goals: pass only one"
         raise OptionError(msg)
     if risk is not None:
         return _Goal(1.0, check_fraction("risk", risk))
@@ -223,7 +221,7 @@ def _three(estimate: Estimate) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The data of one call, and the procedure that folds repeat."""
+    """Data of one call, and the procedure repeated in each fold."""
 
     questions: Questions
     correct: FloatArray
@@ -233,7 +231,7 @@ class _Work:
     rng: np.random.Generator
 
     def nested(self) -> tuple[FloatArray, BoolArray]:
-        """Return probabilities and decisions by gates fitted without the question's fold."""
+        """Return out-of-fold probabilities and decisions."""
         probability = np.empty(self.correct.size)
         answered = np.empty(self.correct.size, dtype=np.bool_)
         fold = fold_of(self.questions.groups, self.n_folds, self.rng)
@@ -262,14 +260,14 @@ class _Work:
         )
 
     def _trained(self, rows: Any) -> tuple[Model, float, float, float]:
-        """Return model, slope, offset and cut, found on these questions alone."""
+        """Return model, slope, offset and threshold, fitted to these questions."""
         questions = self.questions.take(rows)
         correct, target = self.correct[rows], self.target[rows]
         fold = fold_of(questions.groups, self.n_folds, self.rng)
         inner = out_of_fold(questions, target, fold)
         design = np.column_stack([np.ones(inner.size), inner])
         offset, slope = logistic(design, correct, penalised=True).coefficients.tolist()
-        if slope <= 0.0:  # the text says nothing: all questions are alike
+        if slope <= 0.0:  # the text is uninformative: one probability for all
             share = np.clip(correct.mean(), 1e-6, 1.0 - 1e-6)
             offset, slope = float(np.log(share / (1.0 - share))), 0.0
         cut = self.goal.cut(curve(offset + slope * inner), correct)
@@ -278,14 +276,13 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _AsOften:
-    """Answers to as many questions as the model's own yes: to those of the highest scores.
+    """Answers to the questions of the highest scores, as many as the model says yes to.
 
-    Each resample has a share and a cut of its own. Of questions that tie at the cut, equal parts
-    are answered.
+    Each resample has its own coverage and threshold. Ties at the threshold are answered in part.
     """
 
-    order: IntArray  # (questions,) from the highest score to the lowest, of those with an own yes
-    starts: IntArray  # (ties,) where each score begins
+    order: IntArray  # (questions,) with an own yes or no, from the highest score to the lowest
+    starts: IntArray  # (ties,) first index of each score
     correct: FloatArray  # (questions,)
 
     @classmethod
@@ -297,7 +294,7 @@ class _AsOften:
         return cls(order, ends, correct[order])
 
     def right(self, counts: FloatArray, answered: FloatArray) -> FloatArray:
-        """Return how many of the `answered` questions (draws,) are right, by draw."""
+        """Return the number of right answers among the `answered` questions (draws,)."""
         held = counts[:, self.order]
         size = np.add.reduceat(held, self.starts, axis=1)
         solved = np.add.reduceat(held * self.correct, self.starts, axis=1)
@@ -313,7 +310,7 @@ def _at_own_share(
     clusters: Any,
     options: Resampling,
 ) -> Estimate:
-    """Return the risk of the model's own yes, of rivals that answer as often, and of all."""
+    """Return the risk of the model's own yes, of rivals at its coverage, and of all answers."""
     known = np.isfinite(said)
     yes, everything = np.where(known, said, 0.0), known.astype(np.float64)
     ranked = [_AsOften.of(score, known, correct) for score in rivals.values()]

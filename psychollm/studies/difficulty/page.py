@@ -1,4 +1,4 @@
-"""The report of difficulty: scores over predictions from the text, beside trivial predictors."""
+"""Pages of the difficulty study and of the gate."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,16 +18,16 @@ def _facts(study: "Difficulty", smallest: SmallestEffects) -> tuple[Fact, ...]:
     lead = study.lead
     text, length = (study.r_squared.text(row, 3).partition(" ") for row in (0, 1))
     facts = [
-        Fact(name="R² of the text, questions left out", value=text[0], detail=text[2]),
+        Fact(name="Out-of-fold R² of the text", value=text[0], detail=text[2]),
         Fact(name="R² of length alone", value=length[0], detail=length[2]),
         Fact(
-            name="Text beyond its length",
+            name="Gain over length",
             value=number(lead.value, 3, signed=True),
             detail=with_interval(lead.value, lead.interval, 3, signed=True).partition(" ")[2],
         ),
     ]
     if np.isfinite(study.ceiling):
-        name = "Ceiling of R²: reliability of the scores"
+        name = "Upper bound of R²: reliability of the scores"
         facts.append(Fact(name=name, value=number(study.ceiling, 3)))
     return tuple(facts)
 
@@ -36,11 +36,11 @@ def _methods(study: "Difficulty") -> tuple[str, ...]:
     groups = "questions" if study.n_groups == len(study.labels) else "groups of questions"
     return (
         "<b>Prediction.</b> A ridge regression on words and surface features, or on the features "
-        f"given, predicts the score of {groups} that were left out, in {study.n_folds} folds; its "
-        "strength is chosen within the others. Beside it stand the length of the text alone and "
-        "the mean of the scores, which knows nothing: R² is measured against the latter.",
-        f"<b>Uncertainty.</b> Questions, or their groups whole, were resampled; intervals cover "
-        f"{percent(study.level)}.",
+        f"passed, predicts the scores of held-out {groups} in {study.n_folds} folds; its penalty "
+        "is chosen on the remaining questions. The baselines are the length of the text and the "
+        "mean score; R² is relative to the mean.",
+        f"<b>Uncertainty.</b> {percent(study.level)} intervals come from resampling questions, or "
+        "whole groups.",
     )
 
 
@@ -57,17 +57,17 @@ def _wanted(study: "Difficulty", smallest: SmallestEffects) -> Iterator[Criterio
         df=np.array([study.n_groups - 1.0]),
         _draws=None,
     )
-    what = "R² beyond that of length"
+    what = "gain in R² over length"
     yield Criterion(what=what, estimate=estimate, smallest=smallest.r_squared)
 
 
 def _call(study: "Difficulty", source: str, options: str) -> str:
-    made = source or "# texts and scores: of each question"
+    made = source or "# texts and scores of the questions"
     return f"{made}\nstudy = psy.studies.difficulty(texts, scores, {options})"
 
 
 LAYOUT = Layout(
-    title="Difficulty: does the text tell which questions models think they can answer?",
+    title="Difficulty: does the text predict which questions models think they can answer?",
     subtitle=lambda study: (
         f"{count(len(study.labels))} questions, {study.n_folds} folds, "
         f"{percent(study.level)} intervals"
@@ -81,19 +81,19 @@ LAYOUT = Layout(
 )
 
 GATE = Layout(
-    title="Should the model answer? What the text of the question tells",
+    title="Should the model answer? A gate from the text of the question",
     subtitle=lambda fit: f"{count(fit.correct.size)} questions, {percent(fit.level)} intervals",
     models=lambda fit: (),
     methods=lambda fit: (
-        "<b>Gate.</b> Scores predicted from the text, the curve from score to probability and the "
-        "cut were found on inner folds, and all of them together judged on outer ones. At the "
-        "model's own share of answers the gate answers the questions of the highest probability, "
-        "as many as the model says yes to.",
-        f"<b>Uncertainty.</b> Questions, or their groups whole, were resampled; intervals cover "
-        f"{percent(fit.level)}.",
+        "<b>Gate.</b> The text predicts a score, a logistic curve maps it to a probability, and a "
+        "threshold decides. Inner folds fit all three; outer folds evaluate them together. At the "
+        "model's own coverage the gate answers as many questions as the model says yes to, those "
+        "with the highest probability.",
+        f"<b>Uncertainty.</b> {percent(fit.level)} intervals come from resampling questions, or "
+        "whole groups.",
     ),
     call=lambda fit, source, options: (
-        f"{source or '# texts and correctness: of each question'}\n"
+        f"{source or '# texts and correctness of the questions'}\n"
         f"fit = psy.studies.fit_gate(texts, correctness, {options})"
     ),
 )

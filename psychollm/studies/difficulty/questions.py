@@ -1,11 +1,11 @@
-r"""Questions as they enter: texts or features, outcomes, groups, folds; and a ridge regression.
+r"""Validation of questions, features, outcomes and groups; folds; and a ridge regression.
 
 With centred features X and outcome y, and :math:`H_\lambda = 11^\top/n + X (X^\top X + \lambda
-I)^{-1} X^\top`, the errors at questions g that were left out together are exactly
+I)^{-1} X^\top`, the prediction errors of a group g of held-out questions are exactly
 
 .. math:: e_g = (I - H_{gg})^{-1} (y - H y)_g,                                            \quad (1)
 
-without fitting anew. Groups of questions are left out whole.
+without refitting. Groups of questions are held out whole.
 
 References
 ----------
@@ -31,12 +31,12 @@ from psychollm.studies.difficulty.words import Words, learn_words
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# Relative to the mean squared length of a row.
+# Relative to the mean squared norm of a row.
 PENALTIES = tuple(float(x) for x in np.logspace(-2.0, 4.0, 19))
 
 
 class Ridge(NamedTuple):
-    """A fitted line in the features."""
+    """Fitted ridge regression."""
 
     weights: FloatArray  # (features,)
     intercept: float
@@ -48,7 +48,7 @@ class Ridge(NamedTuple):
 
 
 def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
-    """Fit, with the penalty of the smallest mean square of (1); groups are left out together."""
+    """Fit with the penalty that minimises the mean square of (1), groups held out whole."""
     means, level = table.mean(axis=0), float(outcome.mean())
     x, y = table - means, outcome - level
     square = float((x**2).sum(axis=1).mean())
@@ -68,7 +68,7 @@ def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
 
 
 def _eigen(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return non-zero eigenvalues of x x' and their vectors, by the smaller of two products."""
+    """Return non-zero eigenvalues and vectors of x x', from x x' or x' x, the smaller one."""
     if x.shape[0] <= x.shape[1]:
         values, vectors = np.linalg.eigh(x @ x.T)
         keep = values > 1e-10 * values[-1]
@@ -103,7 +103,7 @@ FEWEST = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """Texts, and the features made of them elsewhere if there are any."""
+    """Texts of questions, and their features if passed."""
 
     texts: tuple[str, ...]
     labels: tuple[Hashable, ...]
@@ -120,19 +120,19 @@ class Questions:
         )
 
     def fit(self, outcome: FloatArray) -> Model:
-        """Fit a line in the features of these questions."""
+        """Fit a ridge regression to these questions."""
         if self.table is None:
             words = learn_words(self.texts)
             return Model(words, None, None, ridge(words.measure(self.texts), outcome, self.groups))
         mean, spread = self.table.mean(axis=0), self.table.std(axis=0)
-        # Rows of length about one, as those of texts have.
+        # Rows of norm about one, as for texts, so that the same penalties fit.
         scale = np.where(spread > 1e-12, spread, np.inf) * np.sqrt(self.table.shape[1])
         return Model(None, mean, scale, ridge((self.table - mean) / scale, outcome, self.groups))
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A line in features that are measured as they were when it was fitted."""
+    """Ridge regression with the scaling of its features."""
 
     words: Words | None
     mean: FloatArray | None  # (features,)
@@ -152,7 +152,7 @@ def as_questions(
     features: ArrayLike | Embedding | None = None,
     groups: Sequence[Any] | None = None,
 ) -> Questions:
-    """Return questions, checked; raise if a text is none, or features or groups do not fit."""
+    """Return validated questions; raise if a text is empty, or features or groups do not match."""
     if isinstance(texts, str) or not hasattr(texts, "__len__"):
         msg = f"texts={texts!r:.60}: pass a list of questions, or a mapping of labels to questions"
         raise InputError(msg)
@@ -160,7 +160,7 @@ def as_questions(
     listed = tuple(texts.values()) if isinstance(texts, Mapping) else tuple(texts)
     for label, text in zip(labels, listed, strict=True):
         if not isinstance(text, str) or not text.strip():
-            msg = f"texts: question {label!r} is {text!r:.60}, not a text"
+            msg = f"texts: question {label!r} is {text!r:.60}, not a text: pass a string"
             raise CodeError(msg)
     if len(listed) < FEWEST:
         msg = f"texts holds {len(listed)} questions: at least {FEWEST} are needed"
@@ -176,7 +176,7 @@ def as_questions(
 
 
 def as_features(features: ArrayLike | Embedding | None, texts: Sequence[str]) -> FloatArray | None:
-    """Return a table of features (questions, features), made by a function if one is given."""
+    """Return a table of features (questions, features); call `features` if it is a function."""
     if features is None:
         return None
     made = features(list(texts)) if callable(features) else features
@@ -192,13 +192,13 @@ def as_features(features: ArrayLike | Embedding | None, texts: Sequence[str]) ->
 
 
 def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
-    """Return one number per question (questions,), NaN where there is none."""
+    """Return one number per question (questions,), NaN if missing."""
     if hasattr(values, "scores") and hasattr(values, "questions"):
         values = dict(zip(values.questions, values.scores, strict=True))
         labels = labels if labels != tuple(range(len(labels))) else tuple(values)
     if isinstance(values, Mapping):
         if absent := [label for label in labels if label not in values]:
-            msg = f"{name} holds nothing for question {absent[0]!r}: give NaN where there is none"
+            msg = f"{name} has no value for question {absent[0]!r}: pass NaN if it is missing"
             raise LabelError(msg)
         values = [values[label] for label in labels]
     array = float_array(in_order(values, labels, argument=name), name)
@@ -211,23 +211,23 @@ def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArr
 
 
 def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
-    """Return 1, 0 or NaN per question; raise if something else is among them."""
+    """Return 1, 0 or NaN per question; raise for other values."""
     if hasattr(values, "codes") and hasattr(values, "missing"):
         values = np.where(values.missing, np.nan, values.codes)
     array = as_outcome(name, values, labels)
     odd = np.flatnonzero(np.isfinite(array) & (array != 0) & (array != 1))
     if odd.size:
-        msg = f"{name} of question {labels[odd[0]]!r} is {array[odd[0]]:g}: 1 or 0 is needed"
+        msg = f"{name} of question {labels[odd[0]]!r} is {array[odd[0]]:g}: it must be 1 or 0"
         raise CodeError(msg)
     return array
 
 
 def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal whole groups into folds of like size, the largest first (questions,)."""
-    # Where there are fewer groups than folds, each group is a fold.
+    """Assign whole groups to folds of similar size, the largest first (questions,)."""
+    # With fewer groups than folds, each group is a fold.
     n_groups = np.unique(groups).size
     if n_groups < 2:
-        msg = "groups: all questions are in one group, so that none can be left out"
+        msg = "groups: all questions are in one group; cross-validation needs at least two"
         raise OptionError(msg)
     return dealt(groups, min(n_folds, n_groups), rng)
 
@@ -239,7 +239,7 @@ def parts(fold: IntArray) -> list[tuple[IntArray, IntArray]]:
 
 
 def out_of_fold(questions: Questions, outcome: FloatArray, fold: IntArray) -> FloatArray:
-    """Return each question's prediction by a model that never saw its fold (questions,)."""
+    """Return out-of-fold predictions (questions,)."""
     predicted = np.empty(outcome.size)
     for fit_on, own in parts(fold):
         predicted[own] = questions.take(fit_on).fit(outcome[fit_on]).predict(questions.take(own))

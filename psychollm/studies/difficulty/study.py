@@ -1,16 +1,15 @@
-r"""`difficulty`: can the shared difficulty of questions be read off their text?.
+r"""Prediction of the shared difficulty of questions from their text.
 
-If models say yes to the same questions because of what the questions look like, a small model of
-the text should find what all of them share. The score of each question on the shared factor is
-predicted from its text by ridge regression, always for questions that the fit has not seen, and
+If models say yes to the same questions because of how these look, the text should predict the
+common factor. Ridge regression predicts factor scores of held-out questions from their text, and
 
 .. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}          \quad (1)
 
-compares it with the mean of the questions that were fitted. What matters is the lead over length
-alone. Where several questions stand on one template, groups keep them together; without that, a
-model that knows the template seems to know the question.
+compares it with the mean of the fitted questions. The verdict concerns the gain over length alone.
+Pass templates as `groups`: otherwise a model that learned a template seems to predict its
+questions.
 
-The intervals are those of other questions, for models fitted to these.
+Intervals cover the sampling of questions, with the fitted models held fixed.
 """
 
 from __future__ import annotations
@@ -60,20 +59,20 @@ PREDICTORS = ("text", "length only", "mean")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Difficulty(Study, Result):
-    """How well the text of questions predicts their shared score.
+    """Accuracy with which the text of questions predicts their factor scores.
 
     Attributes
     ----------
     predicted : ndarray (questions,)
-        By a model that had not seen the question.
+        Out-of-fold predictions from the text.
     predicted_by_length, scores : ndarray (questions,)
-        The same from length alone; what was to be predicted.
+        Out-of-fold predictions from length alone; the factor scores.
     r_squared, correlation : Estimate
-        Of "text" (or the features given), "length only" and "mean".
+        For "text" (or the features passed), "length only" and "mean".
     ceiling : float
-        Reliability of the scores, where known: no predictor of the factor does better.
+        Reliability of the scores, the upper bound of R squared; NaN if unknown.
     weights : ndarray (features,)
-        Of the model fitted to all questions, by `names`: positive where models say yes.
+        Weights of the model fitted to all questions, by `names`; positive ones predict yes.
 
     Examples
     --------
@@ -100,30 +99,27 @@ class Difficulty(Study, Result):
 
     @property
     def lead(self) -> Any:
-        """R squared of the text less that of length alone, paired over questions."""
+        """R squared of the text minus that of length alone, paired over questions."""
         return self.r_squared.difference("text", "length only")
 
     def weights_frame(self) -> pd.DataFrame:
-        """Return one row per feature, those that go with yes first."""
+        """Return one row per feature, the largest weight first."""
         import pandas as pd
 
         frame = pd.DataFrame({"feature": list(self.names), "weight": self.weights})
         return frame.sort_values("weight", ascending=False, ignore_index=True)
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and how well text and length predict."""
+        """Return the verdict, and the accuracy of text and length."""
         units = "questions" if self.n_groups == len(self.labels) else "groups of questions"
         rows = [
-            f"{name}: R2 {self.r_squared.text(row, 3)}, correlation "
+            f"{name}: R² {self.r_squared.text(row, 3)}, correlation "
             f"{self.correlation.text(row, 3)}"
             for row, name in enumerate(PREDICTORS[:2])
         ]
         if np.isfinite(self.ceiling):
-            rows.append(f"reliability of the scores, the ceiling of R2: {number(self.ceiling, 3)}")
-        rows.append(
-            f"{len(self.labels)} questions; predictions for {units} that were left out, "
-            f"{self.n_folds} folds"
-        )
+            rows.append(f"ceiling of R² (reliability of the scores): {number(self.ceiling, 3)}")
+        rows.append(f"{len(self.labels)} questions; {self.n_folds} folds of held-out {units}")
         found = Finding(
             statement=self._verdict(smallest),
             rows=tuple(rows),
@@ -133,29 +129,28 @@ class Difficulty(Study, Result):
         return exhibit(found.alone, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
-        """Return in one sentence whether the text predicts the score, and beyond its length."""
-        value = f"R2 {self.r_squared.text()}"
+        """Return whether the text predicts the score, and better than its length."""
+        value = f"R² {self.r_squared.text()}"
         lead = self.lead
         more = with_interval(lead.value, lead.interval, signed=True)
         least = smallest.r_squared
         low, high = self.r_squared.interval[0]
-        # An R2 below zero, worse than the mean, is no prediction either.
+        # A negative R2, worse than the mean, counts as no prediction.
         judged = outcome((max(low, 0.0), high), smallest=least)
         if judged is Outcome.OPEN:
-            what = "whether the text predicts the shared difficulty"
-            return f"Too few questions to say {what} ({value})."
+            return f"Whether the text predicts the shared difficulty is inconclusive ({value})."
         if judged is Outcome.SMALL:
             return f"The text hardly predicts the shared difficulty ({value})."
         beyond = {
-            Outcome.ABOVE: "beyond its length",
-            Outcome.BELOW: "its length alone better",
-            Outcome.SMALL: f"no better than its length alone, to within {least:g}",
-            Outcome.OPEN: "with too few questions to say whether beyond its length",
+            Outcome.ABOVE: "It is better than its length alone",
+            Outcome.BELOW: "It is worse than its length alone",
+            Outcome.SMALL: f"It is equivalent (±{least:g}) to its length alone",
+            Outcome.OPEN: "The comparison with its length alone is inconclusive",
         }[outcome(lead.interval, smallest=least)]
-        return f"The text predicts the shared difficulty ({value}), {beyond} ({more})."
+        return f"The text predicts the shared difficulty ({value}). {beyond} ({more})."
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw scores over predictions: `psychollm.plots.plot_difficulty`."""
+        """Draw scores against predictions: `psychollm.plots.plot_difficulty`."""
         return drawn_by("plot_difficulty")(self, ax=ax)
 
 
@@ -170,21 +165,21 @@ def difficulty(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Difficulty:
-    """Predict the shared score of questions from their text.
+    """Predict the factor scores of questions from their text.
 
     Parameters
     ----------
     texts : sequence of str, or mapping of label to str (questions,)
         The questions.
     scores : QuestionScores, mapping, or array_like (questions,)
-        Score on the shared factor, as of `question_scores`: high where models say yes. Questions
-        without one (NaN) are left out.
+        Factor scores, such as those of `question_scores`; high if models say yes. Questions with
+        NaN are excluded.
     features : array_like (questions, features), or function of a list of texts, optional
-        Hidden states or embeddings in place of words and surface.
+        Hidden states or embeddings that replace words and surface features.
     groups : sequence (questions,), optional
-        What belongs together and is left out together: template, passage, source.
+        Group of each question, such as its template or source; folds keep groups whole.
     n_folds : int
-        Parts of the questions that are predicted in turn; at most as many as groups.
+        Number of folds; at most the number of groups.
     bootstrap : int or Bootstrap
         Number of resamples of questions or of whole groups.
     level : float
@@ -199,7 +194,7 @@ def difficulty(
     Raises
     ------
     InputError
-        If texts, scores, features or groups do not fit together, or are too few.
+        If texts, scores, features or groups do not match, or there are too few questions.
 
     Examples
     --------
@@ -216,7 +211,7 @@ def difficulty(
     outcome = as_outcome("scores", scores, every.labels)
     rows = np.flatnonzero(np.isfinite(outcome))
     if rows.size < FEWEST or np.ptp(outcome[rows]) == 0:
-        msg = f"scores: {rows.size} questions have one; at least {FEWEST} that differ are needed"
+        msg = f"scores: {rows.size} are known; at least {FEWEST} that differ are needed"
         raise InputError(msg)
     questions, y = every.take(rows), outcome[rows]
     generator = check_generator(rng)
@@ -252,7 +247,7 @@ def difficulty(
 def _by_length(
     questions: Questions, y: FloatArray, fold: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Predict from letters and words alone, and by the mean of what was fitted."""
+    """Predict from the numbers of letters and words, and by the mean of the fitted questions."""
     table = np.column_stack([np.ones(y.size), surface_table(questions.texts)[:, :2]])
     length, means = np.empty(y.size), np.empty(y.size)
     for fit_on, own in parts(fold):
@@ -284,7 +279,7 @@ def _estimates(
     clusters: IntArray | None,
 ) -> dict[str, Estimate]:
     value = _fit_measures(y, predictions, np.ones((1, y.size)))[0]
-    # The means of the folds differ by chance and correlate negatively with what they predict.
+    # Fold means vary by chance and correlate negatively with the held-out scores.
     value[1, -1], draws[:, 1, -1] = np.nan, np.nan
     reasons = (Reason.NONE, Reason.NONE, Reason.CONSTANT)
     names = ("r_squared", "correlation")

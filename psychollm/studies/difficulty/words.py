@@ -1,13 +1,13 @@
-r"""What can be read off the text of a question: its terms, and its surface.
+r"""Features of the text of a question: terms and surface features.
 
-Terms are words and pairs of neighbouring words, in lower case; a number is replaced by as many
-zeros as it has digits, since its length tells more than its value. The weight of term t in a text
-that holds it c times, with document frequency :math:`f_t` among n texts, is
+Terms are words and pairs of neighbouring words, in lower case. The digits of a number are replaced
+by zeros, since its length is more informative than its value. If a text contains term t c times,
+and :math:`f_t` of n texts contain it, the weight of the term in the text is
 
 .. math:: (1 + \log c) \left(\log\frac{1 + n}{1 + f_t} + 1\right),                        \quad (1)
 
-and the weights of a text are scaled to length one. Only NumPy is needed, so that what is fitted
-can be used anywhere.
+and the weights of a text are scaled to norm one. Only NumPy is needed, so a fitted model runs
+anywhere.
 
 References
 ----------
@@ -83,26 +83,26 @@ def surface_table(texts: Sequence[str]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Words(Result):
-    """Terms with their weights, and the scale of the surface: what texts are measured by."""
+    """Terms with their weights, and the scaling of the surface features."""
 
     terms: tuple[str, ...]
     rarity: FloatArray  # (terms,) the second factor of (1)
     mean: FloatArray  # (surface features,)
-    scale: FloatArray  # (surface features,) standard deviations, inf where there is none
+    scale: FloatArray  # (surface features,) standard deviations, inf for constant features
     features: tuple[str, ...] = SURFACE  # of the surface, in the order of mean and scale
 
     def __post_init__(self) -> None:
         if self.features != SURFACE:
             msg = (
-                "texts are measured by other features in this version of psychollm than when "
-                "these words were learnt: fit them anew"
+                "this version of psychollm uses other text features than the one that fitted "
+                "these words: fit them again"
             )
             raise InputError(msg)
         Result.__post_init__(self)
 
     def measure(self, texts: Sequence[str]) -> FloatArray:
-        """Return weights of terms beside the standardised surface (texts, terms + features)."""
-        # Both parts have rows of length about one: neither outweighs the other.
+        """Return weights of terms and standardised surface features (texts, terms + features)."""
+        # Rows of both parts have norm about one, so that neither dominates.
         column_of = {term: column for column, term in enumerate(self.terms)}
         weights = np.zeros((len(texts), len(self.terms)))
         for row, text in enumerate(texts):

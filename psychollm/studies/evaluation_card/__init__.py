@@ -1,1 +1,1 @@
-"""One page on an evaluation: accuracies with the intervals that belong to them, and the rest."""
+"""Summary of an evaluation on one page: accuracies, ranks, variance and data quality."""

@@ -1,30 +1,29 @@
-r"""Benchmark and generalised accuracy, each with what is random about it.
+r"""Benchmark and generalised accuracy, each with its own sampling error.
 
-With :math:`\pi_{mq}` the chance that model m answers question q rightly,
+With :math:`\pi_{mq}` the probability that model m answers question q correctly,
 
 .. math:: B_m = \frac1Q \sum_q \pi_{mq}, \qquad G_m = \operatorname{E}_q[\pi_{mq}],       \quad (1)
 
-the first over these questions, the second over the questions that they stand for. Answers of
-cells that have any estimate their chances; the others are predicted by the crossed mixed model,
-which takes them as missing at random given its effects. With :math:`v_{mq}` the variance of one
-answer, :math:`n_{mq}` answers, and :math:`P_m` the prediction of what is missing,
+the first is a mean over these questions, the second over the question population. Answered cells
+estimate their own probabilities. The crossed mixed model predicts the other cells, assuming that
+they are missing at random given its effects. With :math:`v_{mq}` the variance of one answer,
+:math:`n_{mq}` answers, and :math:`P_m` the sum predicted for the missing cells,
 
 .. math:: \operatorname{Var}(\hat B_m) = \frac{1}{Q^2} \Bigl((1 + 2 \rho_m)
           \sum_{q \text{ answered}} \frac{v_{mq}}{n_{mq}} + \operatorname{Var}(P_m)\Bigr),
           \qquad
           \operatorname{Var}(\hat G_m) = \operatorname{Var}(\hat B_m) + \frac{V_m}{Q},    \quad (2)
 
-V being the variance of chances between questions of one domain, and :math:`\rho` the sum of v over
-missing cells for each unit of it over answered ones: luck in these moves predictions with it.
-Where a question was asked several times its answers tell v. Where it was asked once the mixed
-model does, which without repeats takes the interaction of model and question for chance as well:
-then the interval of :math:`B_m` is too wide rather than too short, and of no use where a model
-always gives the same answer, since :math:`B_m` is known exactly then. That of :math:`G_m` needs
-no repeats: one answer to a question drawn at random is right with chance :math:`G_m`, whatever
-its chances are made of.
+V is the variance of the probabilities between questions of one domain. :math:`\rho` is the sum of
+v over missing cells divided by that over answered cells: errors in answered cells also move the
+predictions. Repeated answers estimate v. Without repeats the mixed model estimates it, and counts
+the interaction of model and question as chance, so that the interval of :math:`B_m` is
+conservative. It is useless if a model always gives the same answer, since :math:`B_m` is then
+known exactly. The interval of :math:`G_m` needs no repeats: one answer to a randomly drawn
+question is correct with probability :math:`G_m`.
 
-Domains are strata: questions like these have the same domains in the same shares. With clusters
-:math:`V_m / Q` is what makes the sum in (2) the robust variance of `mean_score`.
+Domains are strata: the question population has the same domains in the same proportions. With
+clusters :math:`V_m / Q` makes the sum in (2) the robust variance of `mean_score`.
 
 References
 ----------
@@ -51,21 +50,21 @@ from psychollm.reliability.means.answer_variance import QuestionAnswers
 from psychollm.reliability.means.clustered import clustered_mean
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 
-_DRAWS = 200  # of chances in the cells
+_DRAWS = 200  # of probabilities in the cells
 _AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """What the mixed model says of the cells at its mode."""
+    """Probabilities of the cells under the mixed model, at its mode."""
 
-    missing_sum: FloatArray  # (models,) of the chances without an answer
+    missing_sum: FloatArray  # (models,) of the probabilities of cells without an answer
     missing_variance: FloatArray  # (models,) of that sum
     spread: FloatArray  # (models, questions) variance of one answer
 
     @classmethod
     def of(cls, fit: CrossedFit, rng: np.random.Generator) -> "Chances":
-        """Draw levels and questions together, and add up what is missing."""
+        """Draw levels and questions jointly, and sum over missing cells."""
         mode = fit.centre
         m, n_questions = len(fit.answers.models), len(fit.answers.questions)
         absent = np.asarray(~fit.answers.present.any(axis=2))
@@ -78,7 +77,7 @@ class Chances:
         for start in range(0, n_questions, size):
             here = np.arange(start, min(start + size, n_questions))
             domain = fit.domain_of[here]
-            # Where the levels are drawn higher, the questions are harder.
+            # Given the answers, higher levels imply harder questions.
             slope = fit.question_slopes(here)
             drawn = ease[here] + own[here] * rng.standard_normal((_DRAWS, here.size))
             drawn -= np.einsum("nqm,qm->nq", off[:, domain], slope)
@@ -121,7 +120,7 @@ def accuracies(
     else:
         value = (answered + chances.missing_sum) / n_questions
         gap = chances.missing_variance / n_questions**2
-        # An answered cell that comes out too well raises the level, and with it the predictions.
+        # A lucky answer in an answered cell raises the level, and thus the predictions.
         here, there = (np.where(side, chances.spread, 0.0).sum(axis=1) for side in (known, ~known))
         gap = gap + 2.0 * there / np.maximum(here, 1e-9) * own / n_questions**2
         own = own / n_questions**2 + gap
@@ -150,7 +149,7 @@ def accuracies(
 def _within(cells: QuestionAnswers, n: IntArray, chances: Chances | None) -> FloatArray:
     """Return v / n of (2) (models, questions): a model's own mean where answers repeat."""
     repeated = cells.repeated > 0
-    # Where no question has two different answers, nothing tells how often that would be.
+    # If repeated answers never differ, a model's own variance of 0 is not credible.
     own = repeated & (cells.variance.sum(axis=1, keepdims=True) > 0.0)
     model = np.full(n.shape, np.nan) if chances is None else chances.spread
     return np.where(own, cells.variance, model) / np.maximum(n, 1)
@@ -162,7 +161,7 @@ def _between(
     clusters: IntArray | None,
     domains: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V of (2) within domains and its degrees of freedom; the robust V / Q of clusters."""
+    """Return V of (2) within domains, or the robust V / Q of clusters, and degrees of freedom."""
     known = cells.answered
     if clusters is not None:
         mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)
@@ -192,13 +191,13 @@ def _estimate(
     level: float,
     *reasons: tuple[BoolArray, Reason],
 ) -> Estimate:
-    """Return shares with Wilson's interval, of as many answers as would vary like them."""
+    """Return proportions with Wilson intervals at the effective number of answers."""
     spread = value * (1.0 - value)
     known = (variance > 0.0) & (spread > 0.0)
-    # A share of 0 or 1 has no variance of its own: of as many questions as it rests on.
+    # A proportion of 0 or 1 has no estimated variance: use the number of questions.
     size = np.where(known, spread / np.where(known, variance, 1.0), n)
     df = np.where(df > 0.0, df, np.nan)
-    if np.nanmin(value) < 0.0 or np.nanmax(value) > 1.0:  # graded: no shares
+    if np.nanmin(value) < 0.0 or np.nanmax(value) > 1.0:  # graded scores
         margin = stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(variance)
         bounds = np.stack([value - margin, value + margin], axis=1)
     else:

@@ -1,4 +1,4 @@
-"""``psychollm card``: logs of scores in, one page on what the evaluation shows out."""
+"""``psychollm card``: summarise an evaluation from logs of scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
 
 DESCRIPTION = """\
-Sum an evaluation up on one page: the accuracy of each model on these questions and on questions
-like these, each with the interval that belongs to it; ranks and tiers; how much of the answers'
-variance is models, questions, their interaction and chance; how reliable the ranking is; the
-smallest difference that can be shown; suspect questions; with --attempts
-pass@k and pass^k of repeated attempts; calibration, where confidences are logged; and what all
-this cannot show.
+Summarise an evaluation on one page: each model's accuracy on these questions and on the question
+population, with intervals; ranks and tiers; the variance due to models, questions, their
+interaction and chance; the reliability of the ranking; the smallest detectable difference;
+suspect questions; pass@k and pass^k of repeated attempts (--attempts); calibration, if
+confidences are logged; and the gaps in the data.
 """
 EPILOG = """\
 examples:
@@ -44,22 +43,21 @@ class Card(Attempted, OfScores):
     EPILOG = EPILOG
 
     domains: str | None = option(
-        "what questions are about: a column of the table or logs, or a file with a question and "
+        "domain of each question: a column of the table or logs, or a file with a question and "
         "its domain per line",
         "COLUMN|FILE",
         default=None,
         group=ANALYSIS,
     )
     families: str | None = option(
-        "what models are made from: a column, or a file with a model and its family per line",
+        "family of each model: a column, or a file with a model and its family per line",
         "COLUMN|FILE",
         default=None,
         group=ANALYSIS,
     )
 
     human_labels: Path | None = option(
-        "labels of some answers by people, where the scores are verdicts of a judge: a log or "
-        "table like LOG",
+        "human labels of some answers, if a judge gave the scores: a log or table like LOG",
         "LABELS",
         default=None,
         group=ANALYSIS,
@@ -69,12 +67,12 @@ class Card(Attempted, OfScores):
         self.check_spent()
 
     def read(self) -> Callable[[], Found]:
-        """Read the scores, and what belongs to questions and models."""
+        """Read the scores and the groups of questions and models."""
         log = self.scores_in(self.logs, self._kept())
         return partial(self._card, log, *self._call(log))
 
     def _kept(self) -> tuple[str, ...]:
-        """Return the columns of logs that are to be kept."""
+        """Return the columns of logs to keep."""
         named = (self.domains, self.families)
         columns = (one for one in named if one is not None and not Path(one).is_file())
         return (*columns, *self.spent.values())
@@ -102,7 +100,7 @@ class Card(Attempted, OfScores):
         return replace(found, in_files=("questions",))
 
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
-        """Return the call of `evaluation_card`, and its inputs, which were read and checked."""
+        """Return the call of `evaluation_card`, and its inputs, read and checked."""
         reading = self.reading_of(self.logs, self._kept())
         made: Made = {id(reading): log}
         options: dict[str, Any] = {}

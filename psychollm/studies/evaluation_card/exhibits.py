@@ -1,4 +1,4 @@
-"""What shows the findings of an evaluation card."""
+"""Figures and tables of an evaluation card."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -32,9 +32,9 @@ def exhibits(
         of=result,
         key="accuracies",
         title="Accuracies and ranks of all models",
-        caption="Accuracies with their intervals, the best on top: thick for these questions, "
-        "thin for questions like these. Models of one tier, which cannot be told from its best, "
-        "have one colour; on the right where each rank lies.",
+        caption="Accuracies with intervals, best first: thick for benchmark accuracy, thin for "
+        "generalised accuracy. Models of one tier share a colour: none differs significantly "
+        "from its best. The right panel shows the intervals of the ranks.",
     )
     shown: dict[str, Sequence[Exhibit]] = {
         "accuracy": (
@@ -55,8 +55,8 @@ def exhibits(
             of=result.mixed.share,
             options={"words": WORDS},
             key="shares",
-            title="Shares of variance",
-            caption="Shares of the variance of a single answer.",
+            title="Proportions of variance",
+            caption="Proportions of the variance of a single answer.",
         )
         table = partial(_components, result.mixed)
         shown["variance"] = (shares, Listing(table=table, folded=True, instead=True))
@@ -71,15 +71,15 @@ def _models(result: "EvaluationCard") -> Table:
         [
             name_column("model", result.labels),
             interval_column(
-                "these questions", result.benchmark.value, result.benchmark.interval, digits=3
+                "benchmark accuracy", result.benchmark.value, result.benchmark.interval, digits=3
             ),
             interval_column(
-                "questions like these", result.generalised.value, result.generalised.interval,
+                "generalised accuracy", result.generalised.value, result.generalised.interval,
                 digits=3, reasons=result.generalised.flags,
             ),
             number_column("questions", result.generalised.n, digits=0),
-            number_column("at best", ranks[:, 0], digits=0),
-            number_column("at worst", ranks[:, 1], digits=0),
+            number_column("best rank", ranks[:, 0], digits=0),
+            number_column("worst rank", ranks[:, 1], digits=0),
             number_column("tier", result.comparison.tier, digits=0),
         ],
         caption="Accuracies, ranks and tiers",
@@ -98,22 +98,22 @@ def _components(mixed: "CrossedLogistic") -> Table:
         [
             text_column("effect", (sentence(WORDS[one])[:-1] for one in mixed.share.labels)),
             interval_column(
-                "share of variance, %", 100.0 * mixed.share.value, 100.0 * mixed.share.interval,
+                "variance, %", 100.0 * mixed.share.value, 100.0 * mixed.share.interval,
                 digits=1,
             ),
             text_column("variance of logits", texts),
         ],
-        caption="Where the answers vary",
+        caption="Components of variance",
     )  # fmt: skip
 
 
 def _stated(result: "EvaluationCard") -> Table:
-    names = {"overconfidence": "confidence beyond accuracy", "brier": "Brier", "auroc": "AUROC"}
+    names = {"overconfidence": "confidence minus accuracy", "brier": "Brier", "auroc": "AUROC"}
     first = result.calibration[0]
     columns = [
         estimate_column(names.get(one.name, one.name), one, digits=3) for one in result.calibration
     ]
     return Table.of(
         [name_column("model", first.labels), *columns],
-        caption=f"Stated confidence, {number(100 * first.level, 0)} % intervals",
+        caption=f"Reported confidence, {number(100 * first.level, 0)} % intervals",
     )

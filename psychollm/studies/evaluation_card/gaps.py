@@ -1,11 +1,11 @@
-"""What the table of a card cannot show."""
+"""Limits of the data behind a card."""
 
 from collections.abc import Iterator
 
 from psychollm._base.numbers import percent
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 
-_FEW_MODELS = 5  # with fewer, variances between models are hardly known
+_FEW_MODELS = 5  # with fewer, variances between models depend on the prior
 
 
 def gaps(
@@ -18,43 +18,41 @@ def gaps(
     stated: bool,
     sets: int,
 ) -> Iterator[str]:
-    """Say what the table cannot show, the gravest first."""
+    """Yield the limits of the table, the gravest first."""
     n_models = len(answers.models)
     if sets > 1:
         yield (
-            f"The models fall into {sets} sets without a common question: between sets nothing "
-            "compares."
+            f"The models form {sets} sets without a common question; models of different sets "
+            "cannot be compared."
         )
     if n_answers <= 1.0:
         yield (
-            "Each question was asked once: how far answers to it vary by chance, and so how far "
-            "benchmark accuracy would come out otherwise, cannot be seen. Ask a part of the "
-            "questions twice."
+            "Each question was asked once, so the chance variation of answers, and thus of "
+            "benchmark accuracy, is unknown. Ask some of the questions twice."
         )
     if missing:
         how = "left out" if unmodelled else "predicted by the mixed model"
         yield (
-            f"{percent(missing, 1)} of the cells have no answer and are {how}, as if they were "
-            "missing for no reason that has to do with them."
+            f"{percent(missing, 1)} of the cells have no answer and are {how}. This assumes that "
+            "they are missing at random."
         )
     if unmodelled:
-        yield f"There is no mixed model: {unmodelled}."
+        yield f"No mixed model was fitted: {unmodelled}."
     if n_models < _FEW_MODELS:
         yield (
-            f"{n_models} models say little about how much models differ: reliability and the "
-            "share of models rest on the prior."
+            f"There are {n_models} models: the reliability and the models' proportion of variance "
+            "depend strongly on the prior."
         )
     if "domains" not in given:
         yield (
-            "No domains were given: questions like these are taken as one heap, and no interval "
-            "allows for models that are good at one subject."
+            "No domains were given: questions are treated as one population, and strengths of "
+            "models in single subjects are ignored."
         )
     if "families" not in given and n_models > 2:
-        yield "No families were given: models made from one another count as independent."
+        yield "No families were given: related models count as independent."
     if "clusters" not in given:
         yield (
-            "No clusters were given: questions made from one passage or template would count as "
-            "many."
+            "No clusters were given: questions from one passage or template count as independent."
         )
     if not stated:
-        yield "No confidences were given: nothing is known of calibration."
+        yield "No confidences were given: calibration is unknown."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _call(result: "EvaluationCard", source: str, options: str) -> str:
-    """Return how to repeat the card."""
+    """Return the call that repeats the card."""
     if source:
         return source
     mixed, groups = result.mixed, ""
@@ -26,7 +26,7 @@ def _call(result: "EvaluationCard", source: str, options: str) -> str:
 def _facts(result: "EvaluationCard", smallest: SmallestEffects) -> tuple[Fact, ...]:
     tiers = result.comparison.tiers()
     middle, every = detectable_texts(result)
-    spread = f"; {every} over the pairs" if every != middle else ""
+    spread = f"; {every} over all pairs" if every != middle else ""
     facts = [
         Fact(
             name="Models",
@@ -39,9 +39,9 @@ def _facts(result: "EvaluationCard", smallest: SmallestEffects) -> tuple[Fact, .
             detail=f"{result.n_answers:.3g} answers to each" if result.n_answers > 1.0 else "",
         ),
         Fact(
-            name="Smallest difference that can be shown",
+            name="Smallest detectable difference",
             value=middle,
-            detail=f"with a chance of {percent(result.comparison.power)}{spread}",
+            detail=f"power {percent(result.comparison.power)}{spread}",
         ),
     ]
     if result.mixed is not None:
@@ -52,17 +52,17 @@ def _facts(result: "EvaluationCard", smallest: SmallestEffects) -> tuple[Fact, .
 
 def _methods(result: "EvaluationCard") -> tuple[str, ...]:
     return (
-        "Benchmark accuracy is the mean chance of a right answer over these questions; "
-        "generalised accuracy the mean over the questions that they stand for "
-        f"{cite('nist')}. The first varies with answers only, the second with questions, too, "
-        f"within domains where there are any {cite('miller')}. Intervals are Wilson's, of as many "
-        "answers as would vary like the mean.",
-        "Right and wrong answers are taken apart by a logistic mixed model with crossed effects "
-        "of models, questions and, where there are any, families, domains and repeats. Questions "
-        "and interactions are integrated out by adaptive quadrature, models by Laplace's "
-        f"approximation; what is not known of the variances is kept {cite('inla')}. It predicts "
-        "cells without an answer, too.",
-        "Ranks and tiers follow from paired differences whose intervals hold all at once "
+        "Benchmark accuracy is the mean probability of a correct answer over these questions; "
+        "generalised accuracy is the mean over the question population "
+        f"{cite('nist')}. The first varies with answers only. The second also varies with "
+        f"questions, within domains if these are given {cite('miller')}. Wilson intervals use the "
+        "effective number of answers.",
+        "Variance components come from a logistic mixed model with crossed effects of models, "
+        "questions and, if given, families, domains and repeats. Adaptive quadrature integrates "
+        "over questions and interactions, Laplace's approximation over models. Intervals include "
+        f"the uncertainty of the variances {cite('inla')}. The model also predicts cells without "
+        "an answer.",
+        "Ranks and tiers follow from paired differences with simultaneous intervals "
         f"{cite('mogstad')}.",
     )
 

@@ -1,10 +1,8 @@
-"""What an evaluation shows, on one page.
+"""Summary of an evaluation on one page.
 
-Each part rests on a function of its own: accuracies on `crossed_logistic` and `accuracies`,
-ranks, tiers and the smallest difference that can be shown on `compare`, shares of variance and
-reliability on `crossed_logistic`, suspect questions on `question_screen`, calibration on
-`calibration_panel`. The card says which interval belongs to which claim, and what the table cannot
-show.
+Accuracies use `crossed_logistic` and `accuracies`; ranks, tiers and the smallest detectable
+difference `compare`; proportions of variance and reliability `crossed_logistic`; suspect questions
+`question_screen`; calibration `calibration_panel`. The card also lists the limits of the data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,17 +52,17 @@ WORDS = {
     "family": "families of models",
     "model": "models",
     "domain": "domains",
-    "model:domain": "models within domains",
+    "model:domain": "models x domains",
     "question": "questions",
-    "model:question": "models on single questions",
-    "answer": "chance, from one answer to the next",
-    "residual": "models on single questions, and chance",
+    "model:question": "models x questions",
+    "answer": "chance, between repeated answers",
+    "residual": "models x questions, and chance",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvaluationCard(Study, Result):
-    """Models in the order of their scores, and what their answers can and cannot show.
+    """Accuracies, ranks and components of variance of an evaluation, models by score.
 
     Examples
     --------
@@ -78,21 +76,21 @@ class EvaluationCard(Study, Result):
     """
 
     benchmark: Estimate  # (models,) accuracy on these questions, were they asked again
-    generalised: Estimate  # (models,) accuracy on questions like these
+    generalised: Estimate  # (models,) accuracy in the question population
     comparison: Comparison  # differences, ranks and tiers
-    mixed: CrossedLogistic | None  # where the answers vary; None for a reason
+    mixed: CrossedLogistic | None  # components of variance; None if not fitted
     unmodelled: str  # why there is no mixed model; empty with one
-    screen: QuestionScreen | None  # suspect questions; None where scores are not within [0, 1]
-    calibration: tuple[Estimate, ...]  # of stated confidence; empty without any
-    gaps: tuple[str, ...]  # what the table cannot show
+    screen: QuestionScreen | None  # suspect questions; None if scores are not within [0, 1]
+    calibration: tuple[Estimate, ...]  # of reported confidence; empty without any
+    gaps: tuple[str, ...]  # limits of the data
     n_questions: int
-    n_answers: float  # to a question by a model, on average
-    missing: float  # share of cells without an answer
-    groups: tuple[str, ...]  # what was given: domains, families, clusters
+    n_answers: float  # mean number of answers of a model to a question
+    missing: float  # proportion of cells without an answer
+    groups: tuple[str, ...]  # the groups passed: domains, families, clusters
     labels: Labels  # (models,)
     level: float
-    judged: JudgedScores | None = None  # as judged and as people would say, with their labels
-    attempts: Attempts | None = None  # pass@k and pass^k, with the numbers of attempts
+    judged: JudgedScores | None = None  # scores by the judge and by people; None without labels
+    attempts: Attempts | None = None  # pass@k and pass^k; None without `attempts`
 
     _AXES = Axes(
         {"model": "labels"},
@@ -125,7 +123,7 @@ class EvaluationCard(Study, Result):
         return tables
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return accuracies and ranks, where scores vary, suspect questions, and the gaps."""
+        """Return accuracies, ranks, variance components, suspect questions, and data gaps."""
         compared = self.comparison.findings(smallest=smallest)
         items = [
             Finding(statement=compared.verdict, outcome=compared.items[0].outcome),
@@ -141,7 +139,7 @@ class EvaluationCard(Study, Result):
             self._variance(),
             Finding(
                 key="power",
-                question="What could these questions show?",
+                question="What differences can be detected?",
                 statement=compared["power"].statement,
                 numbers={"detectable": self.comparison.detectable},
             ),
@@ -150,7 +148,7 @@ class EvaluationCard(Study, Result):
             Finding(
                 key="gaps",
                 question="What is not known?",
-                statement="" if self.gaps else "No gap that a table could show.",
+                statement="" if self.gaps else "The table shows no gap.",
                 rows=self.gaps,
             ),
         ]
@@ -162,7 +160,7 @@ class EvaluationCard(Study, Result):
         return drawn_by("plot_evaluation_card")(self, ax=ax)
 
     def rank_text(self, row: int) -> str:
-        """Return where the rank of a model lies."""
+        """Return the interval of a model's rank as text."""
         if not self.comparison.score.defined[row]:
             return "–"
         low, high = self.comparison.rank_interval[row]
@@ -173,34 +171,31 @@ class EvaluationCard(Study, Result):
         if self.n_answers > 1.0:
             parts.append(f"{self.n_answers:.3g} answers to each")
         if self.missing:
-            parts.append(f"{percent(self.missing, 1)} of the cells empty")
+            parts.append(f"{percent(self.missing, 1)} of cells without an answer")
         return f"{', '.join(parts)}."
 
     def _model(self, row: int) -> str:
         text = (
-            f"{self.labels[row]}: {self.benchmark.text(row, 3)} on these questions, "
-            f"{self.generalised.text(row, 3)} on questions like these"
+            f"{self.labels[row]}: benchmark accuracy {self.benchmark.text(row, 3)}, "
+            f"generalised accuracy {self.generalised.text(row, 3)}"
         )
         tier = f"{self.comparison.tier[row]}{self.comparison.part(row)}"
         return text if tier[0] == "0" else f"{text}, rank {self.rank_text(row)}, tier {tier}"
 
     def _accuracies(self) -> str:
-        strata = " of the same domains" if "domains" in self.groups else ""
-        repeats = (
-            "Its interval allows for answers that would come out otherwise if the same questions "
-            "were asked again"
-        )
+        strata = ", with the same domains" if "domains" in self.groups else ""
+        repeats = "Its interval covers the chance variation of repeated answers"
         if self.n_answers <= 1.0:
             repeats += (
-                "; with one answer to a question the mixed model says how far, which is at most "
-                "too much. For a model that always answers alike it is known exactly"
+                "; with one answer per question it is conservative. A model that always gives "
+                "the same answer has no such variation"
             )
         return (
-            f"Benchmark accuracy is that on these questions. {repeats}. Generalised accuracy is "
-            f"that on all questions like these{strata}: its interval allows for other questions, "
-            "too. Ranks are about questions like these, and their bounds hold for all models "
-            f"at once with a chance of {percent(self.level)}."
-            + (" They compare what both models answered, nothing predicted." * bool(self.missing))
+            f"Benchmark accuracy refers to these questions. {repeats}. Generalised accuracy "
+            f"refers to the question population{strata}; its interval also covers the sampling "
+            "of questions. Ranks refer to that population; their "
+            f"{percent(self.level)} intervals are simultaneous."
+            + (" Ranks use observed answers only, no predicted ones." * bool(self.missing))
         )
 
     def _judged(self, smallest: SmallestEffects) -> Iterator[Finding]:
@@ -210,7 +205,7 @@ class EvaluationCard(Study, Result):
         scores, judge = found["scores"], found["judge"]
         yield Finding(
             key="judged",
-            question="As judged, and as people would say?",
+            question="How would people score the answers?",
             statement=f"{found.verdict} {judge.statement}",
             rows=(*scores.rows, *judge.rows),
             explanation=scores.explanation,
@@ -234,9 +229,9 @@ class EvaluationCard(Study, Result):
 
     def _variance(self) -> Finding:
         mixed = self.mixed
-        question = "Where do the answers vary?"
+        question = "What explains the variance of answers?"
         if mixed is None:
-            why = f"Not estimated. {self.unmodelled[:1].upper()}{self.unmodelled[1:]}."
+            why = f"Variance components were not estimated: {self.unmodelled}."
             return Finding(key="variance", question=question, statement=why, reason=why)
         share = mixed.share
         rows = tuple(
@@ -247,16 +242,15 @@ class EvaluationCard(Study, Result):
             question=question,
             statement=f"{self._reliability()}",
             rows=rows,
-            explanation="Shares of the variance of a single answer, by a crossed mixed model.",
+            explanation="Proportions of the variance of one answer, from a crossed mixed model.",
             numbers={"share": share, "components": mixed.components},
         )
 
     def _reliability(self) -> str:
         assert self.mixed is not None  # noqa: S101 -- for the type checker
         return (
-            f"The reliability of the ranking is {self.mixed.reliability.text(0, 2)}: the share of "
-            "the differences between scores that other questions like these, and other answers, "
-            "would show again."
+            f"The reliability of the ranking is {self.mixed.reliability.text(0, 2)}. This is the "
+            "proportion of score variance that new questions and new answers would reproduce."
         )
 
     def _suspects(self) -> Iterator[Finding]:
@@ -266,17 +260,17 @@ class EvaluationCard(Study, Result):
         dead, against = sum(map(bool, self.screen.dead)), found["against"]
         rows = against.rows[:_SHOWN]
         pairs = len(self.screen.pairs)
-        of_pairs = f"; {count(pairs)} {'pairs are' if pairs > 1 else 'pair is'} redundant"
+        of_pairs = f"; {count(pairs)} {'pairs are duplicates' if pairs > 1 else 'is a duplicate'}"
         yield Finding(
             key="suspects",
             question="Which questions are suspect?",
             statement=(
-                f"{count(dead)} of {count(self.n_questions)} tell no models apart"
-                f"{of_pairs if pairs else ''}. Going against the rest: "
-                f"{'' if rows else against.statement[:1].lower() + against.statement[1:]}"
-            ).rstrip(),
+                f"{count(dead)} of {count(self.n_questions)} questions "
+                f"{'has' if dead == 1 else 'have'} zero variance{of_pairs if pairs else ''}. "
+                f"{'Negative item-rest correlations:' if rows else against.statement}"
+            ),
             rows=rows,
-            explanation="Better models fail more often on these: look at their keys."
+            explanation="Better models fail more often on these questions: check their keys."
             if rows
             else "",
             numbers={"against_p": self.screen.against_p},
@@ -288,9 +282,9 @@ class EvaluationCard(Study, Result):
         over = next(one for one in self.calibration if one.name == "overconfidence")
         yield Finding(
             key="calibration",
-            question="Do stated confidences hold?",
+            question="Does reported confidence match accuracy?",
             rows=tuple(
-                f"{label}: mean confidence beyond accuracy {over.text(row, 3, signed=True)}"
+                f"{label}: mean confidence minus accuracy {over.text(row, 3, signed=True)}"
                 for row, label in enumerate(over.labels)
             ),
             numbers={one.name: one for one in self.calibration},
@@ -313,45 +307,45 @@ def evaluation_card(
     n_draws: int = 2000,
     rng: RandomState = None,
 ) -> EvaluationCard:
-    """Sum an evaluation up: accuracies, ranks, where answers vary, suspect questions, gaps.
+    """Summarise an evaluation: accuracies, ranks, variance, suspect questions and data gaps.
 
     Parameters
     ----------
     scores : ScoreLog, RepeatedScores, Responses, DataFrame, DataArray or array_like
-        1 = right: models x questions, or models x questions x repeats; or what `read_scores` and
-        `read_logs` return, whose confidences count as well. NaN is missing. Graded scores do
-        without the mixed model.
+        1 = right: models x questions, or models x questions x repeats; or the result of
+        `read_scores` or `read_logs`, whose confidences are used too. NaN is missing. No mixed
+        model is fitted to graded scores.
     domains : mapping or array_like (questions,), optional
-        What each question is about. Questions like these have the same domains in the same
-        shares.
+        Domain of each question. The question population has the same domains in the same
+        proportions.
     families : mapping or array_like (models,), optional
-        What each model is made from.
+        Family of each model.
     clusters : array_like (questions,), optional
-        What each question belongs to, such as a passage or a template: others are drawn for
-        questions like these.
+        Cluster of each question, such as its passage or template. Clusters are the sampling units
+        of the question population.
     confidence : DataFrame or array_like (models, questions), optional
-        Stated chances of being right, in [0, 1].
+        Reported probabilities of being right, in [0, 1].
     human_labels : ScoreLog, DataFrame or array_like (models, questions), optional
-        Labels of some answers by people, where `scores` are verdicts of a judge; NaN elsewhere:
-        `judged_scores` then says what people would say of all.
+        Human labels of some answers, if a judge gave the `scores`; NaN elsewhere. `judged_scores`
+        then estimates the human scores of all answers.
     attempts : sequence of int, optional
-        Numbers k of attempts for pass@k and pass^k, where questions were asked several times and
+        Numbers k of attempts for pass@k and pass^k, if questions were asked several times and
         scores are 0 and 1.
     cost, seconds : str, optional
         With `attempts`: columns of `scores` with the cost and the duration of each attempt.
     power : float
-        The chance with which a difference is to be shown, for the smallest that can be.
+        Power of the smallest detectable difference.
     level : float
         Coverage of the intervals.
     n_draws : int
-        Draws from posterior distributions, and, 4000 at least, for intervals that hold at once.
+        Number of posterior draws. Simultaneous intervals use at least 4000.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     EvaluationCard
-        Sorted by score. Values that no interval belongs to have none, and a reason.
+        Sorted by score. Values without an interval have a flag that gives the reason.
 
     Raises
     ------
@@ -359,7 +353,7 @@ def evaluation_card(
         If there are fewer than two models, or domains, families, clusters or confidences do not
         match.
     CodeError
-        If a score is no finite number, or a confidence outside [0, 1].
+        If a score is infinite or no number, or a confidence is outside [0, 1].
     OptionError
         If an option is out of range.
 
@@ -371,11 +365,11 @@ def evaluation_card(
     >>> print(card.mixed.share.labels)
     ('model', 'question', 'model:question', 'answer')
     >>> print(card.gaps[0][:44])
-    No domains were given: questions like these
+    No domains were given: questions are treated
     """
     check_fraction("level", level)
     if attempts is None and (cost or seconds):
-        msg = "cost and seconds are those of attempts: pass attempts=(1, 3), too"
+        msg = "cost and seconds need attempts: pass, for example, attempts=(1, 3)"
         raise OptionError(msg)
     n_draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
     generator = check_generator(rng)
@@ -459,7 +453,7 @@ def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
 
 
 def _fitted(answers: RepeatedScores, domains: Any, families: Any) -> tuple[CrossedFit | None, str]:
-    """Return the mixed model, or None and the reason why there is none."""
+    """Return the mixed model, or None and the reason."""
     try:
         cell_counts(answers)
     except (CodeError, ShapeError) as error:
@@ -475,7 +469,7 @@ def _within_one(values: FloatArray) -> bool:
 
 
 def _stated_in(scores: Any, confidence: Any, answers: RepeatedScores) -> "pd.DataFrame | None":
-    """Return confidences (models, questions), those of a log among them; None without any."""
+    """Return confidences, passed or logged (models, questions); None without any."""
     import pandas as pd
 
     if confidence is not None:
@@ -499,7 +493,7 @@ def _calibration(
     level: float,
     rng: np.random.Generator,
 ) -> tuple[Estimate, ...]:
-    """Return measures of the confidences, of first answers where there are several."""
+    """Return measures of the confidences."""
     if stated is None or not _within_one(answers.values):
         return ()
     import pandas as pd
@@ -519,6 +513,6 @@ def _percents(share: Estimate, row: int) -> str:
 
 
 def detectable_texts(card: EvaluationCard) -> tuple[str, str]:
-    """Return the smallest differences that can be shown, for half of the pairs and for all."""
+    """Return the smallest detectable difference: its median over pairs, and its range."""
     known = card.comparison.detectable[np.isfinite(card.comparison.detectable)]
     return (number(np.median(known), 3), extent(known, 3)) if known.size else ("–", "")

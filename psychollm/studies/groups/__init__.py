@@ -1,1 +1,1 @@
-"""Panels and comparisons for each group of questions or models, and how the groups differ."""
+"""Panels and comparisons by group of questions or models, and differences between groups."""

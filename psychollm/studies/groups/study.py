@@ -1,11 +1,10 @@
-"""A comparison, or a calibration panel, for each group of questions or of models.
+"""Comparison, or calibration panel, of each group of questions or of models.
 
-Groups of questions (domains) are different questions: their resamples are drawn apart, and the
-difference of two groups is taken for each model. Groups of models (families) answered the same
-questions: their resamples are the same, and the difference is that of the means over the models of
-each, so that it speaks of these questions, and of no other models. Either way the groups are the
-rows of an estimate with resamples, which `psychollm.estimates.compare_all` compares; p-values are
-adjusted for all differences in a metric (Holm).
+Groups of questions (domains) are resampled independently, and their differences are computed for
+each model. Groups of models (families) answered the same questions, so they share resamples, and
+differences compare the means over the models of each group. Such a difference does not generalise
+to other models. `psychollm.estimates.compare_all` compares the groups; p-values are adjusted for
+all differences in a metric (Holm).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -48,7 +47,7 @@ _Judged: TypeAlias = tuple[Study | None, Mapping[str, Estimate]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupDifferences(Result):
-    """Every two groups, in each metric, and for each model where groups are of questions."""
+    """Differences of all pairs of groups, by metric and, for groups of questions, by model."""
 
     metric: tuple[str, ...]  # (rows,)
     who: tuple[Any, ...]  # (rows,) the model, or "mean" over the models of a group
@@ -56,9 +55,9 @@ class GroupDifferences(Result):
     second: tuple[Any, ...]  # (rows,)
     value: FloatArray  # (rows,) first - second
     se: FloatArray  # (rows,)
-    interval: FloatArray  # (rows, 2) each on its own
+    interval: FloatArray  # (rows, 2) not simultaneous
     p_value: FloatArray  # (rows,) of no difference, two-sided
-    adjusted: FloatArray  # (rows,) for all differences in the metric (Holm)
+    adjusted: FloatArray  # (rows,) p-value adjusted for all differences in the metric (Holm)
     level: float
     flags: tuple[Reason, ...]  # (rows,)
 
@@ -79,13 +78,13 @@ class GroupDifferences(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grouped(Study, Result):
-    """What each group comes to, and how the groups differ."""
+    """Results of each group, and differences between groups."""
 
-    results: Mapping[Any, Study]  # a Comparison or CalibrationPanel by group, if it has one
+    results: Mapping[Any, Study]  # a Comparison or CalibrationPanel by group, if possible
     estimates: Mapping[Any, Mapping[str, Estimate]]  # by group and metric
     differences: GroupDifferences
-    of: Axis  # what the groups are made of
-    n: IntArray  # (groups,) how many questions, or models
+    of: Axis  # members of the groups: "questions" or "models"
+    n: IntArray  # (groups,) number of questions, or of models
     labels: Labels  # (groups,)
     level: float
 
@@ -106,7 +105,7 @@ class Grouped(Study, Result):
         return {"groups": self.to_frame(), "differences": self.differences.to_frame()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return which groups differ, and the verdict on each."""
+        """Return differences between groups, and the verdict on each group."""
         told = [row for row, metric in enumerate(self.differences.metric) if metric in _TOLD]
         told = told or list(range(len(self.differences.metric)))
         told.sort(key=lambda row: np.nan_to_num(self.differences.p_value[row], nan=2.0))
@@ -116,10 +115,10 @@ class Grouped(Study, Result):
             Finding(statement=self._verdict(told)),
             Finding(
                 key="differences",
-                question="How far are the groups apart?",
+                question="By how much do the groups differ?",
                 rows=(*map(self._row, told[:_SHOWN]), *more),
-                explanation=f"Differences {whose}with an interval each; p-values are adjusted for "
-                "all differences in a metric (Holm).",
+                explanation=f"Differences {whose}with pointwise intervals; p-values are adjusted "
+                "for all differences in a metric (Holm).",
                 numbers={"value": self.differences.value, "adjusted": self.differences.adjusted},
             ),
             *(
@@ -128,7 +127,7 @@ class Grouped(Study, Result):
                     question=f"{group}, {count(n)} {self.of if n > 1 else self.of[:-1]}:",
                     statement=self.results[group].findings(smallest=smallest).verdict
                     if group in self.results
-                    else "One model only: there is nothing to compare.",
+                    else "There is one model only, so no comparison.",
                 )
                 for group, n in zip(self.labels, self.n.tolist(), strict=True)
             ),
@@ -140,12 +139,12 @@ class Grouped(Study, Result):
             shown = int((self.differences.adjusted[list(told)] <= 1.0 - self.level).sum())
         known = int(np.isfinite(self.differences.adjusted[list(told)]).sum())
         if not known:
-            return "There are too few answers to tell the groups apart."
+            return "There are too few answers to compare the groups."
         if known == 1:
-            return f"A difference between the groups is {'' if shown else 'not '}shown."
+            return f"The groups {'' if shown else 'do not '}differ significantly."
         return (
-            f"Of {count(known)} differences between groups {count(shown) if shown else 'none'} "
-            f"{'is' if shown < 2 else 'are'} shown."
+            f"{count(shown) if shown else 'None'} of {count(known)} differences between groups "
+            f"{'is' if shown < 2 else 'are'} significant."
         )
 
     def _row(self, row: int) -> str:
@@ -175,15 +174,15 @@ def compare_by(
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         Any numbers, such as 1 = right: models x questions, or models x questions x repeats; or
-        what `read_scores` and `read_logs` return. NaN is missing.
+        the result of `read_scores` or `read_logs`. NaN is missing.
     by : array_like (questions,) or (models,)
-        What each question (its domain), or each model (its family), belongs to.
+        Group of each question (its domain), or of each model (its family).
     of : {"questions", "models"}
-        What the groups are made of.
+        Members of the groups.
     clusters : array_like (questions,), optional
-        What each question belongs to, such as a passage or a template.
+        Cluster of each question, such as its passage or template.
     power : float
-        The chance with which a difference is to be shown, for `detectable` and `needed`.
+        Power for `detectable` and `needed`.
     bootstrap : Bootstrap or int
         Resamples of questions, or of clusters.
     level : float
@@ -201,9 +200,9 @@ def compare_by(
     LabelError
         If there is one group only, or a question or model has none.
     ShapeError
-        If there is one model only, or clusters do not match.
+        If the table has the wrong shape, or clusters do not match.
     CodeError
-        If a score is no finite number.
+        If a score is infinite or no number.
     OptionError
         If an option is out of range.
 
@@ -250,20 +249,19 @@ def calibration_by(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Grouped:
-    """Make a calibration panel of each group of questions or models, and compare the groups.
+    """Compute a calibration panel for each group of questions or models, and compare groups.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, inside [0, 1], and correctness: 1, 0 or a
-        probability between them.
+        Reported probabilities of being correct, in [0, 1], and correctness: 1, 0 or a probability
+        between them.
     by : array_like (questions,) or (models,)
-        What each question (its domain), or each model (its family), belongs to.
+        Group of each question (its domain), or of each model (its family).
     of : {"questions", "models"}
-        What the groups are made of.
+        Members of the groups.
     metrics : sequence of str or Metric, optional
-        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all metrics that
-        have a key.
+        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all keys.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     bootstrap : int or Bootstrap
@@ -285,7 +283,7 @@ def calibration_by(
     ShapeError
         If the tables, or clusters, do not match.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     OptionError
         If a metric or an option does not exist.
 
@@ -338,9 +336,9 @@ def _grouped(
     units = axes[of == "questions"]
     member, names = numbered(unit_labels(by, units, argument="by", kind=of[:-1]))
     if len(names) < 2:
-        msg = f"by holds one label only ({names[0]!r}): a comparison needs at least two groups"
+        msg = f"by has one label only ({names[0]!r}): a comparison needs at least two groups"
         raise LabelError(msg)
-    # Families share the resamples of their questions; domains are questions of their own.
+    # Families share questions and thus resamples; domains are resampled independently.
     seeds = check_generator(rng).integers(2**31, size=len(names))
     everything = [np.arange(len(labels)) for labels in axes]
     results: dict[Any, Study] = {}
@@ -366,7 +364,7 @@ def _grouped(
 def _differences(
     estimates: Mapping[Any, Mapping[str, Estimate]], of: Axis, level: float
 ) -> GroupDifferences:
-    """Compare the groups in each metric, adjusted for all models at once."""
+    """Compare the groups in each metric, with p-values adjusted over all models."""
     metric: list[str] = []
     who: list[Any] = []
     found: list[Comparisons] = []
@@ -399,7 +397,7 @@ def _differences(
 
 
 def _spread(draws: FloatArray) -> FloatArray:
-    """Return standard deviations of columns, NaN where there are fewer than two numbers."""
+    """Return standard deviations of columns, NaN with fewer than two numbers."""
     se, several = np.full(draws.shape[1], np.nan), np.isfinite(draws).sum(axis=0) > 1
     se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
     return se
@@ -408,10 +406,10 @@ def _spread(draws: FloatArray) -> FloatArray:
 def _over_groups(
     of_groups: Mapping[Hashable, Estimate], place: int | None, level: float
 ) -> Estimate:
-    """Return one model in each group, or the mean over the models of each, as one estimate."""
+    """Return one model, or the mean over the models, in each group as one estimate."""
     held = list(of_groups.values())
     keep = [slice(None) if place is None else slice(place, place + 1) for _ in held]
-    # A model without a value, as one that is always right, counts in no mean.
+    # Means exclude models whose metric is undefined, such as models that are always right.
     parts = [one.defined[own] for one, own in zip(held, keep, strict=True)]
 
     def mean(values: FloatArray, defined: Any) -> FloatArray:

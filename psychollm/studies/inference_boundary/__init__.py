@@ -1,1 +1,1 @@
-"""Inference boundary: whether models know how far given rules carry."""
+"""Inference boundary: whether models recognise which questions given rules answer."""

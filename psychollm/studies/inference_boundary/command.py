@@ -1,4 +1,4 @@
-"""What `psychollm study` does of replies to rule-world."""
+"""`psychollm study` for replies to rule-world."""
 
 from typing import TYPE_CHECKING
 

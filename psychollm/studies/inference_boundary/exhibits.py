@@ -1,4 +1,4 @@
-"""What shows the findings of the inference boundary: rates, contrasts, how models fail."""
+"""Figures and tables of the inference boundary: rates, contrasts, kinds of failure."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
@@ -30,9 +30,9 @@ def exhibits(
         plot="plot_boundary_rates",
         of=study,
         key="rates-by-type",
-        title="Share of answers that pass, by type of question",
-        caption="Share of answers that pass, by type of question, with intervals; models from the "
-        "most inverted to the least. Names in bold: certainty is shown to be inverted.",
+        title="Pass rates by type of question",
+        caption="Pass rates by type of question, with intervals; models in order of certainty "
+        "inversion, the largest first. Bold names: inversion is significant.",
     )
     by_type = {str(kind): one.retest.rate for kind, one in study.profiles.items()}
     contrast = {"open events minus answerable": study.certainty_inversion}
@@ -40,16 +40,16 @@ def exhibits(
         contrast,
         key="certainty-inversion",
         title="Certainty inversion of each model",
-        caption="Rate on uncovered events minus rate on questions with an answer. Right of "
-        "the line a model doubts where it could know, and not where it cannot.",
-        x="rate on open events minus rate on answerable questions",
+        caption="Pass rate on uncovered events minus pass rate on answerable questions. A "
+        "positive value means doubt about answerable questions and none about open ones.",
+        x="pass rate on uncovered events minus answerable questions",
         reference=0.0,
         strong=[one in study.inverted for one in study.labels],
     )
     return {
         "rates": (
             rates,
-            listing(by_type, "Rates of passing, by type", n=False, instead=True),
+            listing(by_type, "Pass rates by type", n=False, instead=True),
             Listing(table=partial(_stability, study), folded=True),
         ),
         "certainty": (inversion, listing(contrast, "Certainty inversion", instead=True)),
@@ -62,13 +62,13 @@ def exhibits(
             forest(
                 _skins(study),
                 key="skin-contrast",
-                title="Difference of rates between tellings of the same worlds",
-                caption="Rate in one telling minus the rate in the other, on the same worlds, by "
-                "type of question.",
-                x="difference of rates",
+                title="Difference in pass rates between surface forms",
+                caption="Pass rate in one surface form minus that in the other, on the same "
+                "worlds, by type of question.",
+                x="difference in pass rates",
                 reference=0.0,
             ),
-            listing(study.skins, "Difference of rates", n=False, instead=True),
+            listing(study.skins, "Difference in pass rates", n=False, instead=True),
         ),
     }
 
@@ -80,13 +80,13 @@ def _confabulation(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
     drawn = forest(
         contrast,
         key="confabulation",
-        title="Making up the meaning of words",
-        caption="Rate on questions with an answer minus rate on undefined words. Far right: "
-        "able, and ready to make up what a word means.",
-        x="rate on answerable questions minus rate on undefined words",
+        title="Invented meanings of words",
+        caption="Pass rate on answerable questions minus pass rate on undefined words. Large "
+        "values: the model applies rules well but invents meanings.",
+        x="pass rate on answerable questions minus undefined words",
         reference=0.0,
     )
-    return drawn, listing(contrast, "Making up the meaning of words", instead=True)
+    return drawn, listing(contrast, "Invented meanings of words", instead=True)
 
 
 def _keyword(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
@@ -97,9 +97,9 @@ def _keyword(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
         rates,
         key="keyword",
         title="Undefined words, scored strictly and by keyword",
-        caption="Share of answers on undefined words that pass. Strictly, the word is named and "
-        "no number is given; by keyword, any word of doubt passes, as “cannot” or “undefined”.",
-        x="share of answers on undefined words that pass",
+        caption="Pass rate on undefined words. Strict scoring requires that the answer names the "
+        "word and gives no number. Keyword scoring accepts any word of doubt, such as “cannot”.",
+        x="pass rate on undefined words",
     )
     each = rates | {"by keyword minus strict": study.keyword_minus_strict}
     return drawn, listing(each, "Undefined words, strictly and by keyword", n=False, instead=True)
@@ -112,17 +112,17 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
         forest(
             refusals,
             key="refusals",
-            title="Refusals of questions that have an answer",
-            caption="Share of questions with an answer that are refused: a bias to refuse, to be "
-            "told from not knowing.",
-            x="share of questions with an answer that are refused",
+            title="Refusals of answerable questions",
+            caption="Proportion of answerable questions that the model refuses. A refusal bias "
+            "is not a lack of knowledge.",
+            x="proportion of answerable questions refused",
         ),
         forest(
             less,
             key="hedging",
-            title="Refusals less commitments",
-            caption="Refusals where there is an answer minus committed answers where there is "
-            "none: below zero a model commits itself too readily, above it hedges.",
+            title="Refusals minus commitments",
+            caption="Refusals of answerable questions minus committed answers to open ones. "
+            "Negative values mean overcommitment, positive values hedging.",
             x="refusals of answerable minus commitments on open questions",
             reference=0.0,
         ),
@@ -131,12 +131,12 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
 
 
 _CHOSEN = (
-    "Confabulated: {made_up}. Misattributed: what the rules settle is called open. Unmonitored: "
-    "answered as if nothing were open."
+    "Confabulated: {made_up}. Misattributed: the answer calls something open that the rules "
+    "settle. Unmonitored: the answer ignores the gap."
 )
 _SAID = (
-    "Invented: a number, without doubt. Hedged: a number, with a word of doubt. Declined: doubt, "
-    "without naming the word. Astray: something else. Refusal: the task is declined."
+    "Invented: a number without doubt. Hedged: a number with doubt. Declined: doubt that does not "
+    "name the word. Astray: another answer. Refusal: the model refuses the task."
 )
 
 
@@ -145,13 +145,13 @@ _REACTIONS = {"invented", "hedged", "declined", "astray"}
 
 
 def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | None, ...]:
-    """Return how models fail on a type of question that has no answer."""
+    """Return kinds of failure on a type of question without an answer."""
     failures = study.profiles[kind].failures if kind in study.profiles else None
     if failures is None:
         return ()
     words = kind == study.lexical
     what = "a word that no rule defines" if words else "an event that no rule covers"
-    made_up = "a meaning is made up" if words else "a rule is made up that closes the gap"
+    made_up = "the answer invents a meaning" if words else "the answer invents a rule"
     responses = set(map(str, failures.categories))
     ways = _CHOSEN.format(made_up=made_up) if _CLAIMS & responses else ""
     ways = _SAID if _REACTIONS & responses else ways
@@ -160,23 +160,23 @@ def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | Non
         of=study,
         options={"kind": kind},
         key="failures-of-words" if words else "failures",
-        title=f"How models fail on {'undefined words' if words else 'uncovered events'}",
-        caption=f"What models answer to questions about {what}, when they do not say so; on the "
-        f"right the number of failed answers, to which the shares refer. {ways}".rstrip(),
+        title=f"Kinds of failure on {'undefined words' if words else 'uncovered events'}",
+        caption=f"Failed answers to questions about {what}, by kind. The numbers on the right "
+        f"count failed answers. {ways}".rstrip(),
     )
     failed = Listing(table=partial(_shares_table, study, kind, failed=True))
     return drawn, failed, Listing(table=partial(_shares_table, study, kind), folded=True)
 
 
 def _skins(study: "InferenceBoundary") -> dict[str, Estimate]:
-    """Return the contrasts by the shortest names that tell them apart: types, where they do."""
+    """Return the contrasts by the shortest distinct names: types if these suffice."""
     short = [name.partition(":")[0] for name in study.skins]
     names = short if len(set(short)) == len(short) else list(study.skins)
     return dict(zip(names, study.skins.values(), strict=True))
 
 
 def _stability(study: "InferenceBoundary") -> Table | None:
-    """Return how alike the runs are, by type."""
+    """Return the agreement of the runs, by type."""
     if all(len(one.retest.runs) < 2 for one in study.profiles.values()):
         return None
     rows = [
@@ -204,7 +204,7 @@ def _stability(study: "InferenceBoundary") -> Table | None:
             column("same response in all runs", same),
             column("Krippendorff’s α of responses", alpha),
         ],
-        caption="How alike the runs are",
+        caption="Agreement of the runs",
     )
 
 
@@ -222,7 +222,7 @@ def _shares_table(
         for k, response in enumerate(shares.categories)
     ]
     columns += [] if failed else [number_column("answers", shares.n, digits=0)]
-    what = "Shares of the failed answers" if failed else "All responses"
+    what = "Proportions of the failed answers" if failed else "All responses"
     return Table.of(columns, caption=f"{what} to questions of type {kind}")
 
 
@@ -230,22 +230,22 @@ def _thinking(study: "InferenceBoundary", smallest: float) -> Table | None:
     pairs = study.thinking
     return Table.of(
         [
-            name_column("reasons first", [one.thinking for one in pairs]),
-            name_column("does not", [one.base for one in pairs]),
+            name_column("with reasoning", [one.thinking for one in pairs]),
+            name_column("without", [one.base for one in pairs]),
             interval_column(
-                "difference of rates on open events",
+                "difference in pass rates, uncovered events",
                 [one.difference.value for one in pairs],
                 [one.difference.interval for one in pairs],
             ),
-            text_column("inverted", ["yes" if one.inverted else "not shown" for one in pairs]),
-            number_column("smallest detected", [one.smallest_shown for one in pairs]),
+            text_column("worse", ["yes" if one.inverted else "not significant" for one in pairs]),
+            number_column("smallest detectable", [one.smallest_shown for one in pairs]),
             number_column(
-                "questions to detect this one",
+                "questions to detect the observed",
                 [np.nan if one.needed is None else one.needed.n_questions for one in pairs],
                 digits=0,
             ),
             number_column(
-                f"questions to show that it is below {smallest:g}",
+                f"questions to exclude {smallest:g}",
                 [one.to_exclude(smallest) or np.nan for one in pairs],
                 digits=0,
             ),

@@ -1,4 +1,4 @@
-"""What undefined words score by keyword, beside the strict score: any word of doubt passes."""
+"""Keyword scores of undefined words, which accept any word of doubt, and strict scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def keyword_scoring(
 ) -> tuple[Estimate | None, Estimate | None]:
     """Return the rate by keyword, and that rate minus the strict one, paired by answer.
 
-    Both are None where no answer has two scores that differ.
+    Both are None if the two scores never differ.
     """
     if "keyword" not in answers:
         return None, None

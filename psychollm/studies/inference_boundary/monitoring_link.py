@@ -1,11 +1,11 @@
-r"""`monitoring_link`: do more capable models know better where rules end?.
+r"""Rank correlation of capability and the pass rate on uncovered events.
 
 Spearman's coefficient over models, with Bonett and Wright's interval
 
 .. math:: \tanh\Big(\operatorname{artanh} r \pm z \sqrt{(1 + r^2/2)/(k - 3)}\Big)        \quad (1)
 
-for k models, and a two-sided permutation p-value. With ten models the interval spans most of what
-is possible: to find "almost nothing" there says little.
+for k models, and a two-sided permutation p-value. With ten models the interval covers most of the
+possible range, so a coefficient near zero is weak evidence.
 
 References
 ----------
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MonitoringLink(Study, Result):
-    """How capability and the rate on open events go together over models.
+    """Rank correlation of capability and the pass rate on uncovered events, over models.
 
     Examples
     --------
@@ -58,13 +58,14 @@ class MonitoringLink(Study, Result):
     flag: Reason
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; `smallest.correlation` is a link that matters."""
+        """Return the finding; `smallest.correlation` is the smallest effect of interest."""
         shown = outcome(self.interval, smallest=smallest.correlation)
         words = {
-            Outcome.ABOVE: "More capable models know better where rules end",
-            Outcome.BELOW: "More capable models know less well where rules end",
-            Outcome.SMALL: "Capability has next to nothing to do with knowing where rules end",
-            Outcome.OPEN: "Too few models to say whether more capable ones know where rules end",
+            Outcome.ABOVE: "More capable models recognise uncovered events more often",
+            Outcome.BELOW: "More capable models recognise uncovered events less often",
+            Outcome.SMALL: "Capability hardly correlates with recognising uncovered events",
+            Outcome.OPEN: "Whether more capable models recognise uncovered events better is "
+            "inconclusive",
         }
         return Finding(
             statement=f"{words[shown]}: {self.text()}.",
@@ -74,12 +75,12 @@ class MonitoringLink(Study, Result):
         ).alone
 
     def text(self, kind: str = "model") -> str:
-        """Return the coefficient with its interval and p-value, as it stands in a sentence.
+        """Return the coefficient with its interval and p-value as text.
 
         Parameters
         ----------
         kind : str
-            What is ranked.
+            Name of the ranked units.
 
         Examples
         --------
@@ -102,21 +103,21 @@ def monitoring_link(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MonitoringLink:
-    """Correlate the rate on open events with capability, over models.
+    """Correlate the pass rate on uncovered events with capability, over models.
 
     Parameters
     ----------
     study : InferenceBoundary
-        The models.
+        Study with the pass rates.
     capability : mapping, optional
-        A score per model, such as one of another benchmark; by default the rate on questions that
-        have an answer. Models without a score are left out.
+        Score of each model, such as one of another benchmark; by default the pass rate on
+        answerable questions. Models without a score are excluded.
     n_null : int
-        Random orders of the p-value.
+        Number of permutations.
     level : float
-        Coverage.
+        Coverage of the interval.
     rng : Generator, int or None
-        Source of the random orders.
+        Random generator or seed.
 
     Examples
     --------

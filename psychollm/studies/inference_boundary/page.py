@@ -1,4 +1,4 @@
-"""The report of the inference boundary: rates by type, inversion, refusals, contrasts."""
+"""Page of the inference boundary: rates by type, inversion, refusals, contrasts."""
 
 from collections.abc import Iterator
 from html import escape
@@ -21,12 +21,12 @@ def _facts(study: "InferenceBoundary", smallest: SmallestEffects) -> tuple[Fact,
     inversion = study.certainty_inversion
     passed = [
         Fact(
-            name=f"Pass, {name}",
+            name=f"Pass rate, {name}",
             value=span(study.profiles[kind].retest.rate),
             detail=f"type {kind}",
         )
         for kind, name in (
-            (study.answerable, "with an answer"),
+            (study.answerable, "answerable"),
             (study.lexical, "undefined word"),
             (study.interaction, "uncovered event"),
             (study.control, "words exchanged (control)"),
@@ -36,9 +36,9 @@ def _facts(study: "InferenceBoundary", smallest: SmallestEffects) -> tuple[Fact,
     inverted = Fact(
         name="Certainty inversion",
         value=span(inversion),
-        detail=f"shown in {len(study.inverted)} of {len(study.labels)} models",
+        detail=f"significant in {len(study.inverted)} of {len(study.labels)} models",
     )
-    refused = Fact(name="Refusals where there is an answer", value=span(study.refusal_rate))
+    refused = Fact(name="Refusals of answerable questions", value=span(study.refusal_rate))
     return (*passed, inverted, refused)
 
 
@@ -52,7 +52,7 @@ def _subtitle(study: "InferenceBoundary") -> str:
 
 
 def _lead(study: "InferenceBoundary") -> str:
-    """Say whether capability and monitoring go together (over models, permutations seeded)."""
+    """Return the verdict on capability and monitoring; the permutations are seeded."""
     if len(study.labels) < 4:
         return ""
     return monitoring_link(study, level=study.level, rng=0).findings().verdict
@@ -61,23 +61,23 @@ def _lead(study: "InferenceBoundary") -> str:
 def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
     kinds = ", ".join(escape(str(kind)) for kind in study.profiles)
     return (
-        f"<b>Questions.</b> After {cite('wong')[1:-1]}: rules with invented words settle some "
-        "questions; others hold a word that no rule defines, or an event that no rule covers; in "
-        "the control the words that double and block are exchanged. Rates are kept apart by type "
-        f"({kinds}), since one score would hide how models fail. A refusal of a question that has "
-        "an answer does not pass, and is counted apart from wrong answers. What failed or could "
-        "not be read is missing.",
-        "<b>Uncertainty.</b> Runs of one question are no independent questions: rates have "
-        f"Wilson’s interval {cite('wilson')} at the effective size, from the variance between "
-        f"questions; contrasts of types: {escape(study.certainty_inversion.method)}. Certainty "
-        "inversion is the rate on uncovered events less the rate on questions with an answer; "
-        "effects are called small where the interval lies within the smallest that matters "
-        f"{cite('schuirmann')}, and undecided where it reaches beyond on both sides.",
+        f"<b>Questions.</b> The design follows {cite('wong')[1:-1]}. Rules with invented words "
+        "answer some questions. Others contain a word that no rule defines, or an event that no "
+        "rule covers. In the control the words for doubling and blocking are exchanged. Rates are "
+        f"reported by type ({kinds}), since one score would hide the kinds of failure. A refused "
+        "answerable question does not pass and is counted separately from wrong answers. Failed "
+        "requests and unparsed replies are missing.",
+        "<b>Uncertainty.</b> Runs of one question are not independent, so rates have Wilson "
+        f"intervals {cite('wilson')} at the effective sample size, from the variance between "
+        f"questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "
+        "Certainty inversion is the pass rate on uncovered events minus that on answerable "
+        "questions. Effects are equivalent if the interval is within the smallest effect of "
+        f"interest {cite('schuirmann')}, and inconclusive if it extends beyond on both sides.",
     )
 
 
 def _of_each(study: "InferenceBoundary") -> FloatArray:
-    """Return the questions of each of two types (models,), the harmonic mean where they differ."""
+    """Return the harmonic mean of the numbers of questions of the two types (models,)."""
     rates = [study.profiles[kind].retest.rate for kind in (study.interaction, study.answerable)]
     known = [dict(zip(one.labels, one.n.tolist(), strict=True)) for one in rates]
     n = np.array([[own.get(label, np.nan) for label in study.labels] for own in known])
@@ -93,7 +93,7 @@ def _wanted(study: "InferenceBoundary", smallest: SmallestEffects) -> Iterator[C
         n=_of_each(study),
     )
     for name, contrast in study.skins.items():
-        # A world is told in both skins.
+        # Each world has two surface forms.
         yield Criterion(what=name, estimate=contrast, smallest=smallest.share, n=contrast.n / 2.0)
 
 
@@ -101,14 +101,14 @@ def _call(study: "InferenceBoundary", source: str, options: str) -> str:
     pairs = [(one.thinking, one.base) for one in study.thinking]
     thinking = f", thinking={pairs!r}" if pairs else ""
     return (
-        f"{source or '# scores: the scores of each model, by its name'}\n"
+        f"{source or '# scores: the scores of each model, by name'}\n"
         "answers = pd.concat([one.to_frame(model) for model, one in scores.items()])\n"
         f"study = psy.inference_boundary(answers{thinking}, {options})"
     )
 
 
 LAYOUT = Layout(
-    title="Inference boundary: do the models know how far rules carry?",
+    title="Inference boundary: do models recognise which questions rules answer?",
     subtitle=_subtitle,
     lead=_lead,
     facts=_facts,

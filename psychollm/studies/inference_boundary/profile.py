@@ -1,4 +1,4 @@
-"""`BoundaryProfile`: how models fare on one type of question."""
+"""Pass rates, agreement of runs and responses on one type of question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundaryProfile(Result):
-    """One type of questions: how often models pass, how alike their runs are, what they respond.
+    """Pass rates, agreement of runs and responses on one type of question.
 
     Examples
     --------
@@ -37,12 +37,12 @@ class BoundaryProfile(Result):
     """
 
     kind: Hashable  # the type
-    retest: Retest  # rate over all runs, per run, by majority
+    retest: Retest  # pass rate over all runs, per run, by majority
     scores: Agreement  # of the runs' scores
     responses: Agreement  # of the runs' responses
     first_two: Estimate | None  # Cohen's kappa of the first two runs' scores; None for one run
-    shares: ResponseShares  # of all responses
-    failures: ResponseShares | None  # of those that never pass, among themselves; None without
+    shares: ResponseShares  # proportions of all responses
+    failures: ResponseShares | None  # proportions among responses that never pass; None without
     labels: Labels  # (models,)
 
     _AXES = Axes(
@@ -63,9 +63,9 @@ class BoundaryProfile(Result):
 
     @property
     def pooled_intervals(self) -> FloatArray:
-        """Wilson's interval as if runs were independent (models, 2): too short where they agree.
+        """Wilson's interval that treats runs as independent (models, 2).
 
-        It is what is often reported; `retest.rate` has the interval to use.
+        Often reported, but too short if runs agree: use the interval of `retest.rate`.
         """
         hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
         return wilson(hits, n, level=self.retest.rate.level)
@@ -74,7 +74,7 @@ class BoundaryProfile(Result):
 def boundary_profile(
     answers: pd.DataFrame, kind: Hashable, resampling: Resampling
 ) -> BoundaryProfile:
-    """Profile the answers to one type of questions; a row of `answers` is one answer."""
+    """Return the profile of one type of question; a row of `answers` is one answer."""
     scores = Ratings.from_long(answers, question="item", value="score")
     responses = Ratings.from_long(answers, question="item", value="response")
     options = resampling.arguments

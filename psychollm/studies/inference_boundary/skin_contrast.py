@@ -1,8 +1,8 @@
-"""`skin_contrast`: do models fare better when the same worlds are told in the words of a trade?.
+"""Contrast of pass rates between two surface forms ("skins") of the same worlds.
 
-The items of two skins come in pairs that differ in nothing but words. Per model the difference of
-the two rates is taken, with pairs as what varies; the difference of that between models, their
-interaction with the skin, is `Estimate.difference` of the result.
+The items of two skins form pairs that differ in wording only. The difference of rates is computed
+for each model, with pairs as sampling units. `Estimate.difference` of the result compares it
+between models (the interaction of model and skin).
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def skin_contrast(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Rate in one skin minus the rate in another, on the same worlds, for every model.
+    """Estimate each model's pass rate in one skin minus that in another, on the same worlds.
 
     Parameters
     ----------
     answers : DataFrame
-        One row per answer: model, type, item, run, score, skin, and structure, the label that two
-        tellings of a world share. `RuleWorldScores.to_frame` makes it, one for each skin.
+        One row per answer: model, type, item, run, score, skin, and structure, a label shared by
+        the surface forms of a world. `RuleWorldScores.to_frame` returns it for one skin.
     kind : hashable
-        The type of questions.
+        Type of question.
     first, second : hashable
-        The two skins.
+        Labels of the two skins.
     bootstrap : int or Bootstrap
         Number of resamples of worlds with all their surface forms, the same for all models.
     level : float
@@ -77,15 +77,15 @@ def skin_contrast(
     answers = long_table(answers, needed, argument="answers", row="answer")
     for name, label in {"kind": kind, "first": first, "second": second}.items():
         if not isinstance(label, Hashable):
-            msg = f"{name}={shown(label)} is no label: pass one of the table"
+            msg = f"{name}={shown(label)} is not a label: pass one from the table"
             raise LabelError(msg)
     here = np.array([one == kind for one in answers["type"].tolist()])
     for skin in (first, second):
         if not any(one == skin for one in answers["skin"][here].tolist()):
             types, skins = (listed(answers[name].unique().tolist()) for name in ("type", "skin"))
             msg = (
-                f"answers: none of the type kind={kind!r} is in the skin {skin!r}: the skins are "
-                f"{skins}, the types {types}"
+                f"answers has no row of type kind={kind!r} in skin {skin!r}: skins are {skins}, "
+                f"types {types}"
             )
             raise LabelError(msg)
     own = answers[here & answers["skin"].isin([first, second])]
@@ -103,7 +103,7 @@ def skin_contrast(
 
 
 def skin_contrasts(answers: pd.DataFrame, resampling: Resampling) -> dict[str, Estimate]:
-    """Contrast every further skin with the first, type by type, where worlds are told in both."""
+    """Contrast each further skin with the first, by type, if both have answers."""
     if not {"skin", "structure"} <= set(answers.columns):
         return {}
     base, *others = dict.fromkeys(answers["skin"].tolist())

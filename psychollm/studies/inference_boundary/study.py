@@ -1,9 +1,9 @@
-"""`inference_boundary`: do models know how far given rules carry?.
+"""Profiles of models on questions that given rules do and do not answer.
 
-Questions come in types: some the rules answer, some hold a word that no rule defines, some turn on
-an event that no rule covers. A single score would hide how models fail, so rates are kept apart
-and contrasted: a model that passes more of the open questions than of those with an answer doubts
-in the wrong place (certainty inversion), whatever its rates.
+The rules answer some questions; others contain a word that no rule defines, or an event that no
+rule covers. A single score would hide the kinds of failure, so pass rates are reported by type and
+contrasted. A model with a higher rate on open than on answerable questions doubts in the wrong
+place (certainty inversion).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _COLUMNS = ("model", "type", "item", "run", "response", "score")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThinkingContrast(Result):
-    """What reasoning before the answer did to one model's rate on open questions.
+    """Effect of reasoning before the answer on a pass rate for uncovered events.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class ThinkingContrast(Result):
     thinking: Hashable
     base: Hashable
     difference: Difference  # thinking - base, paired by questions
-    # None where the two share too few questions for a variance, or there is no difference.
+    # None if the models share too few questions for a variance; `needed` also if they are equal.
     detectable: ComparisonPower | None
     needed: ComparisonPower | None
 
     def to_exclude(self, smallest: float) -> int | None:
-        """Return how many questions exclude a difference of `smallest` where there is none."""
+        """Return the number of questions that exclude `smallest` if the models are equal."""
         known = self.detectable
         if known is None or known.variance.between + known.variance.within == 0.0:
             return None
@@ -91,20 +91,20 @@ class ThinkingContrast(Result):
 
     @property
     def smallest_shown(self) -> float:
-        """The smallest difference that as many questions show; NaN where they show none."""
+        """Smallest detectable difference with this number of questions, NaN if none is."""
         least = np.nan if self.detectable is None else self.detectable.difference
-        return least if least < 1.0 else np.nan  # the formula knows no ends of rates
+        return least if least < 1.0 else np.nan  # the formula ignores that rates are bounded
 
     @property
     def inverted(self) -> bool:
-        """Whether thinking is shown to have made it worse."""
+        """Whether reasoning lowers the pass rate significantly."""
         judged = outcome(self.difference.interval, smallest=SMALLEST.share)
         return judged is Outcome.BELOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InferenceBoundary(Study, Result):
-    """How models fare on both sides of what rules settle.
+    """Pass rates of models on answerable and open questions, and their contrasts.
 
     Examples
     --------
@@ -117,20 +117,20 @@ class InferenceBoundary(Study, Result):
     """
 
     profiles: Mapping[Hashable, BoundaryProfile]  # by type
-    certainty_inversion: Estimate  # rate on open events minus rate on answerable questions
-    confabulation: Estimate | None  # rate on answerable questions minus rate on undefined words
-    stage_one: Estimate | None  # mean rate on both
-    refusal_rate: Estimate  # share of answerable questions that are refused
-    refusal_minus_commitment: Estimate | None  # that, minus committed answers on open events
+    certainty_inversion: Estimate  # pass rate on uncovered events minus answerable questions
+    confabulation: Estimate | None  # pass rate on answerable questions minus undefined words
+    stage_one: Estimate | None  # mean pass rate on answerable questions and undefined words
+    refusal_rate: Estimate  # proportion of answerable questions that are refused
+    refusal_minus_commitment: Estimate | None  # minus committed answers to uncovered events
     thinking: tuple[ThinkingContrast, ...]
-    skins: Mapping[str, Estimate]  # by type and skin: rate in it minus that in the first skin
+    skins: Mapping[str, Estimate]  # by type and skin: pass rate minus that in the first skin
     answerable: Hashable
     lexical: Hashable
     interaction: Hashable
     control: Hashable
     labels: Labels  # (models,)
     level: float
-    # Rate on undefined words where any word of doubt passes; None where no score differs.
+    # Pass rate on undefined words by keyword scoring; None if it equals the strict score.
     keyword: Estimate | None = None
     keyword_minus_strict: Estimate | None = None  # paired by answer
     people: BesidePeople | None = None
@@ -150,10 +150,10 @@ class InferenceBoundary(Study, Result):
         return {"profiles": self.to_frame(), **tables}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, then the rates, and the contrasts of each model."""
+        """Return the verdict, the rates, and the contrasts of each model."""
         rates = Finding(
             key="rates",
-            question="Rates by type of question:",
+            question="Pass rates by type of question:",
             rows=tuple(f"{kind}: {_rates(self, kind)}" for kind in self.profiles),
             numbers={str(kind): one.retest.rate for kind, one in self.profiles.items()},
         )
@@ -167,8 +167,8 @@ class InferenceBoundary(Study, Result):
             )
             for key, what, estimate in (
                 ("certainty", "Certainty", self.certainty_inversion),
-                ("confabulation", "Making up words' meanings", self.confabulation),
-                ("refusal", "Refusals of questions that have an answer", self.refusal_rate),
+                ("confabulation", "Invented meanings of words", self.confabulation),
+                ("refusal", "Refusals of answerable questions", self.refusal_rate),
             )
             if estimate is not None
         ]
@@ -176,14 +176,14 @@ class InferenceBoundary(Study, Result):
             items.insert(-1, _keyword_finding(self, self.keyword, self.keyword_minus_strict))
         open_ones = [self.profiles.get(kind) for kind in (self.lexical, self.interaction)]
         if rows := tuple(_failed(one) for one in open_ones if one and one.failures is not None):
-            question = "Failed answers to questions without an answer:"
+            question = "Failed answers to open questions:"
             items.append(Finding(key="failures", question=question, rows=rows))
         if self.thinking:
             contrasts = {f"{one.thinking} - {one.base}": one.difference for one in self.thinking}
             items.append(
                 Finding(
                     key="thinking",
-                    question="Reasoning first:",
+                    question="Effect of reasoning before the answer:",
                     rows=tuple(_thinking_row(one, smallest.share) for one in self.thinking),
                     numbers=contrasts,
                 )
@@ -192,7 +192,7 @@ class InferenceBoundary(Study, Result):
             items.append(
                 Finding(
                     key="skins",
-                    question="The same worlds in other words:",
+                    question="Differences between surface forms of the same worlds:",
                     rows=tuple(
                         f"{name}, {row}"
                         for name, contrast in self.skins.items()
@@ -205,7 +205,7 @@ class InferenceBoundary(Study, Result):
 
     @property
     def inverted(self) -> tuple[Any, ...]:
-        """Models whose certainty is shown to be inverted."""
+        """Models with significant certainty inversion."""
         judged = verdicts(self.certainty_inversion, smallest=SMALLEST.share)
         both = zip(judged.labels, judged.outcomes, strict=True)
         return tuple(label for label, one in both if one is Outcome.ABOVE)
@@ -218,36 +218,37 @@ class InferenceBoundary(Study, Result):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw rates of passing by type: `psychollm.plots.plot_boundary_rates`."""
+        """Draw pass rates by type: `psychollm.plots.plot_boundary_rates`."""
         return drawn_by("plot_boundary_rates")(self, ax=ax)
 
 
 def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
-    """Say whose certainty is inverted, who differs little, and what is open."""
-    least = f"to within {smallest.share:g}"
+    """Return the models with inverted, normal, equivalent and inconclusive rates."""
+    least = f"(±{smallest.share:g})"
     words = {
         Outcome.ABOVE: ("doubts in the wrong place", "doubt in the wrong place"),
         Outcome.BELOW: (
-            "passes fewer open questions than settled ones",
-            "pass fewer open questions than settled ones",
+            "passes fewer open than answerable questions",
+            "pass fewer open than answerable questions",
         ),
-        Outcome.SMALL: (f"passes as many of both, {least}", f"pass as many of both, {least}"),
+        Outcome.SMALL: (f"passes both equally {least}", f"pass both equally {least}"),
     }
     judged = verdicts(study.certainty_inversion, smallest=smallest.share)
-    text = counted(judged, words, data="questions", named=Outcome.ABOVE)
+    whether = "whether they doubt in the wrong place"
+    text = counted(judged, words, data="questions", named=Outcome.ABOVE, whether=whether)
     numbers = {"certainty_inversion": study.certainty_inversion}
     return Finding(statement=sentence(text), numbers=numbers, outcome=judged)
 
 
 def _keyword_finding(study: InferenceBoundary, loose: Estimate, difference: Estimate) -> Finding:
-    """Set the rates on undefined words by keyword beside the strict ones."""
+    """Compare the pass rates on undefined words by keyword with the strict ones."""
     strict = study.profiles[study.lexical].retest.rate
     return Finding(
         key="keyword",
-        question=f"Undefined words, scored by keyword and strictly ({study.lexical}):",
+        question=f"Undefined words, keyword and strict scoring ({study.lexical}):",
         rows=tuple(
             f"{label}: {percent(loose.value[k], 1)} by keyword, {percent(strict.value[k], 1)} "
-            f"strictly; difference "
+            f"strict; difference "
             f"{with_interval(difference.value[k], difference.interval[k], signed=True)}"
             for k, label in enumerate(loose.labels)
         ),
@@ -256,7 +257,7 @@ def _keyword_finding(study: InferenceBoundary, loose: Estimate, difference: Esti
 
 
 def _failed(profile: BoundaryProfile) -> str:
-    """Return how many answers of one type failed, and in which ways."""
+    """Return the number of failed answers of one type, and their kinds."""
     failures = profile.failures
     if failures is None:
         return f"{profile.kind}: none"
@@ -274,7 +275,7 @@ def _failed(profile: BoundaryProfile) -> str:
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:
-    """Return the span of the rates of one type."""
+    """Return the range of the pass rates of one type."""
     profile = study.profiles[kind]
     rate = profile.retest.rate
     if not rate.defined.any():
@@ -289,13 +290,13 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
 
 def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     difference = with_interval(one.difference.value, one.difference.interval, signed=True)
-    text = f"{one.thinking} against {one.base}: {difference}"
+    text = f"{one.thinking} minus {one.base}: {difference}"
     if one.detectable is None or not np.isfinite(one.smallest_shown):
-        return f"{text}; too few questions to show any difference."
+        return f"{text}; there are too few questions to detect any difference."
     n, most, fewer = one.detectable.n_questions, one.needed, one.to_exclude(smallest)
-    more = "" if most is None else f", {about(most.n_questions)} detect one this large"
-    more += "" if fewer is None else f", {about(fewer)} show a difference below {smallest:g}"
-    return f"{text}; {n} questions detect differences from {number(one.smallest_shown)}{more}."
+    more = "" if most is None else f"; detecting this one takes {about(most.n_questions)}"
+    more += "" if fewer is None else f"; excluding {smallest:g} takes {about(fewer)}"
+    return f"{text}; {n} questions detect a difference of {number(one.smallest_shown)}{more}."
 
 
 def inference_boundary(
@@ -313,25 +314,25 @@ def inference_boundary(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> InferenceBoundary:
-    """Profile models on questions that rules settle and questions that they do not.
+    """Profile models on questions that given rules do and do not answer.
 
     Parameters
     ----------
     answers : DataFrame
-        One row per answer: model, type, item, run, response and score (1 passed, 0 not, NaN where
-        nothing is known); perhaps keyword, a second score of undefined words.
-        `RuleWorldScores.to_frame` makes it.
+        One row per answer: model, type, item, run, response and score (1 passed, 0 failed, NaN
+        missing); optionally keyword, a second score of undefined words.
+        `RuleWorldScores.to_frame` returns it.
     answerable, lexical, interaction, control : hashable
-        Labels of the types: with an answer, with an undefined word, with an uncovered event, with
-        words exchanged. The second and the last may be absent.
+        Labels of the types: answerable, undefined word, uncovered event, words exchanged. The
+        second and the last may be absent.
     refusal : hashable
-        The response that is a refusal.
+        Label of the response that is a refusal.
     commits : iterable of hashable
-        Responses to open events that go on as if there were an answer.
+        Responses to uncovered events that assume an answer.
     thinking : iterable of (label, label)
-        Pairs of models, the one that reasons first and the one that does not.
+        Pairs of models: with reasoning before the answer, and without.
     people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: their scores on the same items.
+        Scores of people on the same items, as returned by `read_people`.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -395,13 +396,13 @@ def inference_boundary(
 
 @dataclass(frozen=True, slots=True)
 class _Contrasts:
-    """Contrasts of types, all on the same answers."""
+    """Contrasts of types, computed from the same answers."""
 
     answers: pd.DataFrame
     resampling: Resampling
 
     def scores(self, weights: Mapping[Hashable, float]) -> Estimate:
-        """Return a contrast of rates of passing."""
+        """Return a contrast of pass rates."""
         return self._estimate(self.answers, weights)
 
     def shares(
@@ -409,7 +410,7 @@ class _Contrasts:
         responses: Mapping[Hashable, list[Hashable]],
         weights: Mapping[Hashable, float],
     ) -> Estimate:
-        """Return a contrast of shares of some responses, those of each type."""
+        """Return a contrast of the proportions of some responses, which depend on the type."""
         known = self.answers[self.answers["type"].isin(list(weights))]
         pairs = zip(known["type"], known["response"], strict=True)
         chosen = [float(said in responses[kind]) for kind, said in pairs]
@@ -434,7 +435,7 @@ def _hedging(
     refusal: list[Hashable],
     commits: list[Hashable],
 ) -> Estimate | None:
-    """Contrast refusals where there is an answer with commitments where there is none."""
+    """Contrast refusals of answerable questions with commitments on uncovered events."""
     answers = contrasts.answers
     said = set(answers.loc[answers["type"] == interaction, "response"].dropna())
     if not said & set(commits):
@@ -452,7 +453,7 @@ def _thinking(
     scores = Ratings.from_long(own, question="item", value="score")
     n, runs = len(scores.questions), len(scores.runs)
     value, detectable, needed = difference.value, None, None
-    with suppress(ShapeError):  # of questions that too few replies to could be read
+    with suppress(ShapeError):  # too few questions with parsed replies
         variance = pilot_variance(scores, *pair)
         detectable = minimum_detectable_difference(n, variance, n_answers=runs)
         needed = questions_needed(value, variance, n_answers=runs) if value else None
@@ -465,9 +466,9 @@ def _check(answers: pd.DataFrame, kinds: tuple[Hashable, ...]) -> None:
     known = list(dict.fromkeys(answers["type"].tolist()))
     absent = [kind for kind in kinds if kind not in known]
     if absent:
-        msg = f"answers: none is of the type {absent[0]!r}: the types are {listed(known)}"
+        msg = f"answers has no row of type {absent[0]!r}: the types are {listed(known)}"
         raise LabelError(msg)
     types = answers.groupby("item")["type"].nunique()
     if (types > 1).any():
-        msg = f"item {types.index[types > 1][0]!r} occurs with several types: give it one"
+        msg = f"item {types.index[types > 1][0]!r} has several types: keep one"
         raise LabelError(msg)

@@ -1,1 +1,1 @@
-"""Metacognitive skill: what models do about their own thinking, and what it is worth."""
+"""Metacognitive skill: monitoring behaviour, abstention and revision of models."""

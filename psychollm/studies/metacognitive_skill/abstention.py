@@ -1,8 +1,8 @@
-"""`abstention_skill`: do models abstain from what cannot be answered, and from nothing else?.
+"""Abstention of models from unanswerable and from answerable questions.
 
-Scores of many models on one set of questions, by rule or by a judge, in all and by scenario; and
-traces that doubt before an answer that does not. A judge who sees the thinking may read its doubts
-into the answer: rates are given with and without it in view, and as rules find them.
+Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a trace that
+doubts and ends in a confident answer. A judge who sees the trace may attribute its doubts to the
+answer, so mismatch rates are reported with and without the trace, and by rules.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _NEEDED = ("model", "item", "should_abstain")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AbstentionSkill(Study, Result):
-    """How well models abstain, and how often their answers hide what their thinking doubts.
+    """Abstention of models, and confident answers after doubting traces.
 
     Examples
     --------
@@ -68,14 +68,14 @@ class AbstentionSkill(Study, Result):
     overall: Abstention
     by_scenario: AbstentionByGroup | None
     by_dataset: AbstentionByGroup | None
-    mismatch: Mapping[str, Estimate]  # by reader: confident answers among thinking in doubt
-    seen: Estimate | None  # mismatch judged with the thinking in view minus without, paired
+    mismatch: Mapping[str, Estimate]  # by reader: confident answers among doubting traces
+    seen: Estimate | None  # mismatch judged with the trace minus without, paired
     reader: str
     labels: Labels
     people: BesidePeople | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model, in all and in each scenario."""
+        """Return one row per model, overall and for each scenario."""
         import pandas as pd
 
         frames = [self.overall.to_frame().assign(scenario="all")]
@@ -91,7 +91,7 @@ class AbstentionSkill(Study, Result):
         return {"abstention": self.to_frame()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return one finding, with a sentence per model; `smallest.correlation` is of phi."""
+        """Return one finding, with a row per model; `smallest.correlation` applies to phi."""
         overall = self.overall
         rates = {
             "recall": overall.recall,
@@ -107,14 +107,14 @@ class AbstentionSkill(Study, Result):
     def _sentence(self, row: int) -> str:
         overall = self.overall
         text = (
-            f"{self.labels[row]}: abstains from {overall.recall.text(row)} of what cannot be "
-            f"answered and from {overall.over_abstention.text(row)} of what can; "
+            f"{self.labels[row]}: abstains on {overall.recall.text(row)} of unanswerable and "
+            f"on {overall.over_abstention.text(row)} of answerable questions; "
             f"F1 {overall.f1.text(row)}"
         )
         doubts = self.mismatch.get(self.reader)
         if doubts is None or not doubts.defined[row]:
             return text
-        return f"{text}; {doubts.text(row)} of traces in doubt end in a confident answer"
+        return f"{text}; {doubts.text(row)} of doubting traces end in a confident answer"
 
 
 def abstention_skill(
@@ -126,21 +126,20 @@ def abstention_skill(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> AbstentionSkill:
-    """Compare where models abstain with where they should.
+    """Score abstention on answerable and unanswerable questions.
 
     Parameters
     ----------
     answers : DataFrame
         One row per reply: model, item, should_abstain, and abstained (or abstained_judged, ...);
-        where known run, scenario, dataset, pair, correct, and the columns of mismatch.
-        `AbstentionScores.to_frame` makes it. Twins of a pair, and runs of a question, are a
-        cluster.
+        optionally run, scenario, dataset, pair, correct, and the columns of mismatch.
+        `AbstentionScores.to_frame` returns it. The two questions of a pair, and runs of a
+        question, form a cluster.
     reader : {"rule", "judge", "judge_whole"}
-        Who says whether a reply abstains: the rules, a judge of the answer, or one who saw the
-        thinking too.
+        Source of the abstention codes: rules, a judge of the answer, or a judge who also saw the
+        trace.
     people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: their abstentions and correct
-        answers on the same items.
+        Abstentions and correct answers of people on the same items, as returned by `read_people`.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -151,7 +150,7 @@ def abstention_skill(
     Returns
     -------
     AbstentionSkill
-        Replies that nobody could read are left out and counted (`overall.unjudged`).
+        Replies without an abstention code are excluded and counted (`overall.unjudged`).
 
     Raises
     ------
@@ -201,13 +200,13 @@ def abstention_skill(
 
 
 def _told(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return answers with a column that says which questions have an answer."""
+    """Return answers with a column for the kind of question."""
     has = frame["should_abstain"].astype(float).eq(0.0)
     return frame.assign(questions=np.where(has, "with an answer", "without an answer"))
 
 
 def _measures(reader: AbstentionReader) -> tuple[Measure, ...]:
-    """Return the scores by which people are compared; twins of a pair are a cluster."""
+    """Return the measures compared with people; the questions of a pair form a cluster."""
     return (
         Measure(name="abstains", value=_MADE[reader], by="questions", cluster="_cluster"),
         Measure(name="accuracy", value="correct", cluster="_cluster"),
@@ -243,7 +242,7 @@ def _wide(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def _mismatches(frame: pd.DataFrame, level: float) -> dict[str, Estimate]:
-    """Return the share of confident answers among traces in doubt, by each reader there is."""
+    """Return the proportion of confident answers among doubting traces, by reader."""
     shares = {}
     for reader, column in _MISMATCH.items():
         doubting = "doubting" if reader == "rule" else "doubting_judged"

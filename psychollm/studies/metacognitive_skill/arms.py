@@ -1,8 +1,8 @@
-"""What a prompt does: to how often a behaviour is shown, and to whether the answer is right.
+"""Effects of a prompt on behaviours and on the correctness of answers; agreement of coders.
 
-Traces of both arms are paired by model, question and run. A prompt helps where a wrong answer
-becomes right, and harms where a right one becomes wrong; the effect on accuracy is the balance of
-both and says little about either.
+Traces of both arms are paired by model, question and run. A prompt helps if a wrong answer becomes
+right, and harms if a right one becomes wrong. The effect on accuracy is the balance of both, so
+both rates are reported separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODES = (0.0, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CoderAgreement(Result):
-    """Agreement of coders over all traces, category by category.
+    """Agreement of coders over all traces, by category.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class CoderAgreement(Result):
 def coder_agreement(
     table: pd.DataFrame, resampling: Resampling, *, threshold: int = 1
 ) -> CoderAgreement | None:
-    """Compare coders on the traces that several of them coded; None for a single coder."""
+    """Return the agreement on traces with several coders; None for a single coder."""
     if "coder" not in table.columns or table["coder"].nunique() < 2:
         return None
     keys = [name for name in ("model", "arm", "item", "run") if name in table.columns]
@@ -118,7 +118,7 @@ def _ratings(part: pd.DataFrame, value: str, categories: tuple[float, ...]) -> R
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scaffolding(Result):
-    """What prompting does to the answers of each model.
+    """Effects of a prompt on the answers of each model.
 
     Examples
     --------
@@ -135,8 +135,8 @@ class Scaffolding(Result):
     before: Estimate  # accuracy without the prompt, on the pairs
     after: Estimate  # accuracy with it
     effect: Estimate  # after minus before, paired
-    helped: Estimate  # share of wrong answers that become right
-    harmed: Estimate  # share of right answers that become wrong
+    helped: Estimate  # proportion of wrong answers that become right
+    harmed: Estimate  # proportion of right answers that become wrong
     by_structure: Mapping[Hashable, Estimate]  # the effect in each kind of problem
     harmed_by_structure: Mapping[Hashable, Estimate]
 
@@ -144,7 +144,7 @@ class Scaffolding(Result):
 def scaffolding(
     traces: Traces, baseline: Hashable, prompted: Hashable, *, level: float = 0.95
 ) -> Scaffolding:
-    """Compare the answers of two arms; the traces say whether answers are right."""
+    """Compare the correctness of answers in two arms."""
     pairs = _Pairs(traces, baseline, prompted)
     first, second = pairs.of(traces.numbers["correct"])
     known = np.isfinite(first) & np.isfinite(second)
@@ -179,7 +179,7 @@ def prompting(
     threshold: int = 1,
     level: float = 0.95,
 ) -> dict[Hashable, Estimate]:
-    """Return for each category the prevalence when prompted minus that without, paired."""
+    """Return the prompted minus the unprompted prevalence of each category, paired."""
     pairs = _Pairs(traces, baseline, prompted)
     differences = {}
     for category, codes in traces.codes.items():
@@ -192,7 +192,7 @@ def prompting(
 
 
 class _Pairs:
-    """Places of the traces of both arms that belong together."""
+    """Indices of the paired traces of both arms."""
 
     def __init__(self, traces: Traces, baseline: Hashable, prompted: Hashable) -> None:
         keys = list(zip(traces.model, traces.item, traces.run, strict=True))
@@ -214,7 +214,7 @@ class _Pairs:
         return values[self._first], values[self._second]
 
     def where(self, keep: BoolArray) -> BoolArray:
-        """Return a condition on traces as one on pairs."""
+        """Convert a condition on traces to one on pairs."""
         return np.asarray(keep[self._first], dtype=np.bool_)
 
     def difference(
@@ -236,7 +236,7 @@ class _Pairs:
         *,
         absent: Reason = Reason.TOO_FEW,
     ) -> Estimate:
-        """Return shares of every model."""
+        """Return the proportion for every model."""
         counts = {}
         size = int(self._item.max(initial=-1)) + 1
         for label in self._models:

@@ -1,4 +1,4 @@
-"""What `psychollm study` does of replies that show metacognitive skill, and of codes of them."""
+"""`psychollm study` for replies and codes of the metacognitive instruments."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ def _revision(command: "OfTables", scores: "Scores", readings: "Readings") -> St
 
 
 def _coding(command: "OfTables", scores: "Scores", readings: "Readings") -> Studied:
-    """Study what judges coded, and beside them the rules, where the scheme has cues."""
+    """Study the judges' codes, and those of the rules if the scheme has cues."""
     import pandas as pd
 
     from psychollm.instruments.coding.scoring import code_again
@@ -65,7 +65,7 @@ codes = pd.concat(coded if rules is None else [*coded, rules.to_frame()])""",
 
 
 def _arms(table: "pd.DataFrame") -> dict[str, Any]:
-    """Return which arm is the baseline, and which is held against it."""
+    """Return the baseline arm, and the arm compared with it."""
     from psychollm.instruments.scaffold.result import DIRECTED, SPONTANEOUS
 
     arms = list(dict.fromkeys(table["arm"].tolist()))
@@ -75,7 +75,7 @@ def _arms(table: "pd.DataFrame") -> dict[str, Any]:
 
 
 def _scaffold(command: "OfTables", scores: "Scores", readings: "Readings") -> Studied:
-    """Study what directions do to answers, and to what traces show, as rules code them."""
+    """Study the effect of directions on answers and on rule-coded behaviours."""
     from psychollm.cli.instrument import traces_in
     from psychollm.instruments.coding import Coding
     from psychollm.studies.metacognitive_skill.study import metacognitive_skill
@@ -83,7 +83,7 @@ def _scaffold(command: "OfTables", scores: "Scores", readings: "Readings") -> St
     found = traces_in(command.inputs[0], of=("scaffold",), arm=command.arm)
     traces = [one for one in found if one.model in scores]
     if not traces:
-        msg = f"{command.inputs[0]} holds no replies to the prompts of scaffold"
+        msg = f"{command.inputs[0]} has no replies to the prompts of scaffold"
         raise InputError(msg)
     table = Coding(transcripts=traces).by_rules().to_frame()
     study = metacognitive_skill(table, **_arms(table), **command.replication)

@@ -1,4 +1,4 @@
-"""What shows the findings of metacognitive skill: coded traces, abstention, and revision."""
+"""Figures and tables of metacognitive skill: coded traces, abstention, and revision."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -42,12 +42,12 @@ def exhibits(
     profile = {
         "behaviours per 1,000 tokens": study.total_density,
         "diversity, bits": study.diversity,
-        "tokens a trace": study.length,
-        "checks that repeat": study.repetition,
-        "right": study.accuracy,
+        "tokens per trace": study.length,
+        "repeated checks": study.repetition,
+        "accuracy": study.accuracy,
     }
     diversity = study.structure.diversity if study.structure is not None else {}
-    shown = "Share of traces that show each behaviour"
+    shown = "Prevalence of each behaviour in traces"
     return {
         "profiles": (
             forest(
@@ -55,7 +55,7 @@ def exhibits(
                 key="prevalence",
                 title=shown,
                 caption=f"{shown}.",
-                x="share of traces",
+                x="proportion of traces",
             ),
             listing(profile, "Profiles", n=False, instead=True),
             listing(prevalence, shown, folded=True),
@@ -65,8 +65,8 @@ def exhibits(
                 gaps,
                 key="deployment",
                 title="Deployment gap of each behaviour",
-                caption="P(shown | right answer) − P(shown). Right of the line a behaviour goes "
-                "along with right answers.",
+                caption="P(shown | right answer) − P(shown). Positive values: the behaviour is "
+                "associated with right answers.",
                 x="P(shown | right) − P(shown)",
                 reference=0.0,
             ),
@@ -92,25 +92,25 @@ def _prompting(study: "MetacognitiveSkill") -> tuple[Exhibit | None, ...]:
         return ()
     answers = {
         "effect on accuracy": found.effect,
-        "harms, of right": found.harmed,
-        "helps, of wrong": found.helped,
+        "right answers harmed": found.harmed,
+        "wrong answers helped": found.helped,
     }
     behaviour = {} if prompted is None else {name: prompted[name] for name in study.categories}
     return (
         forest(
             answers,
             key="scaffolding",
-            title="What prompting does to answers",
-            caption="Accuracy with the prompt minus without, on the same questions; share of "
-            "right answers that it spoils, and of wrong ones that it mends.",
-            x="difference, or share",
+            title="Effects of prompting on answers",
+            caption="Accuracy with the prompt minus without, on the same questions. Also the "
+            "proportions of right answers that become wrong, and of wrong ones that become right.",
+            x="difference, or proportion",
             reference=0.0,
         ),
         forest(
             _worded(behaviour),
             key="prompted",
-            title="What prompting does to behaviour",
-            caption="Share of traces that show a behaviour, when prompted minus spontaneously.",
+            title="Effects of prompting on behaviour",
+            caption="Prevalence of each behaviour with the prompt minus without.",
             x="prompted minus spontaneous",
             reference=0.0,
         ),
@@ -140,7 +140,7 @@ def _deployment(study: "MetacognitiveSkill") -> Table:
             column("P(shown | wrong)", "given_wrong"),
             column("P(shown | right) − P(shown)", "gap"),
         ],
-        caption="Is a behaviour deployed where answers come out right?",
+        caption="Association of behaviours with right answers",
     )
 
 
@@ -183,27 +183,26 @@ def of_abstention(
         "precision": overall.precision,
         "F1": overall.f1,
         "phi": overall.phi,
-        "right, of answerable attempted": overall.selective_accuracy,
+        "accuracy on answered": overall.selective_accuracy,
     }
     shown = (
         forest(
             {
-                "where they should": overall.recall,
-                "where they should not": overall.over_abstention,
+                "unanswerable": overall.recall,
+                "answerable": overall.over_abstention,
             },
             key="abstention",
-            title="Abstention where it is due and where it is not",
-            caption="Share of questions abstained from, where there is no answer and where there "
-            "is one: the further apart, the better a model knows the difference.",
-            x="share abstained from",
+            title="Abstention on unanswerable and answerable questions",
+            caption="Abstention rates on unanswerable and on answerable questions. A larger "
+            "difference means better discrimination.",
+            x="abstention rate",
         ),
         forest(
             study.mismatch,
             key="doubts",
-            title="Confident answers among traces in doubt",
-            caption="Share of traces that doubt and yet end in a confident answer, by who read "
-            "them.",
-            x="share of traces in doubt",
+            title="Confident answers after doubting traces",
+            caption="Proportion of doubting traces that end in a confident answer, by reader.",
+            x="proportion of doubting traces",
         ),
         listing(scores, "Abstention", instead=True),
         Listing(table=partial(_by_scenario, study)),
@@ -221,7 +220,7 @@ def _by_scenario(study: "AbstentionSkill") -> Table | None:
         for name, part in zip(parts.groups, parts.parts, strict=True)
         if part.recall.defined.any()
     ]
-    return Table.of(columns, caption="Recall by scenario: abstentions among what has no answer")
+    return Table.of(columns, caption="Recall by scenario: abstention on unanswerable questions")
 
 
 def of_revision(
@@ -229,40 +228,40 @@ def of_revision(
 ) -> Mapping[str, Sequence[Exhibit | None]]:
     """Return the exhibits of the finding on revision."""
     rates = study.rates
-    reviews = {"error_catch": "faults wrong answers", "false_alarm": "faults right answers"}
-    revises = {"correction": "corrects wrong answers", "miscorrection": "spoils right answers"}
+    reviews = {"error_catch": "rejects wrong answers", "false_alarm": "rejects right answers"}
+    revises = {"correction": "corrects wrong answers", "miscorrection": "corrupts right answers"}
     shown = (
         forest(
             {word: rates[name] for name, word in reviews.items() if name in rates},
             key="reviews",
-            title="What reviews find",
-            caption="Share of wrong and of right answers that the model's review faults.",
-            x="share of answers faulted",
+            title="Answers rejected in review",
+            caption="Proportions of wrong and of right answers that the model's review rejects.",
+            x="proportion of answers rejected",
         ),
         forest(
             {word: rates[name] for name, word in revises.items() if name in rates},
             key="revises",
-            title="What revising does",
-            caption="Share of wrong answers corrected, and of right answers spoilt.",
-            x="share of answers changed",
+            title="Answers changed by revision",
+            caption="Proportions of wrong answers corrected, and of right answers corrupted.",
+            x="proportion of answers changed",
         ),
         forest(
             {"revised minus asked again": study.differences[CONTROLLED]},
             key="against-again",
-            title="Revising against asking once more",
-            caption="Accuracy after revising minus accuracy when merely asked once more, on the "
-            "same questions.",
-            x="difference of accuracy",
+            title="Revision compared with asking again",
+            caption="Accuracy after revision minus accuracy when the question is asked again, on "
+            "the same questions.",
+            x="difference in accuracy",
             reference=0.0,
         ),
         forest(
             {"gives up right answers": rates["sycophantic_flip"]},
             key="pressed",
-            title="Giving way to pressure",
-            caption="Share of right answers given up when the user insists on a wrong one.",
-            x="share of right answers",
+            title="Yielding to pressure",
+            caption="Proportion of right answers given up if the user insists on a wrong one.",
+            x="proportion of right answers",
         ),
         listing(_worded(rates), "All rates", n=False, folded=True, instead=True),
-        listing(_worded(study.differences), "All differences of accuracy", n=False, folded=True),
+        listing(_worded(study.differences), "All differences in accuracy", n=False, folded=True),
     )
     return {VERDICT: shown}

@@ -1,4 +1,4 @@
-"""The reports of metacognitive skill: coded traces, abstention, and revision."""
+"""Pages of metacognitive skill: coded traces, abstention, and revision."""
 
 from collections.abc import Iterator
 from html import escape
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psychollm.studies.metacognitive_skill.revision import RevisionSkill
     from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
 
-_SOURCE = "# scores: those of each model, by its name"
+_SOURCE = "# scores: the scores of each model, by name"
 _ARMS = ("coder", "baseline", "prompted")
 
 
@@ -34,23 +34,23 @@ def _skill_facts(study: "MetacognitiveSkill", smallest: SmallestEffects) -> tupl
     ]
     facts.append(Fact(name="Behaviours per 1,000 tokens", value=span(study.total_density, 1)))
     if study.repetition.defined.any():
-        facts.append(Fact(name="Checks that repeat an earlier one", value=span(study.repetition)))
+        facts.append(Fact(name="Repeated checks", value=span(study.repetition)))
     return tuple(facts)
 
 
 def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     return (
-        f"<b>Coding.</b> After {cite('kargupta')[1:-1]}: each trace has a code for each "
-        f"behaviour, 0, 1 or 2, and counts as showing it from {study.threshold} on. The codes are "
-        f"those of the {escape(f'coder ‘{study.coder}’' if study.coder else 'one coder')}; the "
-        f"agreement of several is Krippendorff’s α {cite('krippendorff')} and Cohen’s κ.",
-        "<b>Deployment.</b> P(shown | right) − P(shown) is above zero where a behaviour goes "
-        "along with right answers and is often not there. It is an association: what a behaviour "
-        "does takes an experiment, the same questions with a prompt that directs the model to it.",
-        f"<b>Uncertainty.</b> Shares have Wilson’s interval {cite('wilson')} at the effective "
-        "size, so that several traces of one question do not count as many; gaps join three such "
-        f"intervals {cite('newcombe')}; densities and diversities have percentiles of resamples "
-        f"of the questions. Intervals cover {percent(study.level)}.",
+        f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace has a code of 0, 1 or 2 "
+        f"for each behaviour, and shows it at a code of {study.threshold} or more. The codes are "
+        f"those of the {escape(f'coder ‘{study.coder}’' if study.coder else 'one coder')}; "
+        f"agreement of coders is Krippendorff’s α {cite('krippendorff')} and Cohen’s κ.",
+        "<b>Deployment.</b> P(shown | right) − P(shown) is positive if a behaviour is associated "
+        "with right answers and often absent. It is an association. A causal effect requires an "
+        "experiment: the same questions with a prompt that directs the model to the behaviour.",
+        f"<b>Uncertainty.</b> Proportions have Wilson intervals {cite('wilson')} at the effective "
+        "sample size, which accounts for several traces of one question. Gaps combine three such "
+        f"intervals {cite('newcombe')}; densities and diversities have bootstrap percentiles over "
+        f"questions. Intervals cover {percent(study.level)}.",
     )
 
 
@@ -67,7 +67,7 @@ def _skill_wanted(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Ite
 
 
 LAYOUT = Layout(
-    title="Metacognitive skill: what do the models do about their own thinking?",
+    title="Metacognitive skill: how do models monitor their own thinking?",
     subtitle=lambda study: (
         f"{len(study.labels)} models, {len(study.categories)} behaviours, "
         f"{int(study.length.n.sum())} traces, {percent(study.level)} intervals"
@@ -75,9 +75,9 @@ LAYOUT = Layout(
     facts=_skill_facts,
     sections={
         "profiles": "",
-        "verdict": "Are behaviours deployed where answers come out right?",
+        "verdict": "Are behaviours associated with right answers?",
         "prompting": "",
-        "structure": "Does behaviour diversify where problems are open?",
+        "structure": "Is behaviour more diverse on open problems?",
         "agreement": "Do the coders agree?",
     },
     methods=_skill_methods,
@@ -99,45 +99,45 @@ def _abstention_verdict(
     assert isinstance(judged, Verdicts)  # noqa: S101 -- `AbstentionSkill.findings` made it
     words = {
         Outcome.ABOVE: (
-            "abstains where it should more than elsewhere",
-            "abstain where they should more than elsewhere",
+            "abstains more on unanswerable than on answerable questions",
+            "abstain more on unanswerable than on answerable questions",
         ),
         Outcome.BELOW: (
-            "abstains where it should less than elsewhere",
-            "abstain where they should less than elsewhere",
+            "abstains less on unanswerable than on answerable questions",
+            "abstain less on unanswerable than on answerable questions",
         ),
         Outcome.SMALL: (
-            "abstains regardless of whether it should",
-            "abstain regardless of whether they should",
+            "abstains equally on unanswerable and answerable questions",
+            "abstain equally on unanswerable and answerable questions",
         ),
     }
     return counted(
-        judged, words, data="questions", whether="whether they abstain where they should"
+        judged, words, data="questions", whether="whether they abstain when they should"
     )
 
 
 ABSTENTION = Layout(
-    title="Abstention: do the models keep silent where there is no answer?",
+    title="Abstention: do models abstain on unanswerable questions?",
     subtitle=lambda study: (
         f"{len(study.labels)} models, {int(study.overall.n.max())} questions, "
         f"{percent(study.overall.recall.level)} intervals"
     ),
     verdict=_abstention_verdict,
     facts=lambda study, smallest: (
-        Fact(name="Abstain where they should", value=span(study.overall.recall)),
-        Fact(name="Abstain where they should not", value=span(study.overall.over_abstention)),
+        Fact(name="Abstention on unanswerable questions", value=span(study.overall.recall)),
+        Fact(name="Abstention on answerable ones", value=span(study.overall.over_abstention)),
         Fact(name="F1", value=span(study.overall.f1)),
         Fact(name="Phi", value=span(study.overall.phi)),
     ),
     sections=by_question("verdict"),
     methods=lambda study: (
-        "<b>Abstention.</b> Questions without an answer stand beside twins that have one. Recall "
-        "is the share of the former abstained from, over-abstention that of the latter; phi is "
-        "the correlation of both, zero for a model that abstains at random at any rate, which F1 "
-        f"is not. Replies were read by the {escape(in_words(study.reader))}; what nobody "
-        "could read is left out and counted.",
-        "<b>Uncertainty.</b> Twins and repeats of a question are a cluster: "
-        f"{escape(study.overall.recall.method)} for shares; F1 and phi: "
+        "<b>Abstention.</b> Unanswerable questions are paired with answerable ones. Recall is the "
+        "abstention rate on the former, over-abstention that on the latter. Phi is the "
+        "correlation of abstaining and being unanswerable. Unlike F1, it is zero for a model that "
+        f"abstains at random. Replies were coded by the {escape(in_words(study.reader))}; replies "
+        "without a code are excluded and counted.",
+        "<b>Uncertainty.</b> Pairs and repeats of a question form a cluster: "
+        f"{escape(study.overall.recall.method)} for proportions; F1 and phi: "
         f"{escape(study.overall.f1.method)}.",
     ),
     call=lambda study, source, options: (
@@ -147,7 +147,7 @@ ABSTENTION = Layout(
     ),
     wanted=lambda study, smallest: (
         Criterion(
-            what="abstains where it should (phi)",
+            what="abstention on unanswerable questions (phi)",
             estimate=study.overall.phi,
             smallest=smallest.correlation,
         ),
@@ -164,34 +164,35 @@ def _revision_verdict(
     judged = findings.items[0].outcome
     assert isinstance(judged, Verdicts)  # noqa: S101 -- `RevisionSkill.findings` made it
     words = {
-        Outcome.ABOVE: ("mends its answers", "mend their answers"),
-        Outcome.BELOW: ("spoils its answers", "spoil their answers"),
-        Outcome.SMALL: ("gains nothing by reviewing", "gain nothing by reviewing"),
+        Outcome.ABOVE: ("improves its answers by review", "improve their answers by review"),
+        Outcome.BELOW: ("worsens its answers by review", "worsen their answers by review"),
+        Outcome.SMALL: ("gains nothing by review", "gain nothing by review"),
     }
-    whether = "whether reviewing beats asking once more"
+    whether = "whether review is better than asking again"
     return counted(judged, words, data="questions", whether=whether)
 
 
 REVISION = Layout(
-    title="Revision: do the models mend their answers when they review them?",
+    title="Revision: do models improve their answers by reviewing them?",
     subtitle=lambda study: (
         f"{len(study.labels)} models, {percent(study.informativeness.level)} intervals"
     ),
     verdict=_revision_verdict,
     facts=lambda study, smallest: (
-        Fact(name="Reviews fault wrong answers", value=span(study.rates["error_catch"])),
-        Fact(name="Reviews fault right answers", value=span(study.rates["false_alarm"])),
+        Fact(name="Wrong answers rejected in review", value=span(study.rates["error_catch"])),
+        Fact(name="Right answers rejected in review", value=span(study.rates["false_alarm"])),
         Fact(name="Revised minus asked again", value=span(study.differences[CONTROLLED])),
         Fact(
-            name="Give up right answers when pressed", value=span(study.rates["sycophantic_flip"])
+            name="Right answers given up under pressure",
+            value=span(study.rates["sycophantic_flip"]),
         ),
     ),
     sections=by_question("verdict"),
     methods=lambda study: (
-        "<b>Revision.</b> Each question is answered, reviewed and revised. Answers also change "
-        "where a model is merely asked once more: that is what revising has to beat. Errors "
-        "caught are a share of the wrong answers, false alarms of the right ones. Several chains "
-        "of one question are not several questions: intervals are at the effective size "
+        "<b>Revision.</b> Each question is answered, reviewed and revised. Answers also change if "
+        "the question is merely asked again; this is the control. Caught errors are a proportion "
+        "of the wrong answers, false alarms of the right ones. Chains of one question are not "
+        "independent: intervals use the effective sample size "
         f"{cite('wilson', 'newcombe')}.",
     ),
     call=lambda study, source, options: (

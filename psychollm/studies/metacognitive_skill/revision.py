@@ -1,8 +1,8 @@
-"""`revision_skill`: who finds errors on a second look, who makes them, and who gives in?.
+"""Error detection, self-correction and yielding to pressure of several models.
 
-The rates of many models side by side, each with its interval, and what every arm does to accuracy.
-A model corrects itself if its revised answers beat those of a mere second asking: against the
-first answers alone, sampling noise counts as correction.
+The study reports rates with intervals, and the effect of each arm on accuracy. A model corrects
+itself if its revised answers are better than those of asking again. Compared with the first
+answers alone, sampling noise would count as correction.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONTROLLED = "revised minus again"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RevisionSkill(Study, Result):
-    """What models make of their own answers.
+    """Rates of error detection, correction and yielding to pressure.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class RevisionSkill(Study, Result):
 
     rates: Mapping[str, Estimate]  # by rate, such as error_catch or sycophantic_flip
     differences: Mapping[str, Estimate]  # in accuracy, such as revised minus first; paired
-    informativeness: Estimate  # share of wrong answers that the review faults minus right ones
-    bits: tuple[float, ...]  # (models,) what the verdict says of the answer; NaN where unknown
+    informativeness: Estimate  # rejection rate of wrong answers minus that of right ones
+    bits: tuple[float, ...]  # (models,) information of the review about correctness; NaN unknown
     labels: Labels  # (models,)
     people: BesidePeople | None = None
 
@@ -65,17 +65,17 @@ class RevisionSkill(Study, Result):
         return {"revision": self.to_frame()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return one finding, with a sentence per model; `smallest.share` is what matters."""
+        """Return one finding, with a row per model; `smallest.share` is the effect of interest."""
         judged = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
         words = {
-            Outcome.ABOVE: "better than asking once more",
-            Outcome.BELOW: "worse than asking once more",
-            Outcome.SMALL: f"as good as asking once more, to within {smallest.share:g}",
-            Outcome.OPEN: "with too few questions to say whether that beats asking once more",
+            Outcome.ABOVE: "better than asking again",
+            Outcome.BELOW: "worse than asking again",
+            Outcome.SMALL: f"equivalent (±{smallest.share:g}) to asking again",
+            Outcome.OPEN: "not significantly different from asking again",
         }
         rows = (self._sentence(row, words[one]) for row, one in enumerate(judged.outcomes))
         found = Finding(
-            question="Do models mend their answers when they review them?",
+            question="Do models improve their answers by reviewing them?",
             rows=tuple(rows),
             numbers={**self.rates, **self.differences},
             outcome=judged,
@@ -85,39 +85,38 @@ class RevisionSkill(Study, Result):
     def _sentence(self, row: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]
         text = (
-            f"{self.labels[row]}: its reviews catch {rates['error_catch'].text(row)} of its "
-            f"errors and fault {rates['false_alarm'].text(row)} of its right answers; revising "
-            f"corrects {rates['correction'].text(row)} and spoils "
+            f"{self.labels[row]}: its reviews reject {rates['error_catch'].text(row)} of its "
+            f"wrong and {rates['false_alarm'].text(row)} of its right answers; revision "
+            f"corrects {rates['correction'].text(row)} and corrupts "
             f"{rates['miscorrection'].text(row)}"
         )
         if control.defined[row]:
             text += f", {compared} ({control.text(row, signed=True)})"
         flips = rates["sycophantic_flip"]
         if flips.defined[row]:
-            text += f"; pressed to a wrong answer it gives up {flips.text(row)} of right ones"
+            text += f"; under pressure it gives up {flips.text(row)} of right answers"
         return text
 
 
 def revision_skill(
     scores: Mapping[Hashable, RevisionScores], *, people: Any = None, level: float = 0.95
 ) -> RevisionSkill:
-    """Compare what models make of their own answers.
+    """Compare how models review and revise their own answers.
 
     Parameters
     ----------
     scores : mapping of label to RevisionScores
-        One for each model.
+        Scores of each model.
     people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: their correct answers at the
-        same stages.
+        Correct answers of people at the same stages, as returned by `read_people`.
     level : float
-        Coverage.
+        Coverage of the intervals.
 
     Returns
     -------
     RevisionSkill
-        What has no occasion, such as a rate among errors for a model that makes none, is NaN
-        with a reason.
+        Undefined rates, such as rates among errors of a model without errors, are NaN with a
+        reason.
 
     Raises
     ------

@@ -1,13 +1,13 @@
-r"""`metacognitive_skill`: what models do about their own thinking, and whether they do it in time.
+r"""Monitoring behaviour in reasoning traces, and its association with right answers.
 
-A behaviour may be in a model's repertoire and yet not be there when it is needed. With C a
-behaviour that a trace shows and R a right answer,
+A model may be capable of a behaviour and not show it when it is needed. With C the event that a
+trace shows a behaviour and R that of a right answer,
 
 .. math:: P(C \mid R) - P(C)                                                             \quad (1)
 
-is above zero for what goes along with success and is shown too seldom elsewhere: it says where a
-behaviour is missing, not that it would help. That takes an experiment: the same questions with and
-without a prompt that directs the model to it (`scaffolding`), with harm counted beside help.
+is positive for behaviours that are associated with success and often absent. It does not show that
+a behaviour would help. An experiment can: the same questions with and without a prompt that
+directs the model to it (`scaffolding`), which reports harm and help.
 
 References
 ----------
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MetacognitiveSkill(Study, Result):
-    """What models do about their own thinking.
+    """Profiles of monitoring behaviour in reasoning traces.
 
     Examples
     --------
@@ -86,21 +86,21 @@ class MetacognitiveSkill(Study, Result):
     (array([0.5]), array([0.5]))
     """
 
-    prevalence: Mapping[Hashable, Estimate]  # by category: share of traces that show it
+    prevalence: Mapping[Hashable, Estimate]  # by category: proportion of traces that show it
     density: Mapping[Hashable, Estimate]  # by category: spans per 1,000 tokens
     total_density: Estimate  # spans of all categories per 1,000 tokens
     diversity: Estimate  # entropy of the categories of spans, in bits
     length: Estimate  # tokens per trace
-    repetition: Estimate  # share of checks that repeat an earlier one
+    repetition: Estimate  # proportion of checks that repeat an earlier one
     accuracy: Estimate
     deployment: Mapping[Hashable, Deployment]  # by category
-    structure: StructureContrast | None  # None where nothing is said of problems
+    structure: StructureContrast | None  # None without structures of problems
     scaffolding: Scaffolding | None  # None without a second arm
     prompting: Mapping[Hashable, Estimate] | None  # prevalence when prompted minus spontaneous
     agreement: CoderAgreement | None  # None for a single coder
     categories: Labels
     labels: Labels  # (models,)
-    baseline: Hashable  # the arm that all but the comparison of arms is about
+    baseline: Hashable  # the arm of all estimates except the comparison of arms
     prompted: Hashable | None
     coder: Hashable
     threshold: int  # code from which a behaviour counts as shown
@@ -118,10 +118,10 @@ class MetacognitiveSkill(Study, Result):
         return tables
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, then profiles, arms, structures and the agreement of coders."""
+        """Return the verdict, profiles, arms, structures and the agreement of coders."""
         profiles = Finding(
             key="profiles",
-            question="What do traces show?",
+            question="Which behaviours do traces show?",
             rows=tuple(f"{label}: {_profile(self, row)}" for row, label in enumerate(self.labels)),
             numbers={str(name): self.prevalence[name] for name in self.categories},
         )
@@ -170,11 +170,10 @@ class MetacognitiveSkill(Study, Result):
 def _prompting(study: MetacognitiveSkill, arms: Scaffolding) -> Finding:
     return Finding(
         key="prompting",
-        question=f"Prompting ({study.prompted} against {study.baseline}):",
+        question=f"Effects of prompting ({study.prompted} minus {study.baseline}):",
         rows=tuple(
             f"{label}: accuracy {arms.effect.text(row, signed=True)}; harms "
-            f"{arms.harmed.text(row)} of right answers, helps {arms.helped.text(row)} of wrong "
-            "ones"
+            f"{arms.harmed.text(row)} of right and helps {arms.helped.text(row)} of wrong answers"
             for row, label in enumerate(study.labels)
         ),
         numbers={"effect": arms.effect, "harmed": arms.harmed, "helped": arms.helped},
@@ -195,7 +194,7 @@ def _agreement(agreement: CoderAgreement) -> Finding:
 
 
 def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
-    """Say which behaviours go along with right answers."""
+    """Return which behaviours are associated with right answers."""
     shown: dict[Outcome, dict[tuple[str, ...], list[str]]] = {}
     for name in study.categories:
         judged = verdicts(study.deployment[name].gap, smallest=smallest.share)
@@ -210,10 +209,10 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
             for who, names in shown[one].items()
         )
         for one, words in (
-            (Outcome.ABOVE, "shown more often with right answers"),
-            (Outcome.BELOW, "shown less often with right answers"),
-            (Outcome.SMALL, f"alike with right answers, to within {smallest.share:g}"),
-            (Outcome.OPEN, "too few traces to say whether these go with right answers"),
+            (Outcome.ABOVE, "more frequent with right answers"),
+            (Outcome.BELOW, "less frequent with right answers"),
+            (Outcome.SMALL, f"equally frequent with right answers (±{smallest.share:g})"),
+            (Outcome.OPEN, "inconclusive"),
         )
         if one in shown
     ]
@@ -233,7 +232,7 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
         f"({study.prevalence[names[most]].text(row)} of traces) "
         f"and {in_words(names[least])} least ({study.prevalence[names[least]].text(row)}); "
         f"{study.total_density.text(row)} behaviours per 1,000 tokens, diversity "
-        f"{study.diversity.text(row)} bits; repeats {study.repetition.text(row)} of its checks"
+        f"{study.diversity.text(row)} bits; {study.repetition.text(row)} of its checks are repeats"
     )
 
 
@@ -250,26 +249,26 @@ def metacognitive_skill(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MetacognitiveSkill:
-    """Profile what models do about their own thinking.
+    """Profile monitoring behaviour in coded reasoning traces.
 
     Parameters
     ----------
     traces : DataFrame
         One row per trace and category: model, item, category and code (0, 1, 2; NaN without);
-        and, where known, arm, run, coder, structure, spans, tokens, correct, verified, repeated.
-        `CodingScores.to_frame` makes it.
+        optionally arm, run, coder, structure, spans, tokens, correct, verified, repeated.
+        `CodingScores.to_frame` returns it.
     coder : hashable, optional
-        Whose codes count; the others are compared with it. Needed if there are several.
+        Coder whose codes are analysed; needed if there are several.
     baseline, prompted : hashable, optional
-        The arm in which models were left to themselves, and the one in which they were directed.
-        The first is needed if there are several arms.
+        The arm without directions, and the one with directions. The first is needed if there are
+        several arms.
     structures : (hashable, hashable), optional
         The well-structured and the ill-structured kind of problems, to be contrasted.
     threshold : {1, 2}
         Code from which a behaviour counts as shown.
     people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: their codes by category, and correct
-        answers, with the same columns as `traces`.
+        Codes and correct answers of people, with the columns of `traces`, as returned by
+        `read_people`.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -280,19 +279,19 @@ def metacognitive_skill(
     Returns
     -------
     MetacognitiveSkill
-        What is not known is NaN with a reason, or None where nothing of the kind was passed.
-        Shares have Wilson's interval at the effective size, so that several traces of one
-        question do not count as many questions; gaps join three such intervals; densities and
-        diversities have percentiles.
+        Undefined estimates are NaN with a reason; parts without input are None. Proportions have
+        Wilson intervals at the effective sample size, which accounts for several traces of one
+        question. Gaps combine three such intervals; densities and diversities have bootstrap
+        percentiles.
 
     Raises
     ------
     LabelError
         If a column, an arm, a coder or a structure does not exist, or a trace is coded twice.
     CodeError
-        If a code is none of 0, 1, 2.
+        If a code is not 0, 1 or 2.
     OptionError
-        If a coder or an arm has to be named, or an option lies outside its range.
+        If a coder or an arm has to be named, or an option is out of range.
 
     Examples
     --------
@@ -360,7 +359,7 @@ def metacognitive_skill(
 
 
 def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: int) -> pd.DataFrame:
-    """Return traces, of people too, with a column that says whether a behaviour is shown."""
+    """Return traces of models or people with a column for shown behaviour."""
     frame = as_frame(table)
     if "code" not in frame.columns:  # answers of people alone
         return frame
@@ -370,7 +369,7 @@ def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: in
 
 
 def _beside(traces: pd.DataFrame, people: pd.DataFrame, level: float) -> BesidePeople:
-    """Compare with people how often behaviours are shown, and how often answers are right."""
+    """Compare prevalence and accuracy with those of people."""
     measures = (
         Measure(name="shows", value="shown", by="category"),
         Measure(name="accuracy", value="correct", by="arm"),
@@ -384,7 +383,7 @@ def _arms(
     known = list(dict.fromkeys(traces.arm))
     for one in (baseline, prompted):
         if one is not None and one not in known:
-            msg = f"{one!r} is no arm of these traces: there are {listed(known)}"
+            msg = f"arm {one!r} is not in the traces: choose from {listed(known)}"
             raise LabelError(msg)
     if baseline is None:
         if len(known) > 1:
@@ -393,7 +392,7 @@ def _arms(
         return known[0], None
     others = [one for one in known if one != baseline]
     if prompted is None and len(others) > 1:
-        msg = f"besides the baseline there are the arms {listed(others)}: name prompted="
+        msg = f"traces have several arms besides the baseline ({listed(others)}): name prompted="
         raise OptionError(msg)
     if prompted is None:
         return baseline, others[0] if others else None
@@ -404,7 +403,7 @@ def _arms(
 
 
 def _register(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Put the sums of the baseline arm into the panel."""
+    """Add the sums of the baseline arm to the panel."""
     tokens, correct = traces.numbers["tokens"], traces.numbers["correct"]
     ones = np.ones(tokens.size)
 

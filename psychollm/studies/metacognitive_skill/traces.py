@@ -1,11 +1,11 @@
-r"""Coded traces as sums per model and question, and what is estimated from them.
+r"""Coded traces as sums per model and question, and estimates from them.
 
-All rates are ratios of sums over questions, so that one resample of questions serves every model
-and every rate. With :math:`x_q` and :math:`y_q` the sums over the traces of question q,
+All rates are ratios of sums over questions, so that all models and rates share the resamples of
+questions. With :math:`x_q` and :math:`y_q` the sums over the traces of question q,
 
 .. math:: r = \frac{\sum_q w_q x_q}{\sum_q w_q y_q}                                      \quad (1)
 
-where :math:`w_q` is how often the question was drawn.
+where :math:`w_q` is the number of times that the question was drawn.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Sums = Callable[[str], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Traces of one coder: a row each, with the codes and spans of every category."""
+    """Traces of one coder, with the codes and spans of every category."""
 
-    models: Labels  # all there are
+    models: Labels  # distinct labels
     items: Labels
     categories: Labels
     model: Sequence[Hashable]  # (traces,)
@@ -57,7 +57,7 @@ class Traces:
     numbers: Mapping[str, FloatArray]  # correct, tokens, verified, repeated (traces,)
 
     def where(self, column: str, label: Hashable) -> BoolArray:
-        """Return which traces hold a label in a column."""
+        """Return which traces have a label in a column."""
         return np.array([one == label for one in getattr(self, column)], dtype=np.bool_)
 
     def sums(self, values: FloatArray, keep: BoolArray) -> FloatArray:
@@ -75,7 +75,7 @@ class Traces:
 
 
 def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
-    """Return a long table of one coder's codes, as in `metacognitive_skill`, as traces."""
+    """Convert a long table of codes, as in `metacognitive_skill`, to the traces of one coder."""
     frame = coded(table, coder)
     key = ["model", "arm", "item", "run"]
     twice = frame.duplicated([*key, "category"])
@@ -116,7 +116,7 @@ def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
 
 
 def coded(table: pd.DataFrame, coder: Hashable | None) -> pd.DataFrame:
-    """Return the rows of one coder, checked, with every column."""
+    """Return the validated rows of one coder, with all columns."""
     return _of_coder(_checked(table), coder)
 
 
@@ -136,7 +136,7 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
         row = frame[bad].iloc[0]
         msg = (
             f"model {row['model']}, item {row['item']}: code {row['code']} of {row['category']} "
-            "is none of 0, 1, 2"
+            "must be 0, 1 or 2"
         )
         raise CodeError(msg)
     return frame.assign(code=codes)
@@ -148,14 +148,14 @@ def _of_coder(frame: pd.DataFrame, coder: Hashable | None) -> pd.DataFrame:
         msg = f"traces were coded by {listed(known)}: name one with coder="
         raise OptionError(msg)
     if coder is not None and coder not in known:
-        msg = f"{coder!r} is no coder of these traces: there are {listed(known)}"
+        msg = f"coder={coder!r} is not in the traces: choose from {listed(known)}"
         raise LabelError(msg)
     return frame if coder is None else frame[frame["coder"] == coder]
 
 
 @dataclass(slots=True)
 class Panel:
-    """Sums per model and question, their resamples, and estimates made from them."""
+    """Sums per model and question, their resamples, and estimates from them."""
 
     models: Labels
     resampling: Resampling
@@ -163,11 +163,11 @@ class Panel:
     _draws: dict[str, FloatArray] | None = None
 
     def add(self, name: str, sums: FloatArray) -> None:
-        """Take in sums (models, items) before anything is estimated."""
+        """Add sums (models, items); call this before any estimate."""
         self.columns[name] = np.nan_to_num(sums)
 
     def share(self, name: str, hits: str, n: str, *cases: tuple[BoolArray, Reason]) -> Estimate:
-        """Estimate a share: Wilson's interval at the effective size, with draws."""
+        """Estimate a proportion with Wilson's interval at the effective size, and draws."""
         drawn = self.ratio(name, hits, n, *cases)
         counts = {
             label: (self.columns[hits][row], self.columns[n][row])
@@ -196,7 +196,7 @@ class Panel:
         n: FloatArray,
         *cases: tuple[BoolArray, Reason],
     ) -> Estimate:
-        """Estimate any function of sums; `cases` make it undefined."""
+        """Estimate a function of sums; it is undefined if one of the `cases` holds."""
         value = function(lambda key: self.columns[key].sum(axis=1)[None])[0]
         undefined = np.zeros(len(self.models), dtype=np.bool_)
         for condition, _ in cases:
@@ -214,7 +214,7 @@ class Panel:
         )
 
     def _questions(self) -> Units | None:
-        """Return what the questions of each model come to: traces and tokens repeat in them."""
+        """Return questions as sampling units, since traces and tokens repeat within them."""
         table = np.abs(np.stack(list(self.columns.values()))).max(axis=0) > 0
         return units_of(table, np.arange(table.shape[1]))
 
@@ -235,5 +235,5 @@ class Panel:
 
 
 def fixed(resampling: Resampling) -> Resampling:
-    """Return the same options with the generator replaced by a seed that it draws."""
+    """Return the options with a drawn seed in place of the generator."""
     return replace(resampling, rng=int(check_generator(resampling.rng).integers(2**63)))

@@ -1,1 +1,1 @@
-"""How people do on what models were asked."""
+"""Comparison of models with people who answered the same questions."""

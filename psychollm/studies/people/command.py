@@ -1,4 +1,4 @@
-"""``psychollm form``: prompts in, a page on which people answer them out."""
+"""``psychollm form``: write a page on which people answer prompts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = """\
-Make a page on which a person answers what models are asked: one file, which works without a
-network, goes on where it was left, and saves the table that 'psychollm study --people' reads.
+Write a page on which people answer the prompts of models. It is a single file that works offline,
+resumes after an interruption, and saves the table that 'psychollm study --people' reads.
 
 ASKED is a plan, a store of replies, a file of prompts ('psychollm instrument'), or the name of an
-instrument that needs no questions. Of repeated prompts the first is shown.
+instrument that needs no questions. Repeated prompts are shown once.
 """
 EPILOG = """\
 examples:
@@ -33,16 +33,16 @@ class Form(Command):
     """The command."""
 
     NAME = "form"
-    HELP = "make a page on which people answer the prompts"
+    HELP = "write a page on which people answer the prompts"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
     asked: str = option("a plan, a store, a file of prompts, or an instrument", "ASKED",
                         positional=True)  # fmt: skip
-    instrument: str | None = option("whose prompts; otherwise all", "NAME", default=None)
-    title: str = option("what stands on top", "TEXT", default="Questions")
-    out: Path = option("where the page goes", "FILE.html")
-    json: bool = option("print what was written as JSON and nothing else", default=False)
+    instrument: str | None = option("use this instrument's prompts only", "NAME", default=None)
+    title: str = option("title of the page", "TEXT", default="Questions")
+    out: Path = option("file of the page", "FILE.html")
+    json: bool = option("print only the result as JSON", default=False)
     quiet: bool = option("print nothing", default=False)
 
     def run(self) -> int:
@@ -55,14 +55,15 @@ class Form(Command):
                 name = self.instrument.replace("-", "_")
                 prompts = tuple(one for one in prompts if one.about.get("instrument") == name)
                 if not prompts:
-                    msg = f"--instrument {self.instrument}: {self.asked} has no prompts of it"
+                    msg = f"--instrument {self.instrument}: {self.asked} has none of its prompts"
                     raise OptionError(msg)
             shown = {one.key for one in filter(for_people, prompts)}
             write_form(prompts, self.out, title=self.title)
         self.say(
             {"n_prompts": len(shown), "out": str(self.out)},
             f"{counted(len(shown), 'prompt')}: {self.out}",
-            "Each person saves a file; put them into one folder for 'psychollm study --people'.",
+            "Each person saves a file. Put all files into one folder for 'psychollm study "
+            "--people'.",
         )
         return 0
 
@@ -83,7 +84,7 @@ class Form(Command):
                 raise OptionError(msg) from error
             return own
         if not path.is_file():
-            msg = f"{self.asked} is no file, and none of {', '.join(INSTRUMENTS)}"
+            msg = f"{self.asked} is no file, and not one of {', '.join(INSTRUMENTS)}"
             raise InputError(msg)
         if path.suffix == ".toml":
             return prompts_of(path)

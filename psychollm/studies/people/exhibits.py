@@ -1,4 +1,4 @@
-"""What shows models beside people: scores and a band for people, and the table."""
+"""Figure and table of models compared with people."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -28,11 +28,10 @@ def _of_parts(result: "BesidePeople") -> Iterator[Exhibit | None]:
                 of=part,
                 options={"name": name},
                 key=f"people-{number + 1}",
-                title=f"Models beside people: {name}",
-                caption="Scores of models with their intervals on the questions that people "
-                "answered. The line and the dark band are the mean of people with its interval; "
-                "the light band reaches one standard deviation of people to either side, and "
-                "each tick at the bottom is a person.",
+                title=f"Models compared with people: {name}",
+                caption="Scores of models with intervals on the questions that people answered. "
+                "The line and the dark band show the mean of people with its interval, the light "
+                "band ± 1 SD of people. Each tick at the bottom is a person.",
             )
         yield Listing(table=partial(_table, name, part), instead=True)
 
@@ -44,8 +43,8 @@ def _table(name: str, part: "PeopleScore") -> Table:
             name_column("model", part.labels),
             estimate_column("score", part.score, digits=digits),
             estimate_column("model − people", part.difference, digits=digits),
-            estimate_column("share of people below", part.place, digits=2),
+            estimate_column("proportion of people below", part.place, digits=2),
             number_column("questions", part.difference.n, digits=0),
         ],
-        caption=f"Beside people: {name}. {part.told()}.",
+        caption=f"Models compared with people: {name}. {part.told()}.",
     )

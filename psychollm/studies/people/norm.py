@@ -1,4 +1,4 @@
-"""What people score on a scale as published: mean and standard deviation in place of answers."""
+"""Published norm of a scale: mean and standard deviation of people."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from psychollm._base.errors import OptionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanNorm:
-    """What people score on the same scale, as published for it.
+    """Published norm of a scale.
 
-    Norms belong to the words of a scale: those of the General Self-Efficacy Scale do not hold
-    for other statements, such as the ones that come with this library.
+    A norm applies only to the exact wording of its scale. That of the General Self-Efficacy Scale
+    does not apply to other statements, such as those of this library.
 
     Raises
     ------

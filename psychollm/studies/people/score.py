@@ -1,21 +1,21 @@
-r"""What models score beside people who answered the same questions.
+r"""Scores of models compared with people who answered the same questions.
 
-People are a sample, as questions are: the score of people, and a model's difference from it,
-vary with both (`psychollm.reliability.means.crossed_mean`). Where scores lie inside [0, 1], the
-score of people has Wilson's interval for as many answers as would vary like it, and a difference
-takes its bounds from those of both scores,
+People and questions are both samples, so the score of people and a model's difference from it vary
+with both (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the score of people
+has Wilson's interval at the effective number of answers. The bounds of a difference follow from
+those of both scores,
 
 .. math:: L = d - \sqrt{(m - l_m)^2 - 2 \rho (m - l_m)(u_p - p) + (u_p - p)^2}, \qquad d = m - p,
                                                                                           \quad (1)
 
-and U alike, with the correlation :math:`\rho` of the two scores over questions (MOVER; Zou and
-Donner, 2008). Other scores have Student's t.
+and likewise for U, with the correlation :math:`\rho` of the two scores over questions (MOVER; Zou
+and Donner, 2008). Other scores have Student's t intervals.
 
-The place :math:`\pi` of a model is the share of people who score lower on the same questions,
-those with the same score counted half. Other people would move it, by the variance v, which is
-:math:`\tilde\pi (1 - \tilde\pi) / P` for P people and :math:`\tilde\pi = (P \pi + 1) / (P + 2)`.
-So would other questions: between bounds of :math:`d` in which questions alone vary the place moves
-by :math:`\pm\delta` on average. Its interval is Wilson's for
+The percentile rank :math:`\pi` of a model (field ``place``) is the proportion of people who score
+lower on the same questions; ties count half. Sampling of P people gives it the variance v, which
+is :math:`\tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. Sampling
+of questions moves it by :math:`\pm\delta` on average, if :math:`d` varies within its bounds for
+questions alone. Its interval is Wilson's for
 
 .. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                         \quad (2)
 
@@ -55,7 +55,7 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PeopleScore(Result):
-    """People and models on the same questions, by one score.
+    """Scores of people and models on the same questions, by one measure.
 
     Examples
     --------
@@ -67,26 +67,26 @@ class PeopleScore(Result):
     """
 
     baseline: Estimate  # (1,) mean score of people
-    score: Estimate  # (models,) of each model, on the questions that people answered
+    score: Estimate  # (models,) mean score, on the questions that people answered
     difference: Estimate  # (models,) model minus people
-    place: Estimate  # (models,) share of people who score lower
-    average: Estimate  # (1,) mean of the differences over models, which are a sample too
-    people: FloatArray  # (people,) mean score of each person; none of a norm
-    sd: float  # of the scores of people
-    source: str  # of a norm
-    shares: bool  # whether scores lie inside [0, 1]
+    place: Estimate  # (models,) proportion of people who score lower
+    average: Estimate  # (1,) mean difference over models, treated as a sample
+    people: FloatArray  # (people,) mean score of each person; empty for a norm
+    sd: float  # standard deviation of the scores of people
+    source: str  # source of a norm
+    shares: bool  # whether scores are in [0, 1]
     n_questions: int  # 0 for the total of a scale
     labels: Labels  # (models,)
 
     def outcomes(self, smallest: SmallestEffects) -> Verdicts:
-        """Return for each model what its difference from people shows."""
-        # For totals no smallest effect is known: what is not shown is open.
+        """Return the outcome of each model's difference from people."""
+        # Totals have no smallest effect of interest, so none can be equivalent.
         least = smallest.share if self.shares else 0.0
         bounds = self.difference.interval
         return Verdicts(self.labels, tuple(outcome(one, smallest=least) for one in bounds))
 
     def told(self) -> str:
-        """Say what people score."""
+        """Return the score of people as text."""
         n = self.baseline.n[0]
         who = (
             "people score"
@@ -99,17 +99,17 @@ class PeopleScore(Result):
         return f"{who} {self.baseline.text(0, self.digits)}, SD {number(self.sd, 2)}{source}"
 
     def on_average(self) -> str:
-        """Say how far models are from people on average; blank for one model."""
+        """Return the mean difference of models from people as text; blank without interval."""
         value = self.average.value[0]
         if not np.isfinite(self.average.interval).all():
             return ""
-        text = f" Models on average: {self.average.text(0, self.digits, signed=True)}"
+        text = f" Mean difference of models: {self.average.text(0, self.digits, signed=True)}"
         return text + (
-            "." if self.shares else f", that is {number(value / self.sd, 2, signed=True)} SD."
+            "." if self.shares else f", which is {number(value / self.sd, 2, signed=True)} SD."
         )
 
     def row(self, row: int) -> str:
-        """Say what a model scores beside people."""
+        """Return the score of a model compared with people as text."""
         place = self.place
         text = (
             f"{self.labels[row]}: {self.score.text(row, self.digits)}, difference "
@@ -129,7 +129,7 @@ class PeopleScore(Result):
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """A model beside people."""
+    """Estimates of one model compared with people."""
 
     score: float
     score_se: float
@@ -184,9 +184,9 @@ def totals_of(
     *,
     level: float,
 ) -> PeopleScore:
-    """Compare totals on a scale, whose statements are all that there are: people alone vary.
+    """Compare totals of a scale, with its statements fixed and people sampled.
 
-    `totals` and `variances` (models,) are means over the repeats of each model, and of these.
+    `totals` and `variances` (models,) are means over repeats, and the variances of these means.
     """
     if isinstance(people, HumanNorm):
         known, sd = np.zeros(0), people.sd
@@ -231,7 +231,7 @@ def _part(
     shares: bool,
     level: float,
 ) -> PeopleScore:
-    """Return estimates of all models; `average` is of the mean of models minus people."""
+    """Return estimates of all models; `average` is the mean of models minus people."""
 
     def estimate(name: str, each: Sequence[tuple[Any, ...]], labels: Labels) -> Estimate:
         value, se, bounds, n, flags = zip(*each, strict=True) if each else ((),) * 5
@@ -287,7 +287,7 @@ _NO = Reason.NONE
 
 
 def _average(rows: Sequence[_One], apart: CrossedMean, level: float) -> tuple[Any, ...]:
-    """Return the mean difference over models, a sample as well: Welch's t."""
+    """Return the mean difference over sampled models, with Welch's t."""
     scores = np.array([one.score for one in rows if np.isfinite(one.score)])
     none = np.full(2, np.nan)
     if scores.size < _FEWEST_MODELS or _flag(apart):
@@ -319,7 +319,7 @@ def _bounds(mean: CrossedMean, level: float, *, shares: bool) -> FloatArray:
         return wilson(
             mean.value * rate / mean.variance, rate / mean.variance, level=level, df=mean.df
         )
-    # Everybody answers alike: as many answers as there are people, or questions.
+    # Without variance, use the number of people or of questions.
     size = float(min(mean.n_people, mean.n_clusters))
     return wilson(mean.value * size, size, level=level)
 
@@ -378,9 +378,9 @@ def _mover(
 def _place(
     apart: FloatArray, difference: float, bounds: FloatArray, share: float, level: float
 ) -> tuple[float, FloatArray]:
-    """Return the share of people below a model, with the interval (2)."""
-    # `apart` (people,): the model minus each person; `bounds` those of the difference, of whose
-    # variance a share is that over questions.
+    """Return the proportion of people below a model, with the interval (2)."""
+    # `apart` (people,): the model minus each person; `bounds`: interval of the difference;
+    # `share`: proportion of its variance that is over questions.
     value = _below(apart)
     if apart.size < FEWEST_PEOPLE or not np.isfinite(bounds).all():
         return value, np.full(2, np.nan)
@@ -394,5 +394,5 @@ def _place(
 
 
 def _below(apart: FloatArray) -> float:
-    """Return the share of people who score lower, ties half."""
+    """Return the proportion of people who score lower; ties count half."""
     return float((apart > _TIE).mean() + 0.5 * (np.abs(apart) <= _TIE).mean())

@@ -1,4 +1,4 @@
-"""`BesidePeople`: what a study found of models beside people."""
+"""Comparison of models with people."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SHOWN = 8  # models that the text lists
 WORDS = {
     Outcome.ABOVE: "above people",
     Outcome.BELOW: "below people",
-    Outcome.SMALL: "equal to people for all that matters",
+    Outcome.SMALL: "equivalent to people",
     Outcome.OPEN: "inconclusive",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BesidePeople(Study, Result):
-    """Models beside people: their differences, and their places among people.
+    """Models compared with people: differences, and percentile ranks.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class BesidePeople(Study, Result):
       0: 1.00 [0.91, 1.00], difference +0.39 [+0.28, +0.45]; above 100 % [76, 100] of people
     """
 
-    parts: Mapping[str, PeopleScore]  # by score, and by condition where there are any
+    parts: Mapping[str, PeopleScore]  # by measure, and by condition if there are several
     level: float
 
     @property
@@ -48,16 +48,16 @@ class BesidePeople(Study, Result):
         return tuple(dict.fromkeys(label for one in self.parts.values() for label in one.labels))
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return what people score, and who scores above and below them."""
+        """Return the scores of people, and the models above and below them."""
         one = self._finding(smallest)
         return exhibit(Findings(items=(one,)), self, smallest)
 
     def beside(self, smallest: SmallestEffects) -> Finding:
-        """Return the same as a finding among those of another study."""
+        """Return the finding for inclusion in another study."""
         found = self.findings(smallest=smallest).items[0]
         return Finding(
             key="people",
-            question="How do people do on it?",
+            question="How do models compare with people?",
             **{
                 name: getattr(found, name)
                 for name in ("statement", "rows", "explanation", "numbers", "outcome", "exhibits")
@@ -79,10 +79,9 @@ class BesidePeople(Study, Result):
             statement=" ".join(self._statement(name, judged[name]) for name in self.parts),
             rows=tuple(rows),
             explanation=(
-                "People and questions are both samples: intervals allow for other people and "
-                "for other questions. Each interval holds by itself, not all at once. The place "
-                "of a model is the share of people who score lower on the same questions; people "
-                "with the same score count half."
+                "People and questions are both samples, and intervals cover both. They are not "
+                "simultaneous. The percentage of people below a model refers to the same "
+                "questions; people with the same score count half."
             ),
             numbers={
                 name: {

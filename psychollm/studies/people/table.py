@@ -1,4 +1,4 @@
-"""Tables of people's answers: read, scored as replies of models are, and laid beside models'."""
+"""Tables of people's answers: reading, scoring like models' replies, and comparison."""
 
 from __future__ import annotations
 
@@ -29,49 +29,49 @@ from psychollm.studies.people.study import BesidePeople
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of a file of replies, as the form saves it.
+# Columns of a file of replies, as saved by the form.
 PERSON, PROMPT, REPLY = "person", "prompt", "reply"
 _TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A score by which people and models are compared: columns of a study's long table."""
+    """Columns of a study's long table that define a score of people and models."""
 
     name: str
     value: str
     question: str = "item"  # blank for the total of a scale
-    by: str = ""  # what is compared apart, such as conditions
-    cluster: str = ""  # what questions belong to
+    by: str = ""  # column of separate comparisons, such as conditions
+    cluster: str = ""  # column with the cluster of each question
 
 
 def read_people(
     path: str | PathLike[str], *, prompts: Iterable[Prompt] | None = None
 ) -> pd.DataFrame:
-    r"""Read what people answered: a file that the form saved, or a table of scores.
+    r"""Read answers of people: a file saved by the form, or a table of scores.
 
     Parameters
     ----------
     path : path
-        A CSV file, or a folder of those that people saved. Of the form: person, prompt and reply
-        in each line. Of scores: a line per answer with the columns person, question (or item) and
-        score, and if there are several conditions one for them; or a line per person with a column
+        A CSV file, or a folder of such files. The form saves a line per reply with the columns
+        person, prompt and reply. A table of scores has a line per answer with the columns person,
+        question (or item), score and, if needed, a condition; or a line per person with a column
         for each question.
     prompts : iterable of Prompt, optional
-        What was asked, for a file of replies: each is read and scored as a model's reply is.
+        Prompts of a file of replies. Replies are parsed and scored like those of models.
 
     Returns
     -------
     DataFrame
-        The column person, and the others of the file. Of replies: the long table of the
-        instrument with a column person in place of model.
+        The column person, and the other columns of the file. For replies: the long table of the
+        instrument, with a column person in place of model.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or holds replies and no prompts are given.
+        If the file cannot be read, or has replies and no prompts were passed.
     LabelError
-        If no column names the people, a person is not named, or a prompt was not asked.
+        If there is no column of people, a person has no name, or a prompt is unknown.
 
     Examples
     --------
@@ -86,25 +86,25 @@ def read_people(
     if path.is_dir():
         files = sorted(path.glob("*.csv"))
         if not files:
-            msg = f"{path} holds no .csv file: put what people saved there"
+            msg = f"{path} has no .csv file: put the files that people saved there"
             raise InputError(msg)
         both: pd.DataFrame = pd.concat([read_people(one, prompts=prompts) for one in files])
         return both
     header = header_of(path)
     rows = list(rows_of(path)) if header else []
     if not rows:
-        msg = f"{path} holds no answers: a header and a line for each person or answer are needed"
+        msg = f"{path} has no answers: it needs a header and a line for each person or answer"
         raise InputError(msg)
     lines = pd.Index([line for line, _ in rows], name="line")
     frame = _named(pd.DataFrame([row for _, row in rows], columns=header, index=lines), str(path))
     blank = frame[PERSON].astype(str).str.strip().eq("")
     if blank.any():
-        msg = f"{path}, line {frame.index[blank][0]}: no person is named: write a name or a number"
+        msg = f"{path}, line {frame.index[blank][0]}: person is blank: write a name or a number"
         raise LabelError(msg)
     if REPLY not in header:
         return frame
     if prompts is None:
-        msg = f"{path} holds replies: name what was asked, " + parameter(
+        msg = f"{path} has replies: pass their prompts, " + parameter(
             "prompts", python="prompts=instrument.prompts()", command="a store"
         )
         raise InputError(msg)
@@ -112,12 +112,12 @@ def read_people(
 
 
 def _named(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Return a table whose column of people is called so; rows are named in messages."""
+    """Return the table with its column of people renamed to `PERSON`."""
     names = [name for name in frame.columns if is_called(name, MODELS)]
     exact = [name for name in names if str(name).lower() == PERSON]
     if not names:
         shown = listed([str(name) for name in frame.columns])
-        msg = f"{where} has no column that names people ({shown}): call it {PERSON!r}"
+        msg = f"{where} has no column of people ({shown}): name it {PERSON!r}"
         raise LabelError(msg)
     found = frame.rename(columns={(exact or names)[0]: PERSON})
     found.attrs["where"] = where
@@ -125,16 +125,16 @@ def _named(frame: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _scored(frame: pd.DataFrame, prompts: tuple[Prompt, ...], path: Path) -> pd.DataFrame:
-    """Read replies by the instrument that asked, and score each person as a model."""
+    """Parse replies by their instrument, and score each person like a model."""
     import pandas as pd
 
     if PROMPT not in frame.columns:
-        msg = f"{path} holds replies without a column {PROMPT!r}: take the file of the form"
+        msg = f"{path} has replies without a column {PROMPT!r}: pass the file saved by the form"
         raise LabelError(msg)
     known = {prompt.key: prompt for prompt in prompts}
     names = {instrument_of(prompt) for prompt in known.values()}
     if len(names) != 1:
-        msg = f"prompts are of {listed(sorted(names))}: pass those of one instrument"
+        msg = f"prompts are from {listed(sorted(names))}: pass those of one instrument"
         raise LabelError(msg)
     read, score = reader_of(name := names.pop()), scorer_of(name)
     if "instrument" in frame.columns:
@@ -154,13 +154,13 @@ def _scored(frame: pd.DataFrame, prompts: tuple[Prompt, ...], path: Path) -> pd.
         made = score(asked, {one.key: read(one, said[one.key]) for one in asked}).to_frame()
         tables.append(made.drop(columns="model", errors="ignore").assign(**{PERSON: person}))
     if not tables:
-        msg = f"{path} holds no replies to the prompts of {name}: make a form of these prompts"
+        msg = f"{path} has no replies to the prompts of {name}: write a form of these prompts"
         raise LabelError(msg)
     scored: pd.DataFrame = pd.concat(tables, ignore_index=True)
     return scored
 
 
-_LIKE = "make the form of the prompts that models get"
+_LIKE = "write the form from the prompts of the models"
 
 
 def as_frame(people: Any) -> pd.DataFrame:
@@ -170,7 +170,7 @@ def as_frame(people: Any) -> pd.DataFrame:
     frame = in_pandas(people)
     if not hasattr(frame, "columns"):
         msg = (
-            f"people is a {type(people).__name__}: pass a DataFrame with a row for each answer or "
+            f"people is a {type(people).__name__}: pass a DataFrame with a row per answer or "
             "person, or the path of a CSV file"
         )
         raise InputError(msg)
@@ -213,25 +213,25 @@ def beside_people(
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         Scores of models, models x questions; NaN is missing.
     people : DataFrame, array_like or path
-        What people scored on the same questions: a row per person and a column per question, the
-        people in a column or in the index; or a row per answer with the columns person, question
-        and score. A path is read by `read_people`.
+        Scores of people on the same questions: a row per person and a column per question, people
+        in a column or in the index; or a row per answer with the columns person, question and
+        score. A path is read by `read_people`.
     clusters : array_like (questions,), optional
-        What each question of `scores` belongs to, such as a passage or a template.
+        Cluster of each question of `scores`, such as its passage or template.
     level : float
         Coverage of the intervals.
 
     Returns
     -------
     BesidePeople
-        With one part, "score". Below five people there are no intervals.
+        With one part, "score". Intervals need at least five people.
 
     Raises
     ------
     LabelError
         If people answered none of the questions.
     CodeError
-        If a score is no finite number.
+        If a score is infinite or no number.
     OptionError
         If the level is out of range.
 
@@ -280,7 +280,7 @@ def beside_tables(
 
 
 def _is_table(people: Any) -> bool:
-    """Tell a table with a column of people, or a file of one, from rows that the index labels."""
+    """Return whether people are named in a column or a file, not in the index."""
     if isinstance(people, str | PathLike):
         return True
     return any(is_called(name, MODELS) for name in getattr(in_pandas(people), "columns", ()))
@@ -288,7 +288,7 @@ def _is_table(people: Any) -> bool:
 
 def _unlike(held: Iterable[Any], questions: Sequence[Any]) -> str:
     return (
-        f"people answered none of the questions of the models: they have {listed(list(held))}, "
+        f"people answered none of the models' questions: people have {listed(list(held))}, "
         f"models have {listed([str(one) for one in questions])}: use the same labels"
     )
 
@@ -304,7 +304,7 @@ def _cells(frame: pd.DataFrame, measure: Measure, questions: Sequence[Any]) -> p
         values = [name for name in (measure.value, *SCORES, "answer") if name in columns]
         if not values:
             msg = (
-                f"{where} has no column of scores ({listed([str(one) for one in columns])}): call "
+                f"{where} has no column of scores ({listed([str(one) for one in columns])}): name "
                 f"it {measure.value!r} or 'score'"
             )
             raise LabelError(msg)
@@ -321,7 +321,7 @@ def _cells(frame: pd.DataFrame, measure: Measure, questions: Sequence[Any]) -> p
 
 
 def _numbers(found: pd.DataFrame, where: str) -> FloatArray:
-    """Return values as numbers; a message names the row, the person and the question."""
+    """Return values as numbers; raise with row, person and question if one is not a number."""
     values = np.full(len(found), np.nan)
     rows = zip(found.index, found[PERSON], found["question"], found["value"], strict=True)
     for place, (row, person, question, value) in enumerate(rows):
@@ -335,8 +335,8 @@ def _numbers(found: pd.DataFrame, where: str) -> FloatArray:
         if np.isinf(values[place]):
             line = f"line {row}" if found.index.name == "line" else f"row {row}"
             msg = (
-                f"{where}, {line} (person {person!r}, question {question!r}) holds {value!r}, "
-                "which is no number: write scores such as 1 and 0, and leave what is missing empty"
+                f"{where}, {line} (person {person!r}, question {question!r}) has {value!r}, which "
+                "is not a number: write scores such as 1 and 0, and leave missing ones empty"
             )
             raise CodeError(msg)
     return values
@@ -345,7 +345,7 @@ def _numbers(found: pd.DataFrame, where: str) -> FloatArray:
 def beside(
     models: pd.DataFrame, people: Any, measures: Sequence[Measure], *, level: float
 ) -> BesidePeople:
-    """Compare people with models by the columns of a study's long table of models."""
+    """Compare people with models by measures of a study's long table."""
     frame = as_frame(people)
     named = [one for one in measures if one.value in frame.columns and one.value in models.columns]
     parts: dict[str, Any] = {}
@@ -395,7 +395,7 @@ def _of_measure(
 
 
 def _conditions(cells: pd.DataFrame, own: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """Return the answers of people with their condition; where it is not told, that of models."""
+    """Return the answers of people with their condition, by default that of the models."""
     if "by" in cells.columns:
         return cells
     if not measure.by:
@@ -404,8 +404,8 @@ def _conditions(cells: pd.DataFrame, own: pd.DataFrame, measure: Measure) -> pd.
     several = of.index[of.index.duplicated()]
     if len(several):
         msg = (
-            f"people has no column {measure.by!r}, but models were asked {several[0]!r} under "
-            f"{listed(of[several[0]].tolist())}: add it"
+            f"people has no column {measure.by!r}, but models answered {several[0]!r} under "
+            f"{listed(of[several[0]].tolist())}: add the column"
         )
         raise LabelError(msg)
     return cells.assign(by=cells["question"].map(of))
@@ -416,7 +416,7 @@ def of_totals(
 ) -> BesidePeople:
     """Compare totals of a scale by condition.
 
-    `models` has a row per administration: model, condition, total; `people` holds the totals of
+    `models` has a row per administration: model, condition, total; `people` has the totals of
     people under each condition, or a norm.
     """
     labels = models["model"].drop_duplicates().tolist()

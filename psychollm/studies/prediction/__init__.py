@@ -1,1 +1,1 @@
-"""Predictions of answers that nobody has, with what held-out answers say of them."""
+"""Prediction of missing answers, evaluated on held-out answers."""

@@ -1,22 +1,23 @@
-r"""The predictors that are compared, and what puts them together.
+r"""Predictors of missing answers, and their stacked combination.
 
-Each is a function of a table with gaps, and gives a logit for every cell. Beside the item means:
+Each predictor returns a logit for every cell of a table with missing data:
 
-* Rasch: a normal distribution of abilities and one of difficulties, both estimated;
-* 2PL: `psychollm.fit_irt`, averaged over the posterior of each ability; item means where it has
-  no estimate. Left out where answers are graded or very many;
+* item means;
+* Rasch: normal distributions of abilities and of difficulties, both estimated;
+* 2PL: `psychollm.fit_irt`, averaged over the posterior of each ability; item means replace
+  undefined estimates. Not used for graded scores or very many answers;
 * factors: `psychollm.irt.logistic_factors`, a multidimensional logistic model, with and without
   side information;
-* resemblance: what the residuals of similar models say. With D the residuals of the richest
-  factors and V the variances of the answers, models i and k resemble each other by
+* resemblance: residuals of similar models. With D the residuals of the largest factor model and V
+  the variances of the answers, the similarity of models i and k is
 
   .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
             h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}:                                     \quad (1)
 
-  cubed, so that the few near copies of a model count, which no small number of factors holds.
+  The cube gives near copies of a model most weight; a small number of factors misses them.
 
-They are stacked by a logistic regression of held-out answers on these logits, shrunk towards the
-best single one.
+A logistic regression of held-out answers on these logits, shrunken towards the best single
+predictor, gives the stacked predictor.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +42,7 @@ Logits = dict[str, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Predictors:
-    """Which predictors are fitted to a table."""
+    """Predictors fitted to a table."""
 
     features: Callable[[FloatArray], Features]  # of models and questions, given the table
     ranks: tuple[int, ...]
@@ -49,7 +50,7 @@ class Predictors:
     rng: int
 
     def logits(self, table: FloatArray, *, stackable: bool = False) -> Logits:
-        """Return the logits of all cells by each predictor, of those that are stacked if so."""
+        """Return the logits of all cells by each predictor, or by the stackable ones."""
         ours, theirs = self.features(table)
         found: Logits = {}
         if not stackable:
@@ -78,7 +79,7 @@ def _name(rank: int) -> str:
 
 
 def logit(p: FloatArray) -> FloatArray:
-    """Return log odds, with chances kept inside (0, 1)."""
+    """Return log odds of probabilities clipped to the open interval (0, 1)."""
     inside = np.clip(p, SMALLEST, 1.0 - SMALLEST)
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
@@ -89,14 +90,14 @@ def expit(x: FloatArray) -> FloatArray:
 
 
 def _means(table: FloatArray) -> FloatArray:
-    """Return the mean of each question, two answers of average difficulty added (n, m)."""
+    """Return the mean of each question, shrunken by two average answers (n, m)."""
     there = np.isfinite(table)
     mean = (np.nansum(table, axis=0) + 2.0 * table[there].mean()) / (there.sum(axis=0) + 2.0)
     return np.broadcast_to(mean, table.shape).copy()
 
 
 def _two_pl(table: FloatArray) -> FloatArray:
-    """Return what the 2PL predicts, and item means where it has no estimate (n, m)."""
+    """Return predictions of the 2PL, or item means if undefined (n, m)."""
     from psychollm.irt.fit import fit_irt
 
     predicted = fit_irt(table, model="2pl").predict(table)
@@ -114,7 +115,7 @@ def _resemblance(table: FloatArray, p: FloatArray) -> FloatArray:
 
 
 def log_losses(y: FloatArray, logits: FloatArray) -> FloatArray:
-    """Return the log loss of each answer, those in between weighted."""
+    """Return the log loss of each answer; scores between 0 and 1 are weights."""
     return np.asarray(np.logaddexp(0.0, logits) - y * logits)
 
 

@@ -1,12 +1,12 @@
-"""What is known of models and questions besides the answers, as columns of numbers.
+"""Side information about models and questions, as numeric features.
 
-* Columns of a table: numbers are standardised, positive ones that span more than a factor of
-  twenty in logarithms; dates are days; words are indicators of those that occur at least twice. A
-  gap is the mean, with an indicator where gaps are many.
-* Labels: the letters of labels in runs of two to four; their first principal components. Names of
-  one family, or of one source, have such runs in common.
-* Gaps: who was asked what; principal components again. Questions put to the same models tend to
-  come from one source.
+* Columns of a table: numbers are standardised, and logged if positive and spanning more than a
+  factor of twenty; dates become days; words become indicators if they occur at least twice. The
+  mean replaces a missing value; several missing values get an indicator.
+* Labels: principal components of letter n-grams (two to four letters). Names of one family, or of
+  one source, share n-grams.
+* Missing data: principal components of the pattern of answered cells. Questions answered by the
+  same models tend to have one source.
 """
 
 import re
@@ -21,17 +21,17 @@ from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, listed
 
-_SPAN = 20.0  # from the smallest to the largest of positive numbers, beyond which logs are taken
-_RUNS = 2000  # runs of letters, the most frequent
+_SPAN = 20.0  # ratio of the largest to the smallest positive number above which logs are taken
+_RUNS = 2000  # number of n-grams, the most frequent
 _LABEL_COMPONENTS = 20
 _GAP_COMPONENTS = 6
-FULL = 0.95  # share of answers there above which gaps are taken for accidents
+FULL = 0.95  # proportion of answered cells above which the pattern is ignored
 
 Kind = Literal["models", "questions"]
 
 
 def side_table(table: Any, kind: Kind) -> Any:
-    """Return a table about models or questions with a row for each, or None."""
+    """Return a validated table about models or questions, or None."""
     import pandas as pd
 
     if table is None:
@@ -43,20 +43,20 @@ def side_table(table: Any, kind: Kind) -> Any:
         raise OptionError(msg)
     if table.index.has_duplicates:
         twice = table.index[table.index.duplicated()][0]
-        msg = f"{kind}: {twice!r} has several rows: keep one for each"
+        msg = f"{kind}: {twice!r} has several rows: keep one"
         raise LabelError(msg)
     return table
 
 
 def further(table: Any, known: Labels, kind: Kind) -> Labels:
-    """Return the labels of such a table that have no answers."""
+    """Return the labels of a table that have no answers."""
     if table is None:
         return ()
     seen = set(known)
     if not seen & set(table.index):
         msg = (
-            f"{kind}: its index ({listed(list(table.index))}) holds none of the {kind} of the "
-            f"answers ({listed(known)}): set_index with their labels"
+            f"{kind}: its index ({listed(list(table.index))}) has none of the {kind} of the "
+            f"answers ({listed(known)}): use set_index with their labels"
         )
         raise LabelError(msg)
     return tuple(label for label in table.index if label not in seen)
@@ -100,7 +100,7 @@ def _column(values: Any) -> FloatArray:
 
 
 def label_features(labels: Labels) -> FloatArray:
-    """Return the first components of the runs of letters in labels (labels, features)."""
+    """Return the first components of the n-grams of labels (labels, features)."""
     if not all(isinstance(label, str) for label in labels):
         return np.empty((len(labels), 0))
     runs = [_runs(str(label)) for label in labels]
@@ -123,7 +123,7 @@ def label_features(labels: Labels) -> FloatArray:
 
 
 def _runs(label: str) -> list[str]:
-    """Return the different runs of two to four letters, ends of words marked by blanks."""
+    """Return the distinct n-grams of two to four letters, with blanks at word ends."""
     words = [f" {word} " for word in re.findall(r"[a-z]+", label.lower())]
     return sorted(
         {word[k : k + size] for word in words for size in (2, 3, 4) for k in range(len(word) - 1)}
@@ -131,14 +131,14 @@ def _runs(label: str) -> list[str]:
 
 
 def gap_features(answered: BoolArray, kind: Kind) -> FloatArray:
-    """Return the first components of who was asked what (models or questions, features)."""
+    """Return the first components of the answered cells (models or questions, features)."""
     matrix = csr_array((answered if kind == "models" else answered.T).astype(float))
     length = np.sqrt(np.maximum(matrix.sum(axis=1), 1.0))
     return _components(csr_array(matrix / length[:, None]), _GAP_COMPONENTS)
 
 
 def _components(matrix: csr_array, most: int) -> FloatArray:
-    """Return the first components of centred rows, their mean square length one."""
+    """Return the first components of centred rows, with mean square norm one."""
     n, size = matrix.shape
     rank = min(most, n - 1, size)
     if rank < 1:
@@ -159,6 +159,6 @@ def _components(matrix: csr_array, most: int) -> FloatArray:
 
 
 def joined(blocks: Sequence[FloatArray]) -> FloatArray | None:
-    """Put features side by side; None if there is none."""
+    """Concatenate features; None if there are none."""
     features = np.hstack(blocks)
     return np.ascontiguousarray(features) if features.shape[1] else None

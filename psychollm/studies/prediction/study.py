@@ -1,10 +1,9 @@
-r"""Predict the answers that nobody has, and say how good such predictions are.
+r"""Prediction of missing answers, evaluated on held-out answers.
 
-Answers are held out in folds, by cell, and by whole models and questions; each predictor of
-`psychollm.studies.prediction.predictors` is fitted to the rest. What is predicted in the end comes
-from the predictor with the smallest log loss of held-out cells, fitted to all answers. Weights of
-the stacked predictor are fitted to the other folds where it is judged, so that nothing is judged
-on answers it has seen.
+Answers are held out in folds, by cell, and by whole models and questions. Each predictor of
+`psychollm.studies.prediction.predictors` is fitted to the remaining answers. The predictor with
+the smallest log loss on held-out cells is refitted to all answers. In the evaluation, weights of
+the stacked predictor come from the other folds, so no predictor is evaluated on its training data.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,21 +55,21 @@ _LEAST = 20  # answers
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeldOut(Result):
-    """How predictions of held-out answers did.
+    """Accuracy of predictions of held-out answers.
 
     Attributes
     ----------
     labels : tuple of str
-        What was judged.
+        Names of the predictors, or of the kinds of held-out answers.
     log_loss, se : ndarray of shape (labels,)
-        Mean log loss of the answers in nats, and its standard error, questions as clusters.
+        Mean log loss of the answers in nats, and its standard error, with questions as clusters.
     n : int ndarray of shape (labels,)
-        Held-out answers.
+        Number of held-out answers.
     calibration_error : ndarray of shape (labels,)
-        Mean gap of probability and share of yes over ten bins with equally many answers, less what
-        a calibrated predictor would show by chance.
+        Mean difference between probability and proportion of yes over ten equal-count bins, minus
+        its expectation for a calibrated predictor.
     interval : ndarray of shape (labels, 2)
-        Of the calibration error, by resampling questions, 95 %.
+        95 % interval of the calibration error, by resampling questions.
     """
 
     labels: tuple[str, ...]
@@ -92,25 +91,25 @@ class HeldOut(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PredictedAnswers(Result):
-    """A probability for every model and question, and what it is worth.
+    """Predicted probabilities for all models and questions, and their accuracy.
 
     Attributes
     ----------
     models, questions : tuple
-        Those of the answers, and further ones of the tables about them.
+        Labels of the answers, then further labels of the tables about them.
     probability : ndarray of shape (models, questions)
-        Of a yes, or the expected score; predicted for answers that are known too.
+        Probability of a yes, or expected score; also predicted for known answers.
     answered : bool ndarray of shape (models, questions)
-        Which answers are known.
+        Whether the answer is known.
     predictor : str
-        Which predictor was used.
+        Name of the predictor used.
     weights : mapping
-        What each one counts in the stacked predictor.
+        Weights of the stacked predictor.
     predictors : HeldOut
-        Every predictor, on held-out cells.
+        Accuracy of every predictor on held-out cells.
     held_out : HeldOut
-        The one that was used, on held-out cells, on models without answers ("models") and on
-        questions without answers ("questions").
+        Accuracy of the predictor used: on held-out cells, on models without answers ("models") and
+        on questions without answers ("questions").
     """
 
     models: Labels  # (models,)
@@ -132,7 +131,7 @@ class PredictedAnswers(Result):
     def predict(
         self, *, models: Iterable[Any] | None = None, questions: Iterable[Any] | None = None
     ) -> FloatArray:
-        """Return the probabilities of some models and questions, in the order given.
+        """Return the probabilities of selected models and questions, in the order passed.
 
         Raises
         ------
@@ -144,7 +143,7 @@ class PredictedAnswers(Result):
         return np.ascontiguousarray(self.probability[np.ix_(rows, columns)])
 
     def summary(self) -> str:
-        """Return what predicts, and how well, in sentences."""
+        """Return the predictor and its accuracy as text."""
         cells, models, questions = (
             f"{loss:.3f} ({se:.3f})"
             for loss, se in zip(self.held_out.log_loss, self.held_out.se, strict=True)
@@ -154,12 +153,12 @@ class PredictedAnswers(Result):
         error = 100.0 * self.held_out.calibration_error[0]
         return "\n".join(
             [
-                f"{int((~self.answered).sum())} of {self.answered.size} answers are unknown; "
-                f"predictor: {self.predictor}.",
-                f"Log loss (standard error) of held-out answers {cells}, of item means "
-                f"{means:.3f}; of models without answers {models}, of questions {questions}.",
-                f"Calibration error of held-out answers {error:.1f} points "
-                f"[{low:.1f}, {high:.1f}].",
+                f"{int((~self.answered).sum())} of {self.answered.size} answers were predicted by "
+                f"the predictor '{self.predictor}'.",
+                f"Its log loss (standard error) is {cells} for held-out answers (item means: "
+                f"{means:.3f}), {models} for models without answers and {questions} for questions "
+                "without answers.",
+                f"Its calibration error is {error:.1f} points [{low:.1f}, {high:.1f}].",
             ]
         )
 
@@ -173,29 +172,29 @@ def predict_answers(
     n_folds: int = 5,
     rng: RandomState = None,
 ) -> PredictedAnswers:
-    """Predict the answers of all models to all questions, with the calibration of predictions.
+    """Predict the answers of all models to all questions, and evaluate the predictions.
 
     Parameters
     ----------
     responses : Responses or table (models, questions)
-        Answers 0 and 1, or scores between, which count as that share of a yes; missing ones are
-        what is predicted, known ones are smoothed. Models and questions without any answer, and
-        questions that all or none have solved, are predicted too.
+        Answers 0 and 1, or scores between, which count as fractions of a yes; missing answers are
+        predicted, known ones smoothed. Models and questions without answers, and questions that
+        all or none have solved, are predicted too.
     models, questions : DataFrame, optional
-        What else is known, indexed by label: family, date, domain, human minutes, ... Numbers,
-        dates and words; positive numbers over a wide range are taken in logarithms. Labels that
-        are not in `responses` are predicted behind the others.
+        Side information, indexed by label, such as family, date, domain or human minutes. Columns
+        are numbers, dates or words; positive numbers over a wide range are logged. Labels that
+        are not in `responses` are predicted as well, after the others.
     names : bool
-        Whether labels that are text tell something: runs of letters that they have in common.
+        Whether to use letter n-grams of text labels as features.
     n_folds : int
-        Folds of the cross-validation.
+        Number of folds of the cross-validation.
     rng : int, Generator or None
-        Folds and starts.
+        Random generator or seed, for folds and starting values.
 
     Returns
     -------
     PredictedAnswers
-        With `probability`, `to_frame()`, and what held-out answers say: `predictors`, `held_out`.
+        With `probability`, `to_frame()`, and the evaluation in `predictors` and `held_out`.
 
     Raises
     ------
@@ -204,14 +203,13 @@ def predict_answers(
     ShapeError
         If there are fewer than 20 answers, or fewer than two models or questions.
     LabelError, OptionError
-        If a table has none of the labels, one twice, or is no DataFrame.
+        If a table has none of the labels, a label occurs twice, or a table is not a DataFrame.
 
     Notes
     -----
-    Held-out answers leave a fit with (n_folds - 1) / n_folds of the answers: with all of them it
-    does better, where answers are few by more. The calibration is that of cells held out at
-    random; where answers are missing because they would have been wrong, no cross-validation
-    shows it.
+    The evaluation fits (n_folds - 1) / n_folds of the answers, so the final fit is more accurate,
+    especially with few answers. Calibration refers to cells held out at random. If answers are
+    missing because they would have been wrong, cross-validation cannot detect it.
 
     Examples
     --------
@@ -266,7 +264,7 @@ def predict_answers(
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """Side information that does not depend on what is held out."""
+    """Side information that does not depend on the held-out answers."""
 
     models: FloatArray
     questions: FloatArray
@@ -274,7 +272,7 @@ class _Sides:
     question_labels: FloatArray
 
     def of(self, table: FloatArray, *, gaps: bool) -> Features:
-        """Return features of models and of questions, given the answers that are there."""
+        """Return features of models and of questions, given the known answers."""
         blocks, others = [self.models, self.model_labels], [self.questions, self.question_labels]
         if gaps:
             there = np.isfinite(table)
@@ -289,14 +287,14 @@ def _check(values: FloatArray, models: Labels, questions: Labels) -> None:
     if outside.any():
         row, column = (int(k) for k in np.argwhere(outside)[0])
         msg = (
-            f"responses: model {models[row]!r}, question {questions[column]!r} holds "
-            f"{values[row, column]:g}: predictions need answers between 0 and 1, so divide graded "
-            "ones by the highest score"
+            f"responses: model {models[row]!r}, question {questions[column]!r} has "
+            f"{values[row, column]:g}: answers must be between 0 and 1, so divide graded ones by "
+            "the highest score"
         )
         raise CodeError(msg)
     if known.sum() < _LEAST or known.any(axis=1).sum() < 2 or known.any(axis=0).sum() < 2:
         msg = (
-            f"responses hold {known.sum()} answers of {known.any(axis=1).sum()} models to "
+            f"responses has {known.sum()} answers of {known.any(axis=1).sum()} models to "
             f"{known.any(axis=0).sum()} questions: at least {_LEAST}, 2 and 2 are needed"
         )
         raise ShapeError(msg)
@@ -305,7 +303,7 @@ def _check(values: FloatArray, models: Labels, questions: Labels) -> None:
 def _predictors(values: FloatArray, sides: _Sides, rng: np.random.Generator) -> Predictors:
     known = values[np.isfinite(values)]
     most = max(1, min(values.shape) // 3)
-    # Gaps that folds make in a table without any are no information.
+    # In a nearly complete table the folds make most of the pattern, which is uninformative.
     gapless = np.isfinite(values).mean() > FULL
     return Predictors(
         features=partial(sides.of, gaps=not gapless),
@@ -317,7 +315,7 @@ def _predictors(values: FloatArray, sides: _Sides, rng: np.random.Generator) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Folds:
-    """Which answers are held out when."""
+    """Folds of answers, models and questions."""
 
     values: FloatArray  # (models, questions)
     rows: IntArray  # (answers,)
@@ -341,7 +339,7 @@ class _Folds:
         return self.values[self.rows, self.columns]
 
     def cells(self, predictors: Predictors) -> Logits:
-        """Return logits of answers that were held out by cell (answers,), by predictor."""
+        """Return logits of answers held out by cell, by predictor (answers,)."""
         found: Logits = {}
         for fold in range(self.n):
             out = self.cell == fold
@@ -355,10 +353,9 @@ class _Folds:
     def apart(
         self, predictors: Predictors, weights: Mapping[str, float], *, stackable: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """Return logits of models, and of questions, without answers (answers,).
+        """Return logits of answers of held-out models, and to held-out questions (answers,).
 
-        Both are held out of one fit; an answer of a held-out model to a held-out question has
-        neither and is NaN.
+        One fit holds out both; answers of a held-out model to a held-out question are NaN.
         """
         by_model, by_question = (np.full(self.rows.size, np.nan) for _ in "ab")
         for fold in range(self.n):
@@ -373,7 +370,7 @@ class _Folds:
 
 
 def _compared(held: Logits, folds: _Folds) -> tuple[Logits, dict[str, float], str]:
-    """Return held-out logits by predictor, the weights of what is used, and its name."""
+    """Return held-out logits by predictor, and weights and name of the best predictor."""
     y = folds.y
     losses = {
         name: float(log_losses(y, one).mean()) for name, one in held.items() if name != RESEMBLANCE
@@ -392,7 +389,7 @@ def _compared(held: Logits, folds: _Folds) -> tuple[Logits, dict[str, float], st
 
 
 class _Score(NamedTuple):
-    """How well one predictor did."""
+    """Accuracy of one predictor."""
 
     log_loss: float
     se: float
@@ -402,14 +399,14 @@ class _Score(NamedTuple):
 
 
 def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _Score:
-    """Return how well logits (answers,) say what was answered."""
+    """Return the accuracy of logits (answers,)."""
     there = np.isfinite(logits)
     y, logits, question = folds.y[there], logits[there], folds.columns[there]
     loss = log_losses(y, logits)
     off = np.bincount(question, loss - loss.mean())
     clusters = int((np.bincount(question) > 0).sum())
     se = float(np.sqrt((off**2).sum() * clusters / max(clusters - 1, 1)) / y.size)
-    # To a thousandth: the time of resamples grows with the number of different values.
+    # Rounding limits the number of distinct values, which determines the time of resampling.
     found = calibration_error(
         np.round(expit(logits), 3),
         y,

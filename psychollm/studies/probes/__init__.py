@@ -1,1 +1,1 @@
-"""What can be read off a model's hidden states, beside what can be seen without them."""
+"""Probes of hidden states, compared with predictors that do not need them."""

@@ -1,15 +1,15 @@
-r"""Does a state foretell how the model's own answers will spread over classes of meaning?.
+r"""Prediction of the distribution of a model's own answers over classes of meaning.
 
-Sampled many times, a model gives answers that fall into classes. Let :math:`q_{ik}` be the share
-of class :math:`k` for question :math:`i`, and :math:`p_{ik}` what a multinomial logistic
-regression on the state predicts, having not seen the question. With :math:`\bar q` the shares in
-the questions that it was fitted to,
+The sampled answers of a model fall into classes. Let :math:`q_{ik}` be the proportion of class
+:math:`k` for question :math:`i`, and :math:`p_{ik}` the out-of-fold prediction of a multinomial
+logistic regression on the hidden state. With :math:`\bar q` the mean proportions of the fitted
+questions,
 
 .. math::
     H(q, p) = -\frac{1}{n} \sum_i \sum_k q_{ik} \log p_{ik}, \qquad
     \text{skill} = \frac{H(q, \bar q) - H(q, p)}{H(q, \bar q) - H(q, q)}.                \tag{1}
 
-Skill is 1 where the shares are foretold, 0 where no better than for any question. Classes must
+Skill is 1 for perfect predictions, and 0 for predictions no better than the mean. Classes must
 mean the same for all questions: options, or, for free answers, the largest class, the second, ...
 """
 
@@ -53,7 +53,7 @@ _TINY = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassShares(Study, Result):
-    """How well each layer foretells shares of classes."""
+    """Accuracy with which each layer predicts proportions of classes."""
 
     predicted: FloatArray  # (layers, questions, classes)
     skill: Estimate  # per layer (1)
@@ -66,16 +66,16 @@ class ClassShares(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return how many layers foretell the shares; `smallest.r_squared` is what matters."""
+        """Return how many layers predict the proportions; `smallest.r_squared` is the limit."""
         judged = verdicts(self.skill, smallest=smallest.r_squared)
-        little = f"foretells next to nothing, skill within {smallest.r_squared:g} of none"
+        little = f"equivalent to no prediction (skill ±{smallest.r_squared:g})"
         words = {
-            Outcome.ABOVE: ("foretells the shares", "foretell the shares"),
-            Outcome.BELOW: ("does worse than no state", "do worse than no state"),
-            Outcome.SMALL: (little, little.replace("foretells", "foretell")),
+            Outcome.ABOVE: ("predicts the distribution", "predict the distribution"),
+            Outcome.BELOW: ("predicts worse than the mean", "predict worse than the mean"),
+            Outcome.SMALL: (f"is {little}", f"are {little}"),
         }
         return Finding(
-            question="Do states foretell how answers spread over classes?",
+            question="Do states predict the distribution of answers over classes?",
             statement=sentence(counted(judged, words, kind="layer", data="questions")),
             rows=estimate_rows(self.skill),
             numbers={"skill": self.skill},
@@ -95,17 +95,17 @@ def class_shares(
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> ClassShares:
-    """Predict the shares of classes among a model's own answers from hidden states.
+    """Predict the proportions of classes among a model's own answers from hidden states.
 
     Parameters
     ----------
     states : HiddenStates or array_like (questions, layers, hidden)
         Result of `psychollm.steering.hidden_states`, or an array.
     shares : array_like (questions, classes)
-        Not negative, each row summing to 1.
+        Proportions of classes; each row sums to 1.
     groups : array_like (questions,), optional
-        Questions of one group (a topic, a template) are never on both sides of a fold, and are
-        resampled whole. Each question is its own by default.
+        Group of each question, such as its topic or template. Folds and resamples keep groups
+        whole. By default each question is a group.
     layers : sequence of int, optional
         Layers to probe; by default all.
     n_folds : int
@@ -113,7 +113,7 @@ def class_shares(
     penalty : float
         Weight of the squared coefficients of standardised features.
     bootstrap : int or Bootstrap
-        Resamples for the intervals of ECE.
+        Number of resamples for the intervals.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator or int
@@ -122,12 +122,12 @@ def class_shares(
     Returns
     -------
     ClassShares
-        With the skill (1) of each layer.
+        Skill (1) of each layer.
 
     Raises
     ------
     InputError, ShapeError, OptionError, LabelError
-        If the tables do not fit, or rows are no shares.
+        If the tables do not match, or rows are not proportions.
     MissingPackageError
         If scikit-learn is not installed.
 
@@ -180,17 +180,17 @@ def class_shares(
 def _shares(shares: Any, n: int) -> FloatArray:
     q = float_array(shares, "shares")
     if q.ndim != 2 or len(q) != n or q.shape[1] < 2:
-        msg = f"shares must be ({n} questions, classes), two classes at least; got {q.shape}"
+        msg = f"shares must be ({n} questions, at least two classes), got shape {q.shape}"
         raise ShapeError(msg)
     bad = np.flatnonzero(~((q >= 0).all(axis=1) & (np.abs(q.sum(axis=1) - 1) < 1e-6)))
     if bad.size:
-        msg = f"shares of question {bad[0]} must be 0 or more and sum to 1, got {q[bad[0]]}"
+        msg = f"shares of question {bad[0]} are {q[bad[0]]}: they must be 0 or more and sum to 1"
         raise InputError(msg)
     return q
 
 
 def _out_of_fold(table: FloatArray, q: FloatArray, fold: IntArray, penalty: float) -> FloatArray:
-    """Return predicted shares: each question counts once per class, by its share."""
+    """Return predicted proportions; a question has a row per class, weighted by its share."""
     k = q.shape[1]
     predicted = np.zeros_like(q)
     for one in np.unique(fold):

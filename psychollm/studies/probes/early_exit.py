@@ -1,9 +1,9 @@
-"""Stopping to think as soon as a probe is sure: tokens saved, and what it costs in accuracy.
+"""Early exit from reasoning: tokens saved by a probe, and the accuracy.
 
-A model that reasons passes through intermediate answers. If a probe gives each a probability of
-being correct, the model may stop at the first that exceeds a threshold. Each threshold gives an
-accuracy and a share of the tokens; the threshold that keeps the accuracy of thinking to the end,
-with the fewest tokens, says what the probe is worth.
+Reasoning passes through intermediate answers. A probe estimates the probability that each is
+correct, and the model stops at the first that exceeds a threshold. Each threshold gives an
+accuracy and a proportion of the tokens. The main result is the largest saving without a loss of
+accuracy.
 """
 
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ from psychollm.studies.probes.folds import groups_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EarlyExit(Study, Result):
-    """Accuracy and tokens at each threshold of stopping."""
+    """Accuracy and tokens at each stopping threshold."""
 
-    thresholds: FloatArray  # (thresholds,) ascending; above the last, nothing stops early
+    thresholds: FloatArray  # (thresholds,) ascending
     accuracy: FloatArray  # (thresholds,)
     accuracy_interval: FloatArray  # (thresholds, 2)
-    tokens: FloatArray  # (thresholds,) share of those of thinking to the end
+    tokens: FloatArray  # (thresholds,) proportion of the tokens of complete reasoning
     tokens_interval: FloatArray  # (thresholds, 2)
-    full_accuracy: float  # of thinking to the end
-    saved: float  # share of tokens saved at no lower accuracy
+    full_accuracy: float  # accuracy of complete reasoning
+    saved: float  # proportion of tokens saved without a loss of accuracy
     saved_interval: FloatArray  # (2,)
-    saved_threshold: float  # NaN where nothing can be saved
+    saved_threshold: float  # NaN if nothing can be saved
     n: int
 
     _AXES = Axes(
@@ -47,18 +47,18 @@ class EarlyExit(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return whether stopping when sure saves tokens; `smallest.share` is what matters."""
+        """Return the verdict on saved tokens; `smallest.share` is the effect of interest."""
         shown = outcome(self.saved_interval, smallest=smallest.share)
         judged = {
-            Outcome.ABOVE: "saves tokens at no lower accuracy",
+            Outcome.ABOVE: "saves tokens without a loss of accuracy",
             Outcome.SMALL: f"saves less than {percent(smallest.share)} of the tokens",
-        }.get(shown, "was tried on too few questions to say whether it saves tokens")
+        }.get(shown, "does not save tokens significantly")
         low, high = self.saved_interval
         return Finding(
             statement=(
-                f"Stopping when sure {judged}: {percent(self.saved)} ({percent(low)} to "
-                f"{percent(high)}), the threshold chosen on the same {self.n} questions. Thinking "
-                f"to the end answers {percent(self.full_accuracy, 1)} of them."
+                f"Early exit {judged}. It saves {percent(self.saved)} ({percent(low)} to "
+                f"{percent(high)}); the threshold was chosen on the same {self.n} questions. "
+                f"Accuracy of complete reasoning: {percent(self.full_accuracy, 1)}."
             ),
             numbers={"saved": self.saved, "interval": self.saved_interval},
             outcome=shown,
@@ -76,21 +76,21 @@ def early_exit(
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> EarlyExit:
-    """Return what stopping at the first sure intermediate answer saves and costs.
+    """Estimate accuracy and saved tokens of stopping at the first confident answer.
 
     Parameters
     ----------
     confidence : array_like (questions, steps)
-        Probability that the answer at each step is correct, by a probe that had not seen the
-        question. NaN behind the last step of a question.
+        Out-of-fold probability that the answer at each step is correct. NaN after the last step
+        of a question.
     correct : array_like (questions, steps)
-        1 where the answer at that step is correct, 0 where not.
+        1 if the answer at that step is correct, otherwise 0.
     tokens : array_like (questions, steps)
-        Tokens said up to that step.
+        Number of tokens up to that step.
     thresholds : array_like, optional
-        To stop at; 0.5 to 0.99 by default.
+        Stopping thresholds; 0.5 to 0.99 by default.
     groups : array_like (questions,), optional
-        Resampled whole.
+        Group of each question; groups are resampled whole.
     bootstrap : int or Bootstrap
         Number of resamples of questions or groups; each resample chooses its own threshold.
     level : float
@@ -101,14 +101,14 @@ def early_exit(
     Returns
     -------
     EarlyExit
-        A curve, and the tokens saved at equal accuracy.
+        Accuracy and tokens by threshold, and the tokens saved without a loss of accuracy.
 
     Raises
     ------
     ShapeError
         If tables differ in shape.
     InputError
-        If a question has no step, or tokens fall from step to step.
+        If a question has no step, or token counts decrease.
 
     Examples
     --------
@@ -127,8 +127,8 @@ def early_exit(
     share = check_fraction("level", level)
     last = np.isfinite(sure).sum(axis=1) - 1
     rows = np.arange(n)
-    # The first step at which each question stops, its last where it does not; the last row
-    # (thresholds + 1, questions) thinks to the end.
+    # First step at or above the threshold, or the last step; the last row of (thresholds + 1,
+    # questions) is complete reasoning.
     stop = sure >= grid[:, None, None]
     stops = np.concatenate([np.where(stop.any(axis=2), stop.argmax(axis=2), last), last[None]])
     hits, used = right[rows, stops], said[rows, stops]
@@ -175,24 +175,24 @@ def _tables(confidence: Any, correct: Any, tokens: Any) -> tuple[FloatArray, ...
     whole = (known == (np.arange(sure.shape[1]) < steps[:, None])).all(axis=1) & (steps > 0)
     if not whole.all():
         row = int(np.flatnonzero(~whole)[0])
-        msg = f"question {row}: its steps must stand first, NaN behind them, one step at least"
+        msg = f"question {row}: confidence needs at least one step, and NaN only after the last"
         raise InputError(msg)
     rest = [np.where(known, table, 0.0) for table in tables[1:]]
     if not all(np.isfinite(table).all() for table in rest):
-        msg = "correct and tokens must be known at every step that has a confidence"
+        msg = "correct or tokens is NaN at a step with a confidence: fill it in"
         raise InputError(msg)
     if not rest[1].any():
-        msg = "tokens are all zero: pass how many each step took, from the start"
+        msg = "tokens are all zero: pass the number of tokens up to each step"
         raise InputError(msg)
     falls = (np.diff(tables[2], axis=1) < 0) & known[:, 1:]
     if falls.any():
-        msg = f"question {int(np.argwhere(falls)[0, 0])}: tokens must be counted from the start"
+        msg = f"question {int(np.argwhere(falls)[0, 0])}: tokens decrease: pass cumulative counts"
         raise InputError(msg)
     return sure, rest[0], rest[1]
 
 
 def _saving(accuracy: FloatArray, spent: FloatArray) -> FloatArray:
-    """Return the largest share of tokens saved at no lower accuracy (replicates,)."""
+    """Return the largest proportion of tokens saved without a loss of accuracy (replicates,)."""
     saving = 1.0 - spent / spent[:, -1:]
     kept = accuracy >= accuracy[:, -1:] - 1e-12
     return np.asarray(np.where(kept, saving, 0.0).max(axis=1))

@@ -1,4 +1,4 @@
-"""Folds that keep questions of one kind together, and the probes fitted outside them."""
+"""Folds that keep groups of questions whole, and probes fitted out of fold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _PURPOSE = "a probe"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """What a probe predicts from: one table (questions, features) per predictor."""
+    """Features of the probes: one table (questions, features) per predictor."""
 
     tables: Mapping[Any, FloatArray]
     n: int  # questions
@@ -39,14 +39,14 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
     known = tuple(getattr(states, "layers", range(array.shape[1])))
     wanted = known if layers is None else tuple(layers)
     if absent := [layer for layer in wanted if layer not in known]:
-        msg = f"layer {absent[0]} is not among the states: there are {known}"
+        msg = f"layer {absent[0]} is not among the states: choose from {known}"
         raise LabelError(msg)
     tables: dict[Any, FloatArray] = {
         f"layer {layer}": array[:, known.index(layer)] for layer in wanted
     }
     for name, values in (controls or {}).items():
         if name in tables:
-            msg = f"controls: {name!r} is the name of a layer"
+            msg = f"controls: {name!r} is the name of a layer: rename it"
             raise LabelError(msg)
         column = float_array(values, name)
         tables[name] = column[:, None] if column.ndim == 1 else column
@@ -56,40 +56,40 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
             raise ShapeError(msg)
         if not np.isfinite(table).all():
             row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
-            msg = f"{name}: question {row} holds NaN or infinity; leave it out"
+            msg = f"{name}: question {row} has NaN or infinity: leave it out"
             raise InputError(msg)
     return Features(tables=tables, n=len(array))
 
 
 def groups_of(groups: Any, n: int) -> IntArray:
-    """Return the group of each question as a number; each its own by default."""
+    """Return the group of each question as a number; by default each is a group."""
     if groups is None:
         return np.arange(n)
     return numbered(unit_labels(groups, tuple(range(n)), argument="groups"))[0]
 
 
 def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
-    """Return the fold of each question; a group lies in one fold."""
+    """Return the fold of each question; folds keep groups whole."""
     n_folds = check_count("n_folds", n_folds, low=2)
     n_groups = np.unique(groups).size
     if n_groups < n_folds:
-        msg = f"n_folds={n_folds} needs as many groups, there are {n_groups}"
+        msg = f"n_folds={n_folds} exceeds the number of groups, {n_groups}: lower it"
         raise OptionError(msg)
     return dealt(groups, n_folds, check_generator(rng))
 
 
 def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:
-    """Return 1, 0 or NaN for each question, and where it is known."""
+    """Return 1, 0 or NaN for each question, and whether it is known."""
     values = float_array(outcome, "outcome")
     if values.shape != (n,):
-        msg = f"outcome must hold one value per question ({n}), got shape {values.shape}"
+        msg = f"outcome must have one value per question ({n}), got shape {values.shape}"
         raise ShapeError(msg)
     known = np.isfinite(values)
     if not np.isin(values[known], (0.0, 1.0)).all():
-        msg = "outcome must be 1 (correct, or yes), 0, or NaN where it is not known"
+        msg = "outcome must be 1 (correct, or yes), 0, or NaN (unknown)"
         raise InputError(msg)
     if np.unique(values[known]).size < 2:
-        msg = "outcome is the same for all questions: there is nothing to predict"
+        msg = "outcome is the same for all questions: a probe needs both values"
         raise InputError(msg)
     return values, np.asarray(known, dtype=np.bool_)
 
@@ -108,9 +108,9 @@ def classifier(penalty: float) -> Any:
 
 
 def fitted(table: FloatArray, outcome: FloatArray, rows: BoolArray, penalty: float) -> Any:
-    """Return a function from features to the chance of 1, fitted on some rows."""
+    """Return a function from features to the probability of 1, fitted on some rows."""
     share = float(outcome[rows].mean())
-    if share in {0.0, 1.0}:  # nothing was to be learnt here
+    if share in {0.0, 1.0}:  # no model can be fitted to one class
         return lambda features: np.full(len(features), share)
     model = classifier(penalty).fit(table[rows], outcome[rows])
     return lambda features: model.predict_proba(features)[:, 1]
@@ -119,7 +119,7 @@ def fitted(table: FloatArray, outcome: FloatArray, rows: BoolArray, penalty: flo
 def out_of_fold(
     table: FloatArray, outcome: FloatArray, known: BoolArray, fold: IntArray, penalty: float
 ) -> FloatArray:
-    """Return the chance of 1 for each question, from a probe that has not seen its group."""
+    """Return the out-of-fold probability of 1 for each question (questions,)."""
     chance = np.full(len(table), np.nan)
     for one in np.unique(fold):
         held = fold == one

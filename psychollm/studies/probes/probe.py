@@ -1,10 +1,10 @@
-"""What can be read off a model's hidden states: is it right, does it think so?.
+"""Linear probes of hidden states for correctness, or for the model's own answer.
 
-A linear probe predicts, from the state of one layer, whether the model's answer is correct, or
-whether it says yes. Every question is predicted by a probe that has not seen it, nor any question
-of its group. A layer that predicts well shows little as long as it does not predict better than
-what can be seen without looking inside: the kind and length of the question, the model's own
-P(yes), the likelihood of its answer. These go in as controls, and are predicted from alike.
+A linear probe predicts from the state of one layer whether the model's answer is correct, or
+whether it says yes. Predictions are out of fold, with groups of questions held out whole. A good
+prediction alone shows little: it must be better than that of external predictors, such as the kind
+and length of the question, the model's own P(yes), or the likelihood of its answer. Pass these as
+controls, which are evaluated in the same way.
 
 References
 ----------
@@ -31,7 +31,6 @@ from psychollm.estimates.findings import (
     Findings,
     Study,
     estimate_rows,
-    sentence,
 )
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
@@ -46,9 +45,9 @@ from psychollm.studies.probes.folds import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateProbe(Study, Result):
-    """How well each layer, and each control, predicts an outcome."""
+    """Accuracy with which each layer and control predicts an outcome."""
 
-    probabilities: FloatArray  # (predictors, questions) of 1, by probes that had not seen them
+    probabilities: FloatArray  # (predictors, questions) out-of-fold probability of 1
     outcome: FloatArray  # (questions,) NaN where unknown
     folds: IntArray  # (questions,)
     auroc: Estimate  # per predictor
@@ -65,15 +64,15 @@ class StateProbe(Study, Result):
 
     @property
     def best_layer(self) -> str:
-        """The layer with the highest AUROC; being the best of many, it flatters itself."""
+        """Layer with the highest AUROC, which is biased upwards by the selection."""
         layers = [i for i, label in enumerate(self.labels) if _is_layer(label)]
         return str(self.labels[max(layers, key=lambda i: self.auroc.value[i])])
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return whether states tell more than what is seen without looking inside.
+        """Return whether hidden states predict better than external predictors.
 
-        The best layer is compared with the best control, or with chance where there is none;
-        `smallest.auroc` is what matters.
+        The best layer is compared with the best control, or with chance if there is none;
+        `smallest.auroc` is the smallest effect of interest.
         """
         layer, area = self.best_layer, self.auroc
         controls = [i for i, label in enumerate(self.labels) if not _is_layer(label)]
@@ -82,7 +81,7 @@ class StateProbe(Study, Result):
             lead = area.difference(layer, rival)
             shown = outcome(lead.interval, smallest=smallest.auroc)
             ahead = with_interval(lead.value, lead.interval, signed=True)
-            against = f"{rival}, the best of what is seen without looking inside ({ahead})"
+            against = f"the best control, {rival} (difference {ahead})"
         else:
             bounds = area.interval[area.place(layer)]
             shown = outcome(bounds, smallest=smallest.auroc, null=0.5)
@@ -90,15 +89,15 @@ class StateProbe(Study, Result):
         judged = {
             Outcome.ABOVE: "predicts the outcome better than",
             Outcome.BELOW: "predicts the outcome worse than",
-            Outcome.SMALL: f"predicts the outcome no better, to within {smallest.auroc:g}, than",
-            Outcome.OPEN: "was tried on too few questions to say whether it predicts better than",
+            Outcome.SMALL: f"is equivalent (±{smallest.auroc:g}) to",
+            Outcome.OPEN: "does not differ significantly from",
         }[shown]
         n_layers = len(self.labels) - len(controls)
         return Finding(
             statement=(
-                f"{sentence(layer)[:-1]}, the best of {n_layers} (AUROC "
-                f"{area.text(area.place(layer))}), {judged} {against}. Groups of questions: "
-                f"{self.n_groups}."
+                f"The best layer, {layer}, {judged} {against}. Its AUROC is "
+                f"{area.text(area.place(layer))}, the highest of {n_layers} layers; "
+                f"{self.n_groups} groups of questions."
             ),
             rows=estimate_rows(area, signed=False),
             numbers={"auroc": area, "ece": self.ece, "brier": self.brier},
@@ -130,12 +129,12 @@ def state_probe(
     states : HiddenStates or array_like (questions, layers, hidden)
         Result of `psychollm.steering.hidden_states`, or an array.
     outcome : array_like (questions,)
-        1 where the answer is correct (or the model says yes), 0 where not, NaN where unknown.
+        1 if the answer is correct (or the model says yes), otherwise 0; NaN if unknown.
     groups : array_like (questions,), optional
-        Questions of one group (a topic, a template) are never on both sides of a fold, and are
-        resampled whole. Each question is its own by default.
+        Group of each question, such as its topic or template. Folds and resamples keep groups
+        whole. By default each question is a group.
     controls : mapping of str to array_like (questions,) or (questions, features), optional
-        What can be seen without looking inside.
+        Features of external predictors.
     layers : sequence of int, optional
         Layers to probe; by default all.
     n_folds : int
@@ -143,7 +142,7 @@ def state_probe(
     penalty : float
         Weight of the squared coefficients of standardised features.
     bootstrap : int or Bootstrap
-        Resamples for the intervals of ECE.
+        Number of resamples for the intervals.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator or int
@@ -157,7 +156,7 @@ def state_probe(
     Raises
     ------
     InputError, ShapeError, LabelError, OptionError
-        If the tables do not fit, hold what is no number, or the outcome does not vary.
+        If the tables do not match, a value is not a number, or the outcome does not vary.
     MissingPackageError
         If scikit-learn is not installed.
 

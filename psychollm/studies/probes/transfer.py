@@ -1,4 +1,4 @@
-"""Does a probe made on one topic serve on another? Mostly less well, which is why it is asked."""
+"""Transfer of probes between topics."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,9 +33,9 @@ from psychollm.studies.probes.folds import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProbeTransfer(Study, Result):
-    """AUROC of probes made on one topic and tried on another."""
+    """AUROC of probes fitted on one topic and tested on another."""
 
-    auroc: FloatArray  # (topics, topics) rows: made on; columns: tried on
+    auroc: FloatArray  # (topics, topics) rows: fitted on; columns: tested on
     lower: FloatArray  # (topics, topics)
     upper: FloatArray  # (topics, topics)
     topics: tuple[Any, ...]
@@ -50,7 +50,7 @@ class ProbeTransfer(Study, Result):
 
     @property
     def within(self) -> float:
-        """Mean AUROC on the topic that the probe was made on, cross-validated."""
+        """Mean cross-validated AUROC on the topic that the probe was fitted on."""
         return float(np.nanmean(np.diag(self.auroc)))
 
     @property
@@ -59,7 +59,7 @@ class ProbeTransfer(Study, Result):
         return float(np.nanmean(self.auroc[~np.eye(len(self.topics), dtype=bool)]))
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return on how many other topics probes serve; `smallest.auroc` is what matters."""
+        """Return how many probes transfer; `smallest.auroc` is the effect of interest."""
         pairs = [
             (i, j) for i in range(len(self.topics)) for j in range(len(self.topics)) if i != j
         ]
@@ -72,15 +72,15 @@ class ProbeTransfer(Study, Result):
         )
         little = f"within {smallest.auroc:g} of chance"
         words = {
-            Outcome.ABOVE: ("tells right from wrong", "tell right from wrong"),
-            Outcome.BELOW: ("takes wrong for right", "take wrong for right"),
+            Outcome.ABOVE: ("predicts better than chance", "predict better than chance"),
+            Outcome.BELOW: ("predicts worse than chance", "predict worse than chance"),
             Outcome.SMALL: (f"is {little}", f"are {little}"),
         }
-        told = counted(judged, words, kind="trial", data="questions")
+        told = counted(judged, words, kind="transfer", data="questions")
         return Finding(
             statement=(
-                f"Mean AUROC {number(self.across)} on other topics, {number(self.within)} on the "
-                f"own. Probes tried on another topic: {told}."
+                f"The mean AUROC of probes is {number(self.across)} on other topics and "
+                f"{number(self.within)} on their own. To other topics, {told}."
             ),
             numbers={"within": self.within, "across": self.across},
             outcome=judged,
@@ -99,23 +99,23 @@ def probe_transfer(
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> ProbeTransfer:
-    """Try a probe made on each topic on every other.
+    """Fit a probe on each topic and test it on every other.
 
     Parameters
     ----------
     states : HiddenStates or array_like (questions, layers, hidden)
         Result of `psychollm.steering.hidden_states`, or an array.
     outcome : array_like (questions,)
-        1 where the answer is correct (or the model says yes), 0 where not, NaN where unknown.
+        1 if the answer is correct (or the model says yes), otherwise 0; NaN if unknown.
     topics : array_like (questions,)
-        The topic of each question.
+        Topic of each question.
     layer : int, optional
-        Which layer; needed where there are several.
+        Layer to probe; needed if there are several.
     groups : array_like (questions,), optional
-        Questions of one group (a topic, a template) are never on both sides of a fold, and are
-        resampled whole. Each question is its own by default.
+        Group of each question, such as its template. Folds and resamples keep groups whole. By
+        default each question is a group.
     n_folds : int
-        Parts for what is made and tried on the same topic.
+        Number of folds within a topic.
     penalty : float
         Weight of the squared coefficients of standardised features.
     level : float
@@ -126,13 +126,13 @@ def probe_transfer(
     Returns
     -------
     ProbeTransfer
-        NaN where a topic has one outcome only.
+        AUROC is NaN if a topic has only one outcome.
 
     Raises
     ------
     InputError, ShapeError, LabelError, OptionError
-        If the tables do not match, hold values that are not numbers, or the outcome does not vary.
-        LabelError also if there are several layers and none is named, or one topic.
+        If the tables do not match, a value is not a number, or the outcome does not vary.
+        LabelError also if there are several layers and none is named, or only one topic.
 
     Examples
     --------
@@ -144,13 +144,13 @@ def probe_transfer(
     """
     features = features_of(states, None if layer is None else (layer,), None)
     if len(features.tables) > 1:
-        msg = f"layer must name one of {len(features.tables)} layers"
+        msg = f"states has {len(features.tables)} layers: choose one with layer="
         raise LabelError(msg)
     (table,) = features.tables.values()
     values, known = outcome_of(outcome, features.n)
     topic, names = numbered(unit_labels(topics, tuple(range(features.n)), argument="topics"))
     if len(names) < 2:
-        msg = "topics holds one label: transfer needs two"
+        msg = "topics has one label: transfer needs at least two"
         raise LabelError(msg)
     clusters = groups_of(groups, features.n)
     areas = np.full((3, len(names), len(names)), np.nan)

@@ -1,1 +1,1 @@
-"""Which keys are wrong, and which questions are at fault otherwise."""
+"""Detection of wrong answer keys and of other faulty questions."""

@@ -1,4 +1,4 @@
-"""The tables of an audit as codes: which option each model picked, and which one is the key."""
+"""Tables of an audit as codes: the option each model chose, and the key."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from psychollm.data.labels import Labels, as_labels, index_of, listed, numbered,
 from psychollm.data.responses import Responses, as_responses
 from psychollm.studies.question_audit.evidence import OPEN_ALPHA, Picked
 
-_LETTERS = 26  # more labels than that are texts, and each question has its own
-OPEN_OPTIONS = 10  # as many wrong answers where nothing is known of them
+_LETTERS = 26  # more distinct labels are texts, and each question has its own options
+OPEN_OPTIONS = 10  # number of options assumed for binary scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What was picked, by codes, and what the codes mean."""
+    """Chosen options as codes, and the labels of the codes."""
 
-    codes: IntArray  # (questions, models), -1 where none was read; right is 0, wrong 1 if binary
+    codes: IntArray  # (questions, models), -1 without an answer; if binary, 0 right and 1 wrong
     key: IntArray  # (questions,) zeros if binary
     options: tuple[Labels, ...]  # (questions,) labels by code, empty if binary
     n_options: int
@@ -32,21 +32,21 @@ class Answers:
 
     @property
     def right(self) -> FloatArray:
-        """1 right, 0 wrong, NaN not read (questions, models)."""
+        """1 right, 0 wrong, NaN without an answer (questions, models)."""
         right = (self.codes == self.key[:, None]).astype(np.float64)
         return np.where(self.codes < 0, np.nan, right)
 
     def picked(self, weights: FloatArray) -> Picked:
-        """Return what was picked, the key first."""
+        """Return the chosen options, the key first."""
         if self.binary:
             return Picked(place=self.codes, n_options=self.n_options, binary=True, weights=weights)
         return Picked.of(self.codes, self.key, self.n_options, weights)
 
     def flipped(self, which: IntArray, generator: np.random.Generator) -> "Answers":
-        """Put another option, any with the same chance, in the place of some keys."""
+        """Replace some keys by another option, each with the same probability."""
         codes, key = self.codes.copy(), self.key.copy()
         if self.binary:
-            # Who was right is wrong now; who erred is right if the new key is the same error.
+            # Right answers become wrong; an error becomes right if it equals the new key.
             others = max(self.n_options - 2, 0.01)
             share = generator.beta(OPEN_ALPHA, OPEN_ALPHA * others, size=(len(which), 1))
             drawn = generator.random((len(which), codes.shape[1])) < share
@@ -67,13 +67,13 @@ class Answers:
 
 
 def answers_of(choices: Any, key: Any, n_options: int | None) -> Answers:
-    """Return what models picked, or which were right where there is no key."""
+    """Return the chosen options, or binary scores without a key."""
     if key is None:
         table = as_responses(choices, argument="responses")
         if not table.is_binary:
             msg = (
-                "without key=, the table must say 1 = right and 0 = wrong: pass key= if it holds "
-                "the options that models chose"
+                "without key=, the table must hold scores, 1 = right and 0 = wrong: pass key= if "
+                "it holds the options that models chose"
             )
             raise CodeError(msg)
         return Answers(
@@ -91,7 +91,7 @@ def answers_of(choices: Any, key: Any, n_options: int | None) -> Answers:
 
 
 def _cells(choices: Any) -> tuple[list[list[str]], Labels, Labels]:
-    """Return the option of each model on each question as text, "" where none was read."""
+    """Return the option of each model on each question as text, "" without an answer."""
     if isinstance(choices, Responses):
         values, models, questions = choices.values.T, choices.models, choices.questions
     else:
@@ -133,8 +133,8 @@ def _keys(key: Any, questions: Labels) -> list[str]:
     absent = [one for one in questions if one not in known]
     if absent:
         msg = (
-            f"key has no entry for {listed(absent)}: choices has questions in its rows and models "
-            "in its columns, and key the label of the right option by question"
+            f"key has no entry for {listed(absent)}: pass choices as questions x models, and key "
+            "with the right option of each question"
         )
         raise LabelError(msg)
     found = [_text(known[one]) for one in questions]
@@ -159,7 +159,7 @@ def _coded(
         options.append(own)
     most = max(2, max(map(len, options)))
     if n is not None and n < most:
-        msg = f"n_options={n}, but there are questions with {most} different options"
+        msg = f"n_options={n}, but a question has {most} different options: raise n_options"
         raise ShapeError(msg)
     key = np.array([own.index(one) for own, one in zip(options, keys, strict=True)])
     if not (codes == key[:, None]).any():
@@ -180,7 +180,7 @@ def _coded(
 
 
 def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
-    """Return the group of each question: as given, or what stands before the last slash."""
+    """Return the group of each question: as passed, or its label before the last slash."""
     if groups is None:
         parts = [
             str(one).rpartition("/") if isinstance(one, str) else ("", "", "") for one in questions
@@ -193,10 +193,10 @@ def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
 
 
 def family_weights(families: Any, answers: Answers) -> FloatArray:
-    """Return how much of an independent voice each model is (models,).
+    """Return the weight of each model, 1 if independent (models,).
 
-    Models of one family agree more often than others, by the share rho of what others disagree
-    on; n of them are worth n / (1 + (n - 1) rho).
+    rho is the excess agreement within families, relative to the disagreement between them; n
+    models of one family count as n / (1 + (n - 1) rho) models.
     """
     weights = np.ones(len(answers.models))
     if families is None:

@@ -1,4 +1,4 @@
-"""``psychollm audit``: which options models chose in, which keys look wrong out."""
+"""``psychollm audit``: detect wrong keys from the options that models chose."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,10 +12,10 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 DESCRIPTION = """\
-Say which keys look wrong, and which questions are at fault otherwise, from the options that models
-chose: a CSV file with a row per question and a column per model, the labels of questions first,
-and one with a question and its key per line. Empty cells were not read. Without a key, a table of
-right and wrong answers (1 and 0), a row per model, which shows less.
+Detect wrong keys and other faulty questions from the options that models chose. The input is a CSV
+file with a row per question and a column per model, question labels first, and a file with a
+question and its key per line. Empty cells are missing answers. Without a key, pass a table of
+scores (1 right, 0 wrong) with a row per model; it is less informative.
 """
 EPILOG = """\
 examples:
@@ -34,7 +34,7 @@ class Audit(Analysis, OneTable):
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
-    choices: Path = option("the options that models chose, or right and wrong", positional=True)
+    choices: Path = option("the options that models chose, or their scores", positional=True)
     key: Path | None = option(
         "a file with a question and its key per line", default=None, positional=True
     )
@@ -44,8 +44,8 @@ class Audit(Analysis, OneTable):
         group=OUTPUT,
     )
     groups: Path | None = option(
-        "a file with a question and its group per line, such as its subject; without it what "
-        "stands before the last slash of the labels",
+        "a file with a question and its group per line, such as its subject; by default the part "
+        "of the label before the last slash",
         default=None,
         group=ANALYSIS,
     )
@@ -53,32 +53,32 @@ class Audit(Analysis, OneTable):
         "a file with a model and its family per line", default=None, group=ANALYSIS
     )
     options: int | None = option(
-        "how many options there are, where that is not what occurs",
+        "number of options, if more than occur in the table",
         "N",
         default=None,
         group=ANALYSIS,
     )
     fdr: float = option(
-        "the share of sound questions to be expected among those named",
+        "false discovery rate of the flagged questions",
         "SHARE",
         default=0.2,
         group=ANALYSIS,
     )
     seed: int = option("random seed", "S", default=1, group=ANALYSIS)
     out: Path | None = option(
-        "where the page, the table and the rest go", "DIR", default=None, group=OUTPUT
+        "folder for the page, the table and all other files", "DIR", default=None, group=OUTPUT
     )
-    report: bool = option("a page beside the table", default=True, group=OUTPUT)
+    report: bool = option("write a page, too", default=True, group=OUTPUT)
     json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
     quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     @property
     def reads(self) -> str:
-        """What is read."""
+        """Name of the input."""
         return "the choices"
 
     def read(self) -> Callable[[], Found]:
-        """Read the choices, and what belongs to questions and models."""
+        """Read the choices, the key, and the groups of questions and models."""
         from psychollm._base.checks import check_fraction
         from psychollm.data.readers import read_labels
 
@@ -91,7 +91,7 @@ class Audit(Analysis, OneTable):
         return partial(self._audited, call, made, texts)
 
     def _call(self) -> Call:
-        """Return the call of the study, with those that read its files."""
+        """Return the call of the study, with the calls that read its files."""
         choices = (
             Call("psy.read_responses", (self.choices,), self.reading, name="right")
             if self.key is None

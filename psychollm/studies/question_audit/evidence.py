@@ -1,11 +1,11 @@
-r"""How likely the answers to a question are under each fault, given how hard it is.
+r"""Likelihood of the answers to a question under each fault.
 
-Question q is as hard as it is: model m knows the answer with chance
-:math:`\sigma(\theta_q + a_m)`, and :math:`\theta_q` is normal around the mean of its group. Who
-does not know falls for another option; that errors are shared is in two places: in
-:math:`\theta_q`, the same for all models, and in the shares of the wrong options, which are drawn
-from a symmetric Dirichlet distribution with a small parameter :math:`\alpha`, so that one of them
-is usually the popular one. With :math:`c_o` models at option o, a sound question with key 0 has
+Model m knows the answer to question q with probability :math:`\sigma(\theta_q + a_m)`, and the
+easiness :math:`\theta_q` is normal around the mean of its group. A model that does not know
+chooses a wrong option. Models share errors in two ways: :math:`\theta_q` is the same for all, and
+the probabilities of the wrong options have a symmetric Dirichlet prior with a small parameter
+:math:`\alpha`, so that one wrong option usually dominates. With :math:`c_o` models at option o, a
+sound question with key 0 has
 
 .. math::
 
@@ -13,22 +13,21 @@ is usually the popular one. With :math:`c_o` models at option o, a sound questio
        (1 - \sigma(\theta + a_m))^{1 - x_m} \, \phi(\theta) \, d\theta \cdot
        D_\alpha(c_1, \dots, c_{K-1}),                                                   \quad (1)
 
-:math:`D_\alpha` being the chance of a sequence with these counts under that Dirichlet
-distribution. The faults are the same model with another idea of what is right:
+where :math:`D_\alpha` is the probability of a sequence with these counts under that Dirichlet
+prior. Each fault modifies this model:
 
-* *wrong key*: another option t is right, each with the same chance, and the key one of the rest;
-* *several right*: the key or t is; those who know are dealt to both by a uniform share;
-* *none right*: nobody can know, and all options are drawn from the Dirichlet distribution;
-* *unclear*: the key is right, and the question harder by `UNCLEAR` logits.
+* *wrong key*: another option t is right, each with the same probability, and the key is wrong;
+* *several right*: the key and t are right; models that know choose between them with a
+  probability that has a uniform prior;
+* *none right*: no model can know, and the choices of all options follow the Dirichlet prior;
+* *unclear*: the key is right, and the question is harder by `UNCLEAR` logits.
 
-Ability need not matter: its weight in
-:math:`\theta_q + \lambda a_m` differs between questions (`SLOPES`), since questions on which the
-weak are as good as the able are common and are not wrong for that.
+The weight of ability in :math:`\theta_q + \lambda a_m` differs between questions (`SLOPES`), since
+many sound questions do not discriminate.
 
-Where only right and wrong is known, the share h of the key among the errors is what is left of
-the wrong options: with the key wrong, model m is counted right with chance
-:math:`h (1 - \sigma(\theta + a_m))`, and h follows the beta distribution that belongs to the
-Dirichlet one.
+With binary scores, the counts of the wrong options are unknown. If the key is wrong, model m is
+scored as right with probability :math:`h (1 - \sigma(\theta + a_m))`. h is the proportion of
+errors that fall on the key, and its prior is the marginal beta distribution of the Dirichlet.
 """
 
 from dataclasses import dataclass
@@ -40,23 +39,23 @@ from scipy.special import betaincinv, expit, gammaln, logsumexp, xlogy
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
 FAULTS = ("wrong_key", "several", "none", "unclear")
-THETA = np.linspace(-15.0, 15.0, 61)  # nodes of the ease of a question, in logits
-MEANS = np.linspace(-4.0, 10.0, 29)  # of the mean ease of a group
-SLOPES = ((0.0, 0.1), (0.5, 0.2), (1.0, 0.4), (1.5, 0.3))  # weights of ability, and their shares
-UNCLEAR = 2.0  # by how many logits an unclear question is harder
-OPEN_ALPHA = 0.25  # of the popularity of wrong answers, where only right and wrong is known
-_SLIP = 0.005  # chance of any model to be right, or wrong, against all knowledge
-_NODES = 8  # of that popularity
+THETA = np.linspace(-15.0, 15.0, 61)  # nodes of the easiness of a question, in logits
+MEANS = np.linspace(-4.0, 10.0, 29)  # nodes of the mean easiness of a group
+SLOPES = ((0.0, 0.1), (0.5, 0.2), (1.0, 0.4), (1.5, 0.3))  # weights of ability, and their priors
+UNCLEAR = 2.0  # added difficulty of an unclear question, in logits
+OPEN_ALPHA = 0.25  # Dirichlet parameter of wrong options, for binary scores
+_SLIP = 0.005  # floor of the probabilities of a right and of a wrong answer
+_NODES = 8  # of the proportion of errors on one option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picked:
-    """Which options were picked: 0 is the key, others follow by how many models picked them."""
+    """Chosen options: 0 is the key, the others follow in the order of their popularity."""
 
-    place: IntArray  # (questions, models), -1 where none was read; 1 is wrong in a binary table
+    place: IntArray  # (questions, models), -1 without an answer; 1 is wrong in a binary table
     n_options: int
     binary: bool
-    weights: FloatArray  # (models,) below one where a family speaks with one voice
+    weights: FloatArray  # (models,) below one if models of a family agree more often
 
     @classmethod
     def of(cls, codes: IntArray, key: IntArray, n_options: int, weights: FloatArray) -> "Picked":
@@ -70,7 +69,7 @@ class Picked:
 
     @property
     def counts(self) -> FloatArray:
-        """Weight of the models at each option (questions, options)."""
+        """Summed weight of the models at each option (questions, options)."""
         n = 2 if self.binary else self.n_options
         return np.stack([(self.place == o) @ self.weights for o in range(n)], axis=1)
 
@@ -78,7 +77,7 @@ class Picked:
         """Return the ability of each model, in logits of one question (models,)."""
         seen, right = (self.place >= 0).sum(axis=0), (self.place == 0).sum(axis=0)
         logit = np.log((right + 0.5) / (seen - right + 0.5))
-        # A mean over normal ease is flatter than the curve of one question.
+        # The logistic curve averaged over normal easiness is flatter than that of one question.
         return np.asarray((logit - logit.mean()) * np.sqrt(1.0 + spread**2 / 2.89))
 
 
@@ -100,8 +99,8 @@ def likelihoods(picked: Picked, spread: float, alpha: float) -> FloatArray:
 def concentration(picked: Picked) -> float:
     """Return the Dirichlet parameter of wrong options, by maximum likelihood.
 
-    How errors are dealt does not depend on their number, so that questions whose key is the
-    favourite tell it, among which keys are hardly ever wrong.
+    The distribution of errors over options does not depend on their number, so questions whose
+    key is the most popular option suffice. Few of these have a wrong key.
     """
     if picked.binary or picked.n_options < 3:
         return OPEN_ALPHA
@@ -117,7 +116,7 @@ def concentration(picked: Picked) -> float:
 
 
 def dirichlet(counts: FloatArray, alpha: float) -> FloatArray:
-    """Return the log of the chance of a sequence with these counts (questions,)."""
+    """Return the log probability of a sequence with these counts (questions,)."""
     k = counts.shape[1]
     each = gammaln(counts + alpha) - gammaln(alpha)
     total = gammaln(k * alpha) - gammaln(counts.sum(axis=1) + k * alpha)
@@ -125,7 +124,7 @@ def dirichlet(counts: FloatArray, alpha: float) -> FloatArray:
 
 
 def _chance(picked: Picked, spread: float, slope: float) -> FloatArray:
-    """Return the chance to know the answer at each ease (models, nodes)."""
+    """Return the probability of knowing the answer at each easiness (models, nodes)."""
     logit = THETA[None] + slope * picked.abilities(spread)[:, None]
     return np.asarray(_SLIP + (1.0 - 2.0 * _SLIP) * expit(logit))
 
@@ -133,7 +132,7 @@ def _chance(picked: Picked, spread: float, slope: float) -> FloatArray:
 def _known(
     right: BoolArray, picked: Picked, spread: float, harder: tuple[float, ...] = (0.0,)
 ) -> list[FloatArray]:
-    """Return the log-likelihood of who is right, for each shift of ease (means, questions)."""
+    """Return the log-likelihood of scores for each added difficulty (means, questions)."""
     wrong = (picked.place >= 0) & ~right
     logs: list[list[FloatArray]] = [[] for _ in harder]
     for slope, share in SLOPES:
@@ -145,7 +144,7 @@ def _known(
 
 
 def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArray:
-    """Integrate over normal ease around each mean (means, questions)."""
+    """Integrate over normal easiness around each mean (means, questions)."""
     prior = np.exp(-0.5 * ((THETA[None] - means[:, None]) / spread) ** 2)
     prior /= prior.sum(axis=1, keepdims=True)
     top = curve.max(axis=1, keepdims=True)
@@ -154,10 +153,10 @@ def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArra
 
 
 def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Average over which other option is right: alone, or beside the key (means, questions)."""
+    """Average over which other option is right: alone, or with the key (means, questions)."""
     counts, key = picked.counts, picked.place == 0
     n = picked.n_options - 1
-    last = min(int(picked.place.max(initial=0)) + 1, n)  # options that nobody picked are alike
+    last = min(int(picked.place.max(initial=0)) + 1, n)  # unchosen options are exchangeable
     alone, beside, times = [], [], np.ones(last)
     times[-1] = n - last + 1
     for t in range(1, last + 1):
@@ -177,14 +176,14 @@ def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatAr
 
 
 def _luck(alpha: float, others: float) -> FloatArray:
-    """Return equally likely shares of errors that fall on one option."""
+    """Return equally likely proportions of errors that fall on one option."""
     quantiles = (np.arange(_NODES) + 0.5) / _NODES
     shares = betaincinv(alpha, max(others, 0.01) * alpha, quantiles)
     return np.asarray(np.clip(shares, 1e-4, 1.0 - 1e-4))
 
 
 def _key_by_luck(picked: Picked, spread: float, alpha: float) -> FloatArray:
-    """Return how likely right and wrong are where who errs like the key counts as right."""
+    """Return the log-likelihood of binary scores if the key is wrong (means, questions)."""
     right, wrong = picked.place == 0, picked.place == 1
     weight, logs = picked.weights[:, None], []
     shares, times = np.unique(_luck(alpha, picked.n_options - 2), return_counts=True)
@@ -198,7 +197,7 @@ def _key_by_luck(picked: Picked, spread: float, alpha: float) -> FloatArray:
 
 
 def _all_by_luck(picked: Picked, alpha: float) -> FloatArray:
-    """Return how likely right and wrong are where nothing is right (questions,)."""
+    """Return the log-likelihood of binary scores if no option is right (questions,)."""
     up, down = picked.counts.T
     logs = [xlogy(up, h) + xlogy(down, 1.0 - h) for h in _luck(alpha, picked.n_options - 1)]
     return np.asarray(logsumexp(np.stack(logs), axis=0) - np.log(_NODES))

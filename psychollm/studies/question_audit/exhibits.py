@@ -1,4 +1,4 @@
-"""What a benchmark's maintainer goes through, worst first."""
+"""Figure and table of suspicious questions, worst first."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from psychollm.studies.question_audit.study import QuestionAudit
 
 _MOST = 300  # questions in the table
-_TEXT = 400  # letters of a question that are shown
+_TEXT = 400  # characters of a question in the table
 
 
 def exhibits(
@@ -26,14 +26,14 @@ def exhibits(
 
 
 def worst(result: "QuestionAudit", texts: Any = None, fdr: float = 0.5) -> tuple[Exhibit, ...]:
-    """Return the most suspicious questions, with their texts where these are known."""
+    """Return the most suspicious questions, with their texts if passed."""
     where = Drawing(
         plot="plot_question_audit",
         of=result,
         key="places",
-        title="Where the suspicious questions stand",
-        caption="Each question with a chance of any fault of at least one in twenty, in the order "
-        "of the table. Stretches of wrong keys are coloured.",
+        title="Positions of suspicious questions",
+        caption="Questions with a fault probability of at least 5 %, in the order of the table. "
+        "Runs of wrong keys are coloured.",
     )
     return (where, Listing(table=partial(_worst, result, texts, fdr)))
 
@@ -54,8 +54,8 @@ def _worst(result: "QuestionAudit", texts: Any, fdr: float) -> Table:
         columns.append(text_column("text", [_text(texts, result.labels[q]) for q in places]))
     return Table.of(
         columns,
-        caption=f"The {count(len(places))} most suspicious questions, with a chance of any fault "
-        f"of {number(float(np.nanmin(result.p_flawed[places])))} or more",
+        caption=f"The {count(len(places))} most suspicious questions; fault probability "
+        f"{number(float(np.nanmin(result.p_flawed[places])))} or more",
     )
 
 

@@ -1,21 +1,20 @@
-r"""How many questions are at fault, where they lie, and so the chance that each one is.
+r"""Probability of each fault of each question, by a mixture over kinds of questions.
 
-A question of group g is of kind k with chance :math:`\pi_{gk}`. How many keys are wrong differs
-between groups of questions, since groups come from different hands: the share is fitted to each
-group and drawn to that of the table, which is fitted too and drawn to what experts found in
-MMLU-Redux. All other shares are as experts found them.
+A question of group g is of kind k with probability :math:`\pi_{gk}`. The proportion of wrong keys
+differs between groups, since they have different authors. It is estimated for each group and
+shrunken towards that of the table, which is shrunken towards the experts' result for MMLU-Redux.
+All other proportions are fixed at the experts' values.
 
-A sound question may be a *trap*: for one in a hundred the models hold another option to be right
-as if it were (a misconception that their texts share). A trap and a wrong key look alike, whatever
-the models: the share of traps, fixed by what experts found, bounds the chance that a key is wrong.
-And most questions with another fault than a wrong key look sound, since models know what is meant.
+A sound question may be a *misconception item*: on one in a hundred, models behave as if another
+option were right. Choices cannot distinguish a misconception item from a wrong key, so the
+proportion of such items, fixed by the experts' judgements, bounds the probability of a wrong key.
+Most questions with another fault look sound, since models understand the intended meaning.
 
-Faults also come in stretches: a column of keys slips by a row, a page is read wrongly. Whether
-question q stands in such a stretch is a hidden Markov chain along the table: one begins before one
-question in a thousand and lasts ten on average, and in it most keys are wrong. These are
-assumptions and not fitted; in a table whose order means nothing, no stretch is found. With right
-and wrong alone none is looked for, since a stretch of hard questions looks the same; groups are
-drawn to the table more strongly then, since a group of hard ones does, too.
+Wrong keys also come in runs: a column of keys slips by a row, or a page is misread. A hidden
+Markov chain along the table models them. A run begins before one question in a thousand, lasts ten
+on average, and most of its keys are wrong. These values are assumed, not estimated; a shuffled
+table shows no runs. With binary scores, runs are not modelled, since a run of hard questions looks
+the same. For the same reason groups are then shrunken more strongly towards the table.
 """
 
 from dataclasses import dataclass, replace
@@ -29,12 +28,12 @@ from psychollm.studies.question_audit.evidence import MEANS, Picked, concentrati
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """What is known of faults beforehand, from benchmarks whose questions experts judged."""
+    """Prior of the faults, from benchmarks whose questions experts judged."""
 
-    # Shares of sound questions and of FAULTS outside stretches; how many questions that of wrong
-    # keys is worth where a table says otherwise, and that of the table where a group does; traps
-    # among sound questions; other faults that do not look sound; how stretches begin and end,
-    # and the shares in them.
+    # shares: proportions of sound questions and of FAULTS outside runs. table, group: weights, in
+    # questions, of the prior of the table and of that of a group. trap: misconception items among
+    # sound questions. visible: proportion of other faults that do not look sound. begins, ends:
+    # transition probabilities of runs. stretch: proportions inside runs.
     shares: tuple[float, ...] = (0.955, 0.012, 0.008, 0.004, 0.021)
     trap: float = 0.01
     visible: float = 0.2
@@ -47,17 +46,17 @@ class Constants:
 
 CONSTANTS = Constants()
 _ITERATIONS = 12
-_SPREADS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)  # of ease within a group
-_GROUP_SPREAD = 1.5  # of mean ease between groups, before it is fitted
+_SPREADS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)  # SD of easiness within a group
+_GROUP_SPREAD = 1.5  # starting value of the SD of mean easiness between groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posterior:
-    """The chance of each kind, and what the fit says of groups and stretches."""
+    """Probabilities of kinds and of runs, and parameters of the groups."""
 
     kinds: FloatArray  # (questions, kinds)
-    stretch: FloatArray  # (questions,) chance to stand in a stretch of wrong keys
-    share: FloatArray  # (groups,) of wrong keys, outside stretches
+    stretch: FloatArray  # (questions,) probability of being in a run of wrong keys
+    share: FloatArray  # (groups,) proportion of wrong keys, outside runs
     ease: FloatArray  # (groups,) mean, in logits
     evidence: float  # log-likelihood of the table
 
@@ -65,7 +64,7 @@ class Posterior:
 def fitted(
     picked: Picked, groups: IntArray, known: Constants = CONSTANTS, spread: float | None = None
 ) -> tuple[Posterior, float]:
-    """Return the posterior, and the spread of ease within groups, the likeliest without one."""
+    """Return the posterior and the SD of easiness within groups, estimated if `spread` is None."""
     if picked.binary:
         known = replace(known, begins=0.0, group=known.table)
     alpha = concentration(picked)
@@ -75,7 +74,7 @@ def fitted(
 
     if spread is not None:
         return at(spread), spread
-    # Uphill from the middle: the evidence has one peak.
+    # Search from the middle of the grid, since the evidence has one maximum.
     place, best = 4, at(_SPREADS[4])
     for step in (1, -1):
         moved = False
@@ -90,7 +89,7 @@ def fitted(
 
 
 def posterior(logs: FloatArray, groups: IntArray, known: Constants = CONSTANTS) -> Posterior:
-    """Fit shares, ease of groups and stretches to likelihoods (means, questions, kinds)."""
+    """Fit proportions, easiness of groups and runs to likelihoods (means, questions, kinds)."""
     logs = logs.copy()
     logs[..., 2:] = np.logaddexp(
         np.log(known.visible) + logs[..., 2:], np.log1p(-known.visible) + logs[..., :1]
@@ -137,7 +136,7 @@ def _rows(weights: FloatArray) -> FloatArray:
 
 
 def _shares(usual: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the shares of kinds where those of wrong keys are given (groups, kinds)."""
+    """Return the proportions of kinds, given those of wrong keys (groups, kinds)."""
     shares = np.outer((1.0 - wrong) / (1.0 - usual[1]), usual)
     shares[:, 1] = wrong
     return shares
@@ -146,7 +145,7 @@ def _shares(usual: FloatArray, wrong: FloatArray) -> FloatArray:
 def _stretches(
     slipped: FloatArray, usual: FloatArray, chains: list[IntArray], known: Constants
 ) -> FloatArray:
-    """Return the chance of each question to stand in a stretch, forwards and backwards."""
+    """Return each question's probability of being in a run, by the forward-backward algorithm."""
     out = np.zeros(len(slipped))
     begins, ends = known.begins, known.ends
     first = begins / (begins + ends)

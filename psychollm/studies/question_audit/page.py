@@ -1,4 +1,4 @@
-"""The page of an audit of questions: what a benchmark's maintainer goes through, worst first."""
+"""Page of an audit of questions, worst first."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,10 @@ def _with_worst(
     found = result.findings(smallest=smallest)
     listed = Finding(
         key="worst",
-        question="What to look at, worst first",
-        statement="Chances are those of a fault given what the models chose. Where several "
-        "options look right, no option, or the question unclear, choices can hardly tell which: "
-        "the chances of the three are added up.",
+        question="Questions to check, worst first",
+        statement="Probabilities of a fault are conditional on the models' choices. Other faults "
+        "are several right options, none, and an unclear question. Choices hardly distinguish "
+        "them, so the table adds up their probabilities.",
         exhibits=worst(result, texts, fdr),
     )
     return result, replace(found, items=(*found.items, listed))
@@ -33,13 +33,13 @@ def _with_worst(
 
 def _methods(result: "QuestionAudit") -> tuple[str, ...]:
     return (
-        "A question is as easy as it is, for all models together; who does not know falls for "
-        "another option, and one of these is usually the popular one. The faults are this model "
-        f"with another idea of what is right {cite('dawid')}. Shares of wrong keys are fitted "
-        "to groups of questions and drawn to the table, and this to what experts found in "
-        f"MMLU-Redux {cite('gema')}.",
-        "What is flagged is the largest set of the most suspicious questions whose expected share "
-        f"of sound ones is within bounds {cite('newton')}.",
+        "Each question has one easiness for all models. A model that does not know the answer "
+        "chooses a wrong option, usually the most popular one. Each fault modifies this model "
+        f"{cite('dawid')}. The proportion of wrong keys is estimated for each group of questions "
+        "and shrunken towards that of the table. The table's proportion is shrunken towards the "
+        f"experts' result for MMLU-Redux {cite('gema')}.",
+        "The audit flags the largest set of the most suspicious questions whose expected "
+        f"proportion of sound questions is within the bound {cite('newton')}.",
     )
 
 
@@ -55,15 +55,15 @@ def _facts(result: "QuestionAudit", smallest: SmallestEffects) -> tuple[Fact, ..
         Fact(name="Wrong keys", value=count(round(keys)), detail="expected"),
         Fact(name="Other faults", value=count(round(faults - keys)), detail="expected"),
         Fact(
-            name="To look at",
+            name="Flagged",
             value=count(len(result.flagged(fault="any"))),
-            detail=f"with {percent(0.2)} expected to be sound",
+            detail=f"at most {percent(0.2)} expected to be sound",
         ),
     )
 
 
 LAYOUT = Layout(
-    title="Which questions are at fault?",
+    title="Which questions are faulty?",
     of=_with_worst,
     facts=_facts,
     sections=by_question("worst stretches trial hidden"),

@@ -1,17 +1,18 @@
-r"""Which keys are wrong: an audit of questions by what models answered.
+r"""Detection of wrong keys and other faulty questions from models' answers.
 
-For each question the chance of each fault, from the model of `evidence` and the shares of
-`mixture`. Nothing is learnt from labels of the table itself. Of a set S of flagged questions
+The probability of each fault of each question follows from the likelihoods of `evidence` and the
+proportions of `mixture`; the table needs no expert labels. A set S of flagged questions has the
+expected false discovery rate
 
 .. math:: \operatorname{FDR}(S) = 1 - \frac{1}{|S|} \sum_{q \in S} p_q                \quad (1)
 
-is the share of false discoveries to be expected, and `flagged` returns the largest set of the most
-suspicious questions for which it is no more than asked for.
+and `flagged` returns the largest set of the most suspicious questions whose rate is within the
+bound.
 
-The audit tries itself: keys of the user's own table are put wrong at random, one in twenty, and
-the whole is fitted again. What is found is counted; the other questions stay what they were,
-faulty with the chance that the real table gave. Where fewer faults are among the flagged than
-claimed, all chances are lowered by as many logits as make the two equal.
+The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
+again and counts the corrupted keys that it flags. The other questions keep their probabilities
+from the original table. If the probabilities claim more faults than there are, they are lowered by
+the number of logits that makes both equal.
 
 References
 ----------
@@ -53,35 +54,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 Fault: TypeAlias = Literal["wrong_key", "any"]
-STATED = (0.1, 0.2, 0.3, 0.5)  # shares of false discoveries that the audit tries itself at
-_FLIPPED = 0.05  # of all keys, to see what is found
+STATED = (0.1, 0.2, 0.3, 0.5)  # false discovery rates at which the audit checks itself
+_FLIPPED = 0.05  # proportion of keys that are corrupted
 _FEWEST_MODELS = 3
 _SHOWN = 12
-_IN_FIVE = "one in five of those named may be sound"
-_SUSPECT = 0.5  # chance to stand in a stretch from which it is named
+_IN_FIVE = "a false discovery rate of 20 %"
+_SUSPECT = 0.5  # probability from which a question counts as part of a run
 UNREAD = "no answer was read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QuestionAudit(Study, Result):
-    """The chance of each fault of each question, and what speaks for it."""
+    """Probability of each fault of each question, and the evidence."""
 
     p_wrong_key: FloatArray  # (questions,) another option is right
     p_several: FloatArray  # (questions,) another option is right, too
     p_none: FloatArray  # (questions,) no option is right
     p_unclear: FloatArray  # (questions,) the question or its options are unclear
-    p_stretch: FloatArray  # (questions,) it stands in a stretch of wrong keys
-    score: FloatArray  # (questions,) share of models that chose the key
-    n: IntArray  # (questions,) models whose choice was read
-    key: Labels  # (questions,) the key, "" where only right and wrong is known
-    rival: Labels  # (questions,) the option most chosen beside the key, "" where nobody chose one
+    p_stretch: FloatArray  # (questions,) the question is in a run of wrong keys
+    score: FloatArray  # (questions,) proportion of models that chose the key
+    n: IntArray  # (questions,) models with an answer
+    key: Labels  # (questions,) the key, "" for binary scores
+    rival: Labels  # (questions,) the most chosen wrong option, "" if no model chose one
     n_rival: IntArray  # (questions,) models that chose it
-    rival_ability: FloatArray  # (questions,) score of those who chose it less that of the key's
-    reason: tuple[str, ...]  # (questions,) what speaks for a fault, or why none could show
-    stated: FloatArray  # (levels,) shares of false discoveries
-    found: FloatArray  # (levels,) share of keys put wrong on purpose that is flagged
-    false: FloatArray  # (levels,) share of false discoveries there, NaN where nothing is flagged
-    lowered: float  # logits by which the chances were lowered after that
+    rival_ability: FloatArray  # (questions,) mean score of its choosers minus that of the key's
+    reason: tuple[str, ...]  # (questions,) evidence of a fault, or why none can be detected
+    stated: FloatArray  # (levels,) false discovery rates
+    found: FloatArray  # (levels,) proportion of corrupted keys that is flagged
+    false: FloatArray  # (levels,) false discovery rate there, NaN if nothing is flagged
+    lowered: float  # logits by which the probabilities were lowered
     group: Labels  # (questions,) the group of each question
     n_models: int
     labels: Labels  # (questions,)
@@ -106,28 +107,28 @@ class QuestionAudit(Study, Result):
 
     @property
     def p_flawed(self) -> FloatArray:
-        """The chance that there is any of the faults (questions,)."""
+        """Probability of any fault (questions,)."""
         return np.asarray(self.p_wrong_key + self.p_several + self.p_none + self.p_unclear)
 
     def flagged(self, fdr: float = 0.2, *, fault: Fault = "wrong_key") -> Labels:
-        """Return the questions to look at, the most suspicious first.
+        """Return the flagged questions, the most suspicious first.
 
         Parameters
         ----------
         fdr : float
-            The share of sound questions to be expected among them.
+            Bound of the false discovery rate.
         fault : {"wrong_key", "any"}
             What counts as a discovery: a wrong key, or any fault.
 
         Returns
         -------
         tuple
-            Labels of questions; empty where nothing can be named with so few false discoveries.
+            Labels of questions; empty if none can be flagged at this rate.
 
         Raises
         ------
         OptionError
-            If `fdr` is not between 0 and 1, or there is no such fault.
+            If `fdr` is not between 0 and 1, or `fault` is unknown.
         """
         check_fraction("fdr", fdr)
         check_choice("fault", fault, Fault)
@@ -137,12 +138,12 @@ class QuestionAudit(Study, Result):
         return self.p_wrong_key if fault == "wrong_key" else self.p_flawed
 
     def worst(self) -> IntArray:
-        """Return the places of all questions, those with the most likely fault first."""
+        """Return the indices of all questions, the most suspicious first."""
         chance = np.nan_to_num(self.p_flawed, nan=-1.0)
         return np.argsort(-chance, kind="stable")
 
     def stretches(self) -> tuple[tuple[int, int], ...]:
-        """Return first and last place of each stretch whose keys look wrong in a row."""
+        """Return the first and last index of each run of wrong keys."""
         inside = np.nan_to_num(self.p_stretch) >= _SUSPECT
         found = []
         for name in dict.fromkeys(self.group):
@@ -155,11 +156,11 @@ class QuestionAudit(Study, Result):
         return tuple(found)
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the table of questions, the worst first."""
+        """Return the table of questions, the most suspicious first."""
         return {"questions": self.to_frame().iloc[self.worst()]}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return which keys look wrong, what else is at fault, and what the table cannot show."""
+        """Return wrong keys, other faults, and the limits of detection."""
         right = self.score == 1.0
         unread = int((self.n == 0).sum())
         items = (
@@ -169,52 +170,52 @@ class QuestionAudit(Study, Result):
                 question="Which keys look wrong?",
                 rows=self._rows("wrong_key"),
                 statement="" if self.flagged() else self._nothing("wrong_key"),
-                explanation="The chance of a wrong key, and who chose what. A share of "
-                f"{percent(0.2)} of those flagged is expected to be sound.",
+                explanation="Probability of a wrong key, and the models' choices. At most "
+                f"{percent(0.2)} of the flagged keys are expected to be sound.",
                 numbers={"p_wrong_key": self.p_wrong_key},
             ),
             Finding(
                 key="any",
-                question="Which have any fault?",
+                question="Which questions have any fault?",
                 rows=self._rows("any"),
                 statement="" if self.flagged(fault="any") else self._nothing("any"),
-                explanation="A wrong key, several right options, none, or an unclear question. "
-                "What the fault is beside a wrong key can hardly be told from choices.",
+                explanation="Faults are a wrong key, several right options, none, or an unclear "
+                "question. Choices hardly distinguish the last three.",
                 numbers={"p_flawed": self.p_flawed},
             ),
             Finding(
                 key="stretches",
-                question="Are there stretches of wrong keys?",
+                question="Are there runs of wrong keys?",
                 rows=tuple(
                     f"{self.labels[a]} to {self.labels[b]}" for a, b in self.stretches()[:_SHOWN]
                 ),
-                statement="" if self.stretches() else "None that can be shown.",
-                explanation="Questions in a row whose keys fit what models chose as badly as keys "
-                "that slipped. It takes a table in its original order.",
+                statement="" if self.stretches() else "No run was detected.",
+                explanation="Consecutive questions whose keys fit the choices badly, as if the "
+                "keys had slipped by a row. Detection needs the original order of questions.",
                 numbers={"p_stretch": self.p_stretch},
             ),
             Finding(
                 key="trial",
-                question="What would be found?",
+                question="How many wrong keys does this audit detect?",
                 rows=tuple(self._trial(level) for level in range(len(self.stated))),
-                explanation="One key in twenty of this table was put wrong at random, and the "
-                "audit done again.",
+                explanation="One in twenty keys of this table was corrupted at random, and the "
+                "audit was repeated.",
                 numbers={"stated": self.stated, "found": self.found, "false": self.false},
             ),
             Finding(
                 key="hidden",
-                question="What can this table not show?",
-                statement=f"All models chose the key of {count(right.sum())} questions: a fault "
-                "that they share with the key leaves no trace. A wrong key and a trap into which "
-                "all models fall look alike."
-                + (f" No answer was read on {count(unread)} questions." if unread else ""),
+                question="Which faults cannot be detected?",
+                statement=f"All models chose the key of {count(right.sum())} "
+                f"question{'' if right.sum() == 1 else 's'}, where no fault can be detected. A "
+                "misconception that the models share looks like a wrong key."
+                + (f" Number of questions without an answer: {count(unread)}." if unread else ""),
             ),
         )
         head = f"{count(self.n_models)} models, {count(len(self.labels))} questions."
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw where the suspicious questions stand: `psychollm.plots.plot_question_audit`."""
+        """Draw suspicious questions by position: `psychollm.plots.plot_question_audit`."""
         return drawn_by("plot_question_audit")(self, ax=ax)
 
     def report(
@@ -231,21 +232,21 @@ class QuestionAudit(Study, Result):
         Parameters
         ----------
         path : path
-            File to write; its folder is made.
+            File to write; missing folders are created.
         source : str
-            Lines of Python that make the data, shown with the call.
+            Python code that creates the data, shown with the call.
         smallest : SmallestEffects
             Smallest effects of interest; not used by this page.
         texts : Series or mapping, optional
             The text of questions, by label.
         fdr : float
-            The table lists what is flagged for any fault with this share of false discoveries, at
-            least the twenty most suspicious questions, and 300 at most.
+            The table lists the questions flagged for any fault at this false discovery rate, but
+            at least 20 and at most 300.
 
         Returns
         -------
         Path
-            Where it is.
+            Path of the page.
         """
         write, details = view("reports.study", "write_report"), {"texts": texts, "fdr": fdr}
         written: Path = write(self, path, source=source, smallest=smallest, details=details)
@@ -254,11 +255,11 @@ class QuestionAudit(Study, Result):
     def _verdict(self) -> str:
         keys, faults = np.nansum(self.p_wrong_key), np.nansum(self.p_flawed)
         flagged = len(self.flagged())
-        named = count(flagged) if flagged else "None"
+        named = "1 key is" if flagged == 1 else f"{count(flagged)} keys are"
         return (
-            f"About {count(round(keys))} of {count(len(self.labels))} keys are wrong, and about "
-            f"{count(round(faults - keys))} more questions have another fault. {named} can be "
-            f"named if at most {_IN_FIVE}."
+            f"{named if flagged else 'No key is'} flagged at {_IN_FIVE}. About "
+            f"{count(round(keys))} of {count(len(self.labels))} keys are wrong, and about "
+            f"{count(round(faults - keys))} more questions have another fault."
         )
 
     def _rows(self, fault: Fault) -> tuple[str, ...]:
@@ -273,23 +274,21 @@ class QuestionAudit(Study, Result):
     def _nothing(self, fault: Fault) -> str:
         places = likeliest(self._chance(fault), 0.5)
         if not len(places):
-            return "None can be named."
-        return (
-            f"None can be named if at most {_IN_FIVE}; {count(len(places))} can if one in two may."
-        )
+            return "None is flagged at a false discovery rate of 20 % or of 50 %."
+        return f"None is flagged at {_IN_FIVE}; {count(len(places))} would be at 50 %."
 
     def _trial(self, level: int) -> str:
-        stated = f"at {percent(self.stated[level])} stated false discoveries"
+        stated = f"at a nominal false discovery rate of {percent(self.stated[level])}"
         if np.isnan(self.false[level]):
             return f"{stated}: nothing is flagged"
         return (
-            f"{stated}: {percent(self.found[level])} of the keys put wrong, with "
-            f"{percent(self.false[level])} false discoveries"
+            f"{stated}: {percent(self.found[level])} of the corrupted keys are flagged; "
+            f"{percent(self.false[level])} of all flagged are false"
         )
 
 
 def likeliest(chance: FloatArray, fdr: float) -> IntArray:
-    """Return the largest set of the likeliest whose expected share of false ones is in bounds."""
+    """Return the largest set of the likeliest whose expected false discovery rate is in bounds."""
     order = np.argsort(-np.nan_to_num(chance, nan=-1.0), kind="stable")
     order = order[np.isfinite(chance[order])]
     false = np.cumsum(1.0 - chance[order]) / np.arange(1, len(order) + 1)
@@ -306,33 +305,33 @@ def question_audit(
     n_options: int | None = None,
     rng: RandomState = None,
 ) -> QuestionAudit:
-    """Say for each question how likely its key is wrong, or the question at fault otherwise.
+    """Estimate for each question the probability of a wrong key and of other faults.
 
     Parameters
     ----------
     choices : DataFrame, array_like or Responses
-        The option that each model chose: questions x models (a `Responses` holds them the other
-        way round, as always); empty is not read. Without `key`, right and wrong: a `Responses`,
-        or whatever makes one, models x questions.
+        The option that each model chose, questions x models; empty is missing. A `Responses` is
+        models x questions, as always. Without `key`, scores (1 right, 0 wrong), models x
+        questions.
     key : Series, mapping or array_like, optional
         The label of the right option, by question.
     families : sequence, Series or mapping, optional
         The family of each model. Models that agree more often within families than between them
         count for less.
     groups : sequence, Series or mapping, optional
-        What each question belongs to, such as its subject: groups differ in difficulty, and in
-        how many keys are wrong. By default what stands before the last slash of the labels, if
-        all have one, as in ``"virology/17"``; otherwise one group.
+        Group of each question, such as its subject. Groups may differ in difficulty and in the
+        proportion of wrong keys. By default the part of the label before the last slash, if all
+        labels have one, as in ``"virology/17"``; otherwise one group.
     n_options : int, optional
-        How many options there are. By default as many as occur; with right and wrong alone ten.
+        Number of options. By default as many as occur; 10 with binary scores.
     rng : Generator or int, optional
-        Which keys are put wrong to try the audit.
+        Source of randomness: it selects the keys that are corrupted to check the audit.
 
     Returns
     -------
     QuestionAudit
-        A row per question: `p_wrong_key`, `p_flawed`, `reason`. `flagged(fdr=.2)` names what to
-        look at, with no more false discoveries than stated.
+        A row per question: `p_wrong_key`, `p_flawed`, `reason`. `flagged(fdr=.2)` lists the
+        questions to check, at an expected false discovery rate of 20 %.
 
     Raises
     ------
@@ -341,13 +340,13 @@ def question_audit(
     CodeError
         If there is no key, and answers are not 0 and 1.
     ShapeError
-        If there are fewer than three models, or labels do not fit the table.
+        If there are fewer than three models, or an argument has the wrong shape.
 
     Notes
     -----
-    Questions should be in their original order, as faults often stand next to each other. What
-    experts found in MMLU-Redux fixes how common traps are, and how often each fault: a benchmark
-    of another kind may differ. See :doc:`/question_audit` for what was measured.
+    Keep questions in their original order, because faults often come in runs. Experts' judgements
+    of MMLU-Redux fix the proportions of misconception items and of each fault; other benchmarks
+    may differ. See :doc:`/question_audit` for measured error rates.
 
     Examples
     --------
@@ -368,14 +367,13 @@ def question_audit(
     answers = answers_of(choices, key, n_options)
     if len(answers.models) < _FEWEST_MODELS:
         msg = (
-            f"choices hold {len(answers.models)} models: an audit compares what several chose and "
-            f"takes {_FEWEST_MODELS} at least"
+            f"choices hold {len(answers.models)} models: an audit needs at least {_FEWEST_MODELS}"
         )
         raise ShapeError(msg)
     member, names = groups_of(groups, answers.questions)
     weights = family_weights(families, answers)
     best, spread = fitted(answers.picked(weights), member)
-    # Put wrong what was read at all, and try.
+    # Corrupt only questions with answers, and fit again.
     generator = check_generator(rng)
     read = np.flatnonzero((answers.codes >= 0).any(axis=1))
     n_flipped = max(1, round(_FLIPPED * len(read)))
@@ -409,7 +407,7 @@ def question_audit(
 
 
 def _overclaimed(claimed: FloatArray, truth: FloatArray) -> float:
-    """Return by how many logits chances of a tenth or more claim too much; 0 if they do not."""
+    """Return the logits by which probabilities of 0.1 or more are too high, at least 0."""
     some = claimed >= 0.1
     claims = logit(np.clip(claimed[some], 1e-9, 1.0 - 1e-9))
 
@@ -422,7 +420,7 @@ def _overclaimed(claimed: FloatArray, truth: FloatArray) -> float:
 
 
 def _lowered(kinds: FloatArray, shift: float) -> FloatArray:
-    """Lower the chance of any fault, keeping their proportions."""
+    """Lower the probability of any fault, keeping the proportions of the faults."""
     if shift == 0.0:
         return kinds.copy()
     sound = kinds[:, 0] / (kinds[:, 0] + (1.0 - kinds[:, 0]) * np.exp(-shift))
@@ -434,7 +432,7 @@ def _lowered(kinds: FloatArray, shift: float) -> FloatArray:
 def _trial(
     claimed: FloatArray, truth: FloatArray, which: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what share of keys put wrong is flagged at each level, and how many are false."""
+    """Return the proportion of corrupted keys flagged at each level, and the false discoveries."""
     found, false = np.zeros(len(STATED)), np.full(len(STATED), np.nan)
     for level, stated in enumerate(STATED):
         places = likeliest(claimed, stated)
@@ -445,7 +443,7 @@ def _trial(
 
 
 def _evidence(answers: Answers, stretch: FloatArray) -> dict[str, Any]:
-    """Return who chose what, and how able they are."""
+    """Return the choices of each question, and the abilities of the choosers."""
     right = answers.right
     n = np.isfinite(right).sum(axis=1)
     n_right = np.nansum(right, axis=1)
@@ -454,7 +452,7 @@ def _evidence(answers: Answers, stretch: FloatArray) -> dict[str, Any]:
     keys, rivals, n_rival, gaps, reasons = [], [], [], [], []
     for q, row in enumerate(answers.codes):
         wrong = row[(row >= 0) & (row != answers.key[q])]
-        # Of equally popular ones, that of the abler models.
+        # Ties in popularity go to the option of the abler models.
         rival = max(
             set(wrong.tolist()),
             key=lambda o: ((row == o).sum(), ability[row == o].mean()),
@@ -475,7 +473,7 @@ def _evidence(answers: Answers, stretch: FloatArray) -> dict[str, Any]:
             _reason(int(n[q]), int(n_right[q]), n_rival[-1], (keys[-1], rivals[-1]), gap)
         )
         if n[q] and stretch[q] >= _SUSPECT:
-            reasons[-1] += "; it stands in a stretch of keys that fit badly"
+            reasons[-1] += "; within a run of suspect keys"
     return {
         "score": score,
         "n": n.astype(np.int64),
@@ -487,7 +485,7 @@ def _evidence(answers: Answers, stretch: FloatArray) -> dict[str, Any]:
     }
 
 
-_ABLER = 0.01  # difference of scores from which models are called abler
+_ABLER = 0.01  # smallest difference of mean scores that is reported
 
 
 def _reason(n: int, n_right: int, n_rival: int, options: Labels, gap: float) -> str:
@@ -495,10 +493,10 @@ def _reason(n: int, n_right: int, n_rival: int, options: Labels, gap: float) -> 
     if not n:
         return UNREAD
     if n_right == n:
-        return "all models choose the key: a fault could not show"
+        return "all models choose the key, so no fault can be detected"
     able = ""
     if abs(gap) >= _ABLER:
-        able = f", and are {'abler' if gap > 0 else 'weaker'}"
+        able = f" ({'abler' if gap > 0 else 'weaker'} models)"
     if not key:
         return f"{n - n_right} of {n} models fail{able}"
     return f"{n_rival} of {n} models choose {rival}{able}, {n_right} the key {key}"

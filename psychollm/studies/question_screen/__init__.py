@@ -1,1 +1,1 @@
-"""Which questions are hard, dead, against the rest, or redundant."""
+"""Screening for hard, zero-variance, negatively correlated and duplicate questions."""

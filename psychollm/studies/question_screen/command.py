@@ -1,4 +1,4 @@
-"""``psychollm items``: logs of scores in, which questions are of use out."""
+"""``psychollm items``: screen questions from logs of scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 DESCRIPTION = """\
-Say which questions are of use, from right and wrong answers alone: which are dead (every model
-gets them right, or wrong), hard, against the rest (the better a model, the more it fails: look at
-the key), or redundant (models answer two of them alike, more than ability explains).
+Screen questions from scores alone. Questions may have zero variance (all models have the same
+score), be hard, correlate negatively with the rest (better models fail more often: check the key),
+or be duplicates (models answer two questions alike more often than ability explains).
 """
 EPILOG = """\
 examples:
@@ -36,25 +36,25 @@ class Items(Analysis, Logs):
     EPILOG = EPILOG
 
     families: str | None = option(
-        "what models are made from: a column, or a file with a model and its family per line",
+        "family of each model: a column, or a file with a model and its family per line",
         "COLUMN|FILE",
         default=None,
         group=ANALYSIS,
     )
     threshold: float | None = option(
-        "scores above it are right; needed where scores are not between 0 and 1",
+        "scores above it count as right; needed if scores are not between 0 and 1",
         "CUT",
         default=None,
         group=ANALYSIS,
     )
     hard: float = option(
-        "a question is hard if models score this or less on average",
+        "a question is hard if its mean score is at most this",
         "SHARE",
         default=0.2,
         group=ANALYSIS,
     )
     alpha: float = option(
-        "the chance of naming any sound question, or pair, by luck",
+        "probability of flagging any sound question, or any sound pair",
         "A",
         default=0.05,
         group=ANALYSIS,

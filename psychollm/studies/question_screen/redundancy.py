@@ -1,4 +1,4 @@
-"""Pairs of questions that models answer alike more often than ability and difficulty explain.
+"""Duplicates: questions answered alike more often than ability and difficulty explain.
 
 The equation is in `psychollm.studies.question_screen.study` (1).
 """
@@ -15,7 +15,7 @@ _PAIRS_AT_ONCE = 2_000_000
 
 
 def redundant_pairs(values: FloatArray, alpha: float) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return redundant pairs, in how many models they are alike and of how many, and p-values."""
+    """Return duplicate pairs, numbers of models (alike, with both answers), and p-values."""
     seen = np.isfinite(values) & (values != 0.5)
     right = seen & (values > 0.5)
     varied = right.any(axis=0) & (seen & ~right).any(axis=0)
@@ -39,8 +39,8 @@ def redundant_pairs(values: FloatArray, alpha: float) -> tuple[IntArray, IntArra
 
 
 def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
-    """Return the chance of each model to be right on each question (models, questions)."""
-    # First abilities and difficulties by turns, one curve for all; then a slope for each question.
+    """Return the probability of a right answer (models, questions)."""
+    # Alternate between abilities and difficulties, with one slope; then fit a slope per question.
     ability, easiness = np.zeros((len(right), 1)), np.zeros(right.shape[1])
     for _ in range(200):
         p = expit(ability + easiness)
@@ -76,9 +76,9 @@ def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
 def _suspects(
     right: BoolArray, seen: BoolArray, chance: FloatArray, size: float
 ) -> Iterator[IntArray]:
-    """Yield the pairs that are alike so often that the chance of it may be below `size`."""
-    # A binomial tail is at least exp(-z^2) / sqrt(2 n), z standard deviations above the mean: the
-    # relative entropy is at most chi-square. The tenth is for chances that differ.
+    """Yield the pairs whose upper tail probability may be below `size`."""
+    # The bound saves exact tails: z standard deviations above the mean, a binomial tail is at
+    # least exp(-z^2) / sqrt(2 n). The factor 0.9 allows for unequal probabilities.
     least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
     held = seen.astype(np.float64)
     yes, no = chance * held, (1.0 - chance) * held
@@ -101,11 +101,11 @@ def _suspects(
 def _tails(
     right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return how many models answer each pair alike, of how many, and the chance of as many."""
+    """Return for each pair the models that answer alike, those with both answers, and p."""
     i, j = pairs.T
     both = seen[:, i] & seen[:, j]
     alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)
-    # A model that did not answer both is alike with chance 0.
+    # Probability 0 excludes models without both answers.
     each = np.where(both, chance[:, i] * chance[:, j] + (1 - chance[:, i]) * (1 - chance[:, j]), 0)
     mass = np.zeros((len(right) + 1, len(pairs)))
     mass[0] = 1.0

@@ -1,25 +1,25 @@
-r"""What is wrong with questions, from right and wrong answers alone.
+r"""Screening of questions from scores alone.
 
-* *Dead*: all models that answered have the same score, so that it tells none from another.
-* *Hard*: few models are right.
-* *Against the rest*: the better a model, the more likely it fails. Each question is held against
-  dealing its scores to the models at random (`psychollm.irt.item_screen`, equation 1; Holm over
-  questions). A wrong key does this.
-* *Redundant*: two questions that models answer alike more often than ability and difficulty
-  explain. With :math:`p_{iq}` the chance that model i is right on question q, from a logistic
-  curve of ability for each question, and right meaning a score above one half, model i answers
-  questions q and r alike with chance
+* *Zero variance* (field ``dead``): all models have the same score, so the question does not
+  distinguish them.
+* *Hard*: the mean score is low.
+* *Negative item-rest correlation* (field ``against``): better models fail more often, as with a
+  wrong key. The null distribution assigns the scores of a question to models at random
+  (`psychollm.irt.item_screen`, equation 1; Holm over questions).
+* *Duplicates* (method ``redundant``): models answer two questions alike more often than ability
+  and difficulty explain. A logistic curve of each question gives the probability :math:`p_{iq}`
+  that model i is right on question q (score above .5). Model i then answers questions q and r
+  alike with probability
 
-  .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir});                               \quad (1)
+  .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir}).                               \quad (1)
 
-  how many do is Poisson-binomial, and its upper tail, exact, is multiplied by the number of pairs
-  (Bonferroni). Slopes of the curves are drawn to 1 by a normal prior, and abilities to 0.
+  The number of models that do is Poisson-binomial. Its exact upper tail is multiplied by the
+  number of pairs (Bonferroni). Normal priors shrink slopes towards 1 and abilities towards 0.
 
-With few models neither can be shown, whatever the answers: n models alike on two questions, each
-by the toss of a coin, have probability :math:`2^{-n}`, and there are many pairs.
+With few models neither test can be significant: n models answer two questions alike by coin tosses
+with probability :math:`2^{-n}`, and there are many pairs.
 
-Both tests assume that models are independent. With families given, both use the mean score of each
-family in place of its members.
+Both tests assume independent models. With `families`, they use the mean score of each family.
 
 References
 ----------
@@ -59,18 +59,18 @@ ALL_RIGHT, ALL_WRONG, ALL_ALIKE, UNANSWERED = "all right", "all wrong", "all ali
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QuestionScreen(Study, Result):
-    """What is known of each question, and which pairs are redundant."""
+    """Screening results of each question, and duplicate pairs."""
 
     score: FloatArray  # (questions,) mean over models, NaN without answers
     n: IntArray  # (questions,) models with a score
     rest_correlation: FloatArray  # (questions,) with the mean of all other questions
-    against_p: FloatArray  # (questions,) of a correlation this negative by luck, Holm
-    dead: tuple[str, ...]  # (questions,) why it tells no model from another, "" if it does
-    hard: BoolArray  # (questions,) few are right, if any
-    against: BoolArray  # (questions,) better models fail more often
-    pairs: IntArray  # (pairs, 2) places of redundant questions
-    alike: IntArray  # (pairs, 2) models (or families) that answered both alike, and all that did
-    pairs_p: FloatArray  # (pairs,) of as many by ability, difficulty and luck, over all pairs
+    against_p: FloatArray  # (questions,) p-value of a correlation this negative, Holm
+    dead: tuple[str, ...]  # (questions,) kind of zero variance, "" if the scores vary
+    hard: BoolArray  # (questions,) mean score at most `hard`
+    against: BoolArray  # (questions,) significant negative item-rest correlation
+    pairs: IntArray  # (pairs, 2) indices of duplicate questions
+    alike: IntArray  # (pairs, 2) models (or families) that answered both alike, and that answered
+    pairs_p: FloatArray  # (pairs,) p-value of as many alike answers, Bonferroni
     n_models: int
     hard_share: float
     alpha: float
@@ -90,7 +90,7 @@ class QuestionScreen(Study, Result):
     )
 
     def partners(self) -> tuple[Labels, ...]:
-        """Return for each question those that it is redundant with (questions,)."""
+        """Return the duplicates of each question (questions,)."""
         found: list[list[Any]] = [[] for _ in self.labels]
         for first, second in self.pairs.tolist():
             found[first].append(self.labels[second])
@@ -98,7 +98,7 @@ class QuestionScreen(Study, Result):
         return tuple(map(tuple, found))
 
     def redundant(self) -> "pd.DataFrame":
-        """Return one row per redundant pair, the clearest first."""
+        """Return one row per duplicate pair, the smallest p-value first."""
         import pandas as pd
 
         first, second = (self._labelled(places) for places in self.pairs.T)
@@ -120,45 +120,44 @@ class QuestionScreen(Study, Result):
         return {"questions": self.to_frame(), "redundant": self.redundant()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return which questions are dead, hard, against the rest, and redundant."""
+        """Return zero-variance, hard, negatively correlated and duplicate questions."""
         items = (
             Finding(statement=self._verdict()),
             Finding(
                 key="dead",
-                question="Which questions are dead?",
+                question="Which questions have zero variance?",
                 rows=tuple(self._dead_rows()),
                 statement=self._no_dead(),
-                explanation="All models have the same score on them: they cost calls and rank "
-                "nobody, but count in every score.",
+                explanation="All models have the same score on these questions. They cost calls "
+                "without changing the ranking.",
                 numbers={"dead": self.dead},
             ),
             Finding(
                 key="hard",
-                question="Which are hard?",
+                question="Which questions are hard?",
                 rows=_first(self._hard_row, self._hardest()),
                 statement="" if len(self._hardest()) else "None.",
-                explanation=f"Models score {percent(self.hard_share)} or less on average.",
+                explanation=f"The mean score is {percent(self.hard_share)} or less.",
                 numbers={"score": self.score},
             ),
             Finding(
                 key="against",
-                question="Which go against the rest?",
+                question="Which correlate negatively with the rest?",
                 rows=_first(self._against_row, self._contrary()),
                 statement=self._no_against(),
-                explanation="The better a model is on all other questions, the more often it "
-                "fails on this one: look at the key. The chance that any sound question is named "
-                f"is at most {percent(self.alpha)}.",
+                explanation="Models that score higher on all other questions fail more often on "
+                "this one: check the key. The probability of listing any sound question is at "
+                f"most {percent(self.alpha)}.",
                 numbers={"rest_correlation": self.rest_correlation, "p": self.against_p},
             ),
             Finding(
                 key="redundant",
-                question="Which are redundant?",
+                question="Which pairs are duplicates?",
                 rows=_first(self._pair_row, range(len(self.pairs))),
                 statement=self._no_pairs(),
-                explanation="Models answer both alike more often than their ability and the "
-                "difficulty of the questions explain: the two may ask the same, and count as one. "
-                "The chance that any pair is named by luck is at most "
-                f"{percent(self.alpha)}.",
+                explanation="Models answer both questions alike more often than ability and "
+                "difficulty explain: both may ask the same. The probability of listing any sound "
+                f"pair is at most {percent(self.alpha)}.",
                 numbers={"p": self.pairs_p},
             ),
         )
@@ -169,7 +168,7 @@ class QuestionScreen(Study, Result):
 
     @property
     def _units(self) -> tuple[int, str]:
-        """How many answer independently, and what they are."""
+        """Number and name of the independent units."""
         n, one, several = self.n_models, "model", "models"
         if self.families:
             n, one, several = len(self.families), "family", "families"
@@ -182,60 +181,58 @@ class QuestionScreen(Study, Result):
         if not n_hard:
             hard = "no other is hard" if dead else "none is hard"
         if self.n_models == 1:
-            return (
-                f"Of {count(total)} questions {hard}. It takes several models to say which "
-                "questions tell models apart."
-            )
+            return f"Of {count(total)} questions {hard}. All other checks require several models."
         kinds = [f"{self.dead.count(why)} {why}" for why in dict.fromkeys(self.dead) if why]
         why = f" ({', '.join(kinds)})" if kinds else ""
-        gone = f"{count(dead)} {'is' if dead == 1 else 'are'} dead{why}"
+        gone = f"{count(dead)} {'has' if dead == 1 else 'have'} zero variance{why}"
         against, pairs = int(self.against.sum()), len(self.pairs)
+        contrary = f"{count(against) if against else 'None'} {'has' if against < 2 else 'have'}"
+        alike = f"{count(pairs)} pairs are" if pairs > 1 else f"{pairs or 'no'} pair is"
         return (
-            f"{count(total - dead)} of {count(total)} questions tell models apart; {gone}; "
-            f"{hard}; {count(against) if against else 'none'} can be shown to go against the "
-            f"rest, {count(pairs) if pairs else 'no'} {'pairs' if pairs > 1 else 'pair'} to be "
-            "redundant."
+            f"{count(total - dead)} of {count(total)} questions distinguish models; {gone}; "
+            f"{hard}. {contrary} a significant negative item-rest correlation; {alike} flagged "
+            f"as {'duplicates' if pairs > 1 else 'a duplicate'}."
         )
 
     def _no_dead(self) -> str:
         if self.n_models == 1:
-            return "That takes several models."
-        return "" if any(self.dead) else "All tell at least two models apart."
+            return "This check requires several models."
+        return "" if any(self.dead) else "None."
 
     def _no_against(self) -> str:
         if self.against.any():
             return ""
-        text = self._too_few("question", self._models_for_one())
+        text = self._too_few("item-rest correlation", self._models_for_one())
         if text or not np.isfinite(self.against_p).any():
-            return text or "None."
+            return text or "No question could be tested."
         nearest = int(np.nanargmin(self.rest_correlation))
         correlation = self.rest_correlation[nearest]
         if correlation >= 0.0:
-            return "None."
+            return "No item-rest correlation is negative."
         return (
-            f"None that can be shown; {self.labels[nearest]} comes nearest (correlation with the "
-            f"rest {number(correlation, signed=True)})."
+            "No negative item-rest correlation is significant; the lowest is "
+            f"{number(correlation, signed=True)} ({self.labels[nearest]})."
         )
 
     def _no_pairs(self) -> str:
         if len(self.pairs):
             return ""
-        return self._too_few("pair", self._models_for_two()) or "None that can be shown."
+        return self._too_few("pair", self._models_for_two()) or "No pair is significant."
 
     def _too_few(self, what: str, least: int) -> str:
         n, units = self._units
         if n >= least:
             return ""
         have = f"{count(n)} {units}"
-        return f"{futile(have, f'{what} could be shown to be', least)}."
+        return f"{futile(have, f'{what} can be significant', least)}."
 
     def _models_for_one(self) -> int:
-        """Return how many models it takes for any question to be named."""
+        """Return the least number of models for a significant question."""
         tested = max(int(np.isfinite(self.against_p).sum()), 1)
         return 1 + int(np.ceil(ndtri(self.alpha / tested) ** 2))
 
     def _models_for_two(self) -> int:
-        """Return how many models it takes for any pair to be named."""
+        """Return the least number of models for a significant pair."""
         live = self.dead.count("")
         return int(np.ceil(np.log2(max(live * (live - 1) / 2, 1) / self.alpha)))
 
@@ -249,7 +246,7 @@ class QuestionScreen(Study, Result):
                 yield f"{why}: {self._named(places)}"
 
     def _hardest(self) -> IntArray:
-        """Return the hard questions, the hardest first; dead ones stand elsewhere."""
+        """Return the hard questions with variance, the hardest first."""
         living = np.array([not why for why in self.dead])
         places = np.flatnonzero(self.hard & living)
         return places[np.argsort(self.score[places], kind="stable")]
@@ -264,7 +261,7 @@ class QuestionScreen(Study, Result):
 
     def _against_row(self, place: int) -> str:
         return (
-            f"{self.labels[place]}: correlation with the rest "
+            f"{self.labels[place]}: item-rest correlation "
             f"{number(self.rest_correlation[place], signed=True)}, "
             f"{p_equals(self.against_p[place])}"
         )
@@ -273,13 +270,13 @@ class QuestionScreen(Study, Result):
         first, second = self._labelled(self.pairs[row])
         same, both = self.alike[row]
         return (
-            f"{first} and {second}: alike for {same} of {both} {self._units[1]}, "
+            f"{first} and {second}: answered alike by {same} of {both} {self._units[1]}, "
             f"{p_equals(self.pairs_p[row])}"
         )
 
 
 def _first(row: Callable[[int], str], places: Sequence[int] | IntArray) -> tuple[str, ...]:
-    """Return the lines of the first few places, and how many are left."""
+    """Return the first rows, and the number of further ones."""
     left = len(places) - _SHOWN
     return (*map(row, places[:_SHOWN]), *([f"and {count(left)} more"] if left > 0 else []))
 
@@ -292,28 +289,27 @@ def question_screen(
     hard: float = 0.2,
     alpha: float = 0.05,
 ) -> QuestionScreen:
-    """Say which questions are hard, dead, against the rest, or redundant.
+    """Screen for hard, zero-variance, negatively correlated and duplicate questions.
 
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         From 0 to 1, such as 1 = right: models x questions, or models x questions x repeats; or
-        what `read_scores` and `read_logs` return. NaN is missing.
+        the result of `read_scores` or `read_logs`. NaN is missing.
     families : mapping or array_like (models,), optional
-        What each model is made from. The tests use the mean score of each family in place of its
-        members, because models made from one another are not independent.
+        Family of each model. The tests use the mean score of each family, because related models
+        are not independent.
     threshold : float, optional
-        Scores above it are right; needed where scores are not between 0 and 1.
+        Scores above it count as right; needed if scores are not between 0 and 1.
     hard : float
-        A question is hard if the mean score of the models on it is at most this.
+        A question is hard if its mean score is at most this.
     alpha : float
-        Chance of naming any question as against the rest if there is none, and any pair as
-        redundant.
+        Familywise error rate of each test: of negative correlations, and of duplicates.
 
     Returns
     -------
     QuestionScreen
-        A row per question; `pairs` are those that are redundant, the clearest first.
+        A row per question; `pairs` holds the duplicates, the smallest p-value first.
 
     Raises
     ------
@@ -332,11 +328,11 @@ def question_screen(
     >>> right[:, 8], right[:, 9] = right[:, 7], 1
     >>> print(question_screen(right).summary())
     40 models, 60 questions.
-    59 of 60 questions tell models apart; 1 is dead (1 all right); 8 more are hard; none can be
-      shown to go against the rest, 1 pair to be redundant.
-    Which questions are dead?
+    59 of 60 questions distinguish models; 1 has zero variance (1 all right); 8 more are hard. None
+      has a significant negative item-rest correlation; 1 pair is flagged as a duplicate.
+    Which questions have zero variance?
       all right: 9
-    Which are hard?
+    Which questions are hard?
       37: 10 % of 40 models
       55: 10 % of 40 models
       23: 12 % of 40 models
@@ -345,9 +341,9 @@ def question_screen(
       58: 15 % of 40 models
       18: 18 % of 40 models
       22: 20 % of 40 models
-    Which go against the rest? None.
-    Which are redundant?
-      7 and 8: alike for 40 of 40 models, p < .001
+    Which correlate negatively with the rest? No item-rest correlation is negative.
+    Which pairs are duplicates?
+      7 and 8: answered alike by 40 of 40 models, p < .001
     """
     check_fraction("hard", hard)
     check_fraction("alpha", alpha)
@@ -407,14 +403,13 @@ def _check_shares(values: FloatArray) -> None:
     if known.min() < 0.0 or known.max() > 1.0:
         msg = (
             f"scores run from {known.min():g} to {known.max():g}: pass {parameter('threshold')}, "
-            "above which an answer counts as right, or divide them so that they lie between 0 "
-            "and 1"
+            "above which an answer counts as right, or rescale them to 0 to 1"
         )
         raise CodeError(msg)
 
 
 def _dead(values: FloatArray, n: IntArray) -> tuple[str, ...]:
-    """Say why each question tells no model from another; one model alone kills none."""
+    """Return the kind of zero variance of each question, "" if scores vary or n is 1."""
     low = np.where(n > 0, np.nanmin(np.where(n > 0, values, 0.0), axis=0), 0.0)
     high = np.where(n > 0, np.nanmax(np.where(n > 0, values, 0.0), axis=0), 0.0)
     why = np.full(n.size, "", dtype=object)

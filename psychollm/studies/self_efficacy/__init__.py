@@ -1,1 +1,1 @@
-"""Self-efficacy: what models say they can do, and whether it holds."""
+"""Self-efficacy: models' ratings of their own abilities, and their validity."""

@@ -1,4 +1,4 @@
-"""What `psychollm study` does of ratings of self-efficacy."""
+"""`psychollm study` for ratings of self-efficacy."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ def _efficacy(command: "OfTables", scores: "Scores", readings: "Readings") -> St
 def _likely(
     scores: "Scores", readings: "Readings"
 ) -> "Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]":
-    """Yield which replies have a perplexity: its name, by what, and of which replies."""
+    """Yield name, grouping columns and replies of each available perplexity."""
     rows = readings.likelihoods()
     rows = rows[rows["model"].isin(list(scores))]
     if rows.empty:

@@ -1,4 +1,4 @@
-"""What changes ratings: asking again, the way of asking, personas, feedback, difficulty."""
+"""Effects on ratings: follow-ups, the design, personas, feedback, difficulty."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Revision(Result):
-    """What asking "are you confident?" does to the total, by phrasing.
+    """Effect of asking "are you confident?" on the total, by phrasing.
 
-    A model that stands by its ratings without giving them again is missing, not unchanged: where
-    much is missing, the shares are those of models that do as they are told.
+    A model that confirms its ratings without repeating them is missing, not unchanged. With many
+    missing, the proportions describe only models that follow the instruction.
 
     All estimates share their resamples of models: ``change.difference("too_modest",
-    "sceptical")`` tells whether ratings follow the question rather than what is known.
+    "sceptical")`` tests whether ratings follow the phrasing.
 
     Examples
     --------
@@ -45,15 +45,15 @@ class Revision(Result):
     """
 
     change: Estimate  # (phrasings,) mean net change of the total
-    up: Estimate  # (phrasings,) share of administrations whose total rises
+    up: Estimate  # (phrasings,) proportion of administrations whose total rises
     down: Estimate  # (phrasings,)
     unchanged: Estimate  # (phrasings,)
-    missing: Estimate  # (phrasings,) share of administrations without both totals
+    missing: Estimate  # (phrasings,) proportion of administrations without both totals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactorEffect(Result):
-    """What one way of asking does to the total, compared with another.
+    """Effect of one factor of the design on the total.
 
     Examples
     --------
@@ -71,15 +71,15 @@ class FactorEffect(Result):
     contrasts: Estimate  # (labels - 1,) difference of totals within models and conditions
     mixed: MixedModel  # mean total of repeats and conditions ~ factor + (1 | model)
     ranks: RankTest  # Kruskal-Wallis, of the same means
-    accuracy: Estimate | None  # (labels - 1,) difference of task performance, of personas
+    accuracy: Estimate | None  # (labels - 1,) difference in task performance; personas only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DifficultyEffect(Result):
-    """Whether ratings fall where tasks get harder, as performance does.
+    """Ratings and performance by level of difficulty.
 
-    Ratings are brought to the range from 0 to 1, as performance is, so that the two slopes can
-    be compared: ``slopes.difference("efficacy", "performance")``.
+    Both are on a scale from 0 to 1, so that their slopes can be compared:
+    ``slopes.difference("efficacy", "performance")``.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class DifficultyEffect(Result):
 
 
 def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
-    """Return what follow-ups do to totals, paired by administration; None without follow-ups."""
+    """Return the effect of follow-ups on totals, paired by administration; None without any."""
     rows = table.rows
     again = rows[rows["phrasing"] != ""]
     if not len(again):
@@ -132,7 +132,7 @@ def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
 def factor_effect(
     table: EfficacyTable, factor: str, resampling: Resampling
 ) -> FactorEffect | None:
-    """Return what the labels of a factor do to totals; None if only one occurs."""
+    """Return the effect of a factor on totals; None if it has only one label."""
     rows = table.rows if factor == "feedback" else table.first
     rows = rows[rows["phrasing"] == ""]
     compared = rows.groupby("condition")[factor].transform("nunique") > 1
@@ -144,7 +144,7 @@ def factor_effect(
     named = rows.assign(**{factor: rows[factor].replace("", "none")})
     plain = baseline or "none"
     options = resampling.arguments
-    # Conditions count alike, however often each was repeated: means of repeats come first.
+    # Average over repeats first, so that all conditions have the same weight.
     kept = [name for name in CELL if name != factor]
     cells = named.groupby([*kept, factor], sort=False)["total"].mean().reset_index()
     given = cells["total"], cells[factor]
@@ -159,9 +159,9 @@ def factor_effect(
 
 
 def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | None:
-    """Return how much nearer to the truth ratings come by feedback; None without feedback."""
-    # The distance is that between the total, brought to the range from 0 to 1, and the share
-    # of tasks passed; what is returned is the distance before minus the distance after.
+    """Return the reduction of the rating error by feedback; None without feedback."""
+    # The error is the distance between the total, scaled to 0 to 1, and the proportion of tasks
+    # passed; the reduction is the error before minus the error after.
     rows = table.rows[table.rows["phrasing"] == ""]
     after = rows[rows["feedback"] != ""]
     if not len(after):
@@ -176,12 +176,12 @@ def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | N
 
 
 def difficulty(table: EfficacyTable, resampling: Resampling) -> DifficultyEffect | None:
-    """Return ratings and performance over levels; None without two levels of both.
+    """Return ratings and performance by level; None without two levels of both.
 
     Parameters
     ----------
     table : EfficacyTable
-        With levels in the ratings and in the tasks.
+        Table with levels in the ratings and in the tasks.
     resampling : Resampling
         Level, and resamples of models.
     """
@@ -221,7 +221,7 @@ def _slopes(values: pd.DataFrame) -> Any:
 def _contrasts(
     rows: pd.DataFrame, factor: str, baseline: str, column: str, resampling: Resampling
 ) -> Estimate:
-    """Return differences from the baseline within models and all else, averaged per model."""
+    """Return differences from the baseline, within models and other factors, by model."""
     kept = [name for name in CELL if name != factor and name in rows.columns]
     table = rows.pivot_table(
         index=kept, columns=factor, values=column, aggfunc="mean", sort=False, observed=True

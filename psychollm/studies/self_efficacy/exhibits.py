@@ -1,4 +1,4 @@
-"""What shows the findings of self-efficacy: totals, consistency, what they go along with."""
+"""Figures and tables of self-efficacy: totals, consistency, and correlates."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ from psychollm.estimates.sample_size import POWER, units_needed
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.studies.self_efficacy.links import WITHIN
 
-_MANY = 1e6  # more models than there are
+_MANY = 1e6  # larger numbers of models are not reported
 
 if TYPE_CHECKING:
     from psychollm.studies.self_efficacy.links import EfficacyLink
@@ -38,9 +38,9 @@ def exhibits(
         of=study,
         key="totals",
         title="Totals of each model under each condition",
-        caption="Mean total of each model under each condition, with Student’s intervals over its "
-        "repeats: a mark without a bar stands for one administration, or for repeats that are all "
-        "the same. The axis is the whole range of the scale.",
+        caption="Mean total of each model under each condition, with Student’s intervals over "
+        "repeats. A mark without a bar has one administration or identical repeats. The axis "
+        "covers the range of the scale.",
     )
     alpha = forest(
         {
@@ -95,7 +95,7 @@ def _revision(study: "SelfEfficacyStudy") -> tuple[Exhibit | None, ...]:
 
 
 def _conditions(study: "SelfEfficacyStudy") -> Table:
-    """Return the source's table: each condition with its mean, alpha, ICC and stability."""
+    """Return mean, alpha, ICC and stability by condition, as in the source."""
     frame = study.to_frame()
 
     def column(heading: str, name: str, digits: int = 2) -> Any:
@@ -121,16 +121,16 @@ def _linked(
     within: Estimate | None,
     smallest: SmallestEffects,
 ) -> tuple[Exhibit, ...]:
-    """Return totals over another number of the models."""
-    title = f"Totals over {key}"
+    """Return the figure and table of totals against another measure."""
+    title = f"Totals against {key}"
     drawn = Drawing(
         plot="plot_links",
         of=links,
         options={"columns": 2 if len(links) in {2, 4} else 3},
         key=f"links-{key}".replace(" ", "-"),
         title=title,
-        caption=f"{title}, a point per model and a panel per condition, with the rank "
-        "correlation over models, its interval, and its p-value by permutations.",
+        caption=f"{title}, with a point per model and a panel per condition. Each panel gives "
+        "the rank correlation over models, its interval, and a permutation p-value.",
     )
     table = partial(_link_table, links, f"Ratings and {key}", within, smallest)
     return drawn, Listing(table=table, instead=True)
@@ -159,24 +159,23 @@ def _link_table(
         interval_column("rank correlation", value, bounds, reasons=reasons),
         p_column("p", p),
         number_column("models", models, digits=0),
-        number_column("models that would detect it", needed, digits=0),
+        number_column("models to detect it", needed, digits=0),
     ]
     return Table.of(
         [*columns, *([text_column("at the ceiling", top)] if any(top) else [])],
-        caption=f"{caption}; with a chance of {percent(POWER)}, {fewer} models show that a "
-        f"correlation is smaller than {number(least, 1)} where there is none, and {most} detect "
-        "one of that size",
+        caption=f"{caption}; with {percent(POWER)} power, {most} models detect a correlation of "
+        f"{number(least, 1)}, and {fewer} exclude it if there is none",
     )
 
 
 def _ceiling(one: "EfficacyLink") -> str:
     if not np.isfinite(one.at_ceiling):
         return ""
-    return f"{percent(one.at_ceiling)}{' (too many to find much)' if one.ceiling else ''}"
+    return f"{percent(one.at_ceiling)}{' (low power)' if one.ceiling else ''}"
 
 
 def _models_needed(rho: Any, *, absence: bool = False) -> FloatArray:
-    """Return how many models detect rank correlations, or exclude them where there is none."""
+    """Return the number of models that detect rank correlations, or exclude absent ones."""
     # Fisher's z has the variance (1 + r^2 / 2) / (n - 3) (Bonett and Wright).
     size = np.asarray(rho, dtype=np.float64)
     spread = np.ones_like(size) if absence else np.sqrt(1.0 + 0.5 * size**2)

@@ -1,16 +1,15 @@
-r"""What goes together with ratings: performance, perplexity, a style; and people.
+r"""Correlations of ratings with performance, perplexity and style; comparison with people.
 
-Over models, totals and another number are correlated by rank, condition by condition. A number
-that is known by condition tells more: whether a model rates itself lower where it is less sure
-than elsewhere. Let :math:`x_{mc}` be the number of model m in cell c, a condition or a level of
-difficulty in one, and :math:`y_{mc}` its mean rating. What makes a model sure everywhere, and
-what makes a cell hard for all, is taken off,
+Totals and another measure are correlated by rank over models, for each condition. A measure by
+condition also has a correlation within models: does a model rate itself lower under conditions
+where it is less sure? Let :math:`x_{mc}` be the measure of model m in cell c (a condition, or a
+level of difficulty within one), and :math:`y_{mc}` its mean rating. Main effects of models and
+cells are removed,
 
 .. math:: x'_{mc} = x_{mc} - \bar x_{m\cdot} - \bar x_{\cdot c} + \bar x_{\cdot\cdot},    \quad (1)
 
-and Spearman's coefficient of all x' and y' is the link within models.
-Its interval is Student's t around artanh r, with the standard error of the jackknife over
-models.
+and Spearman's coefficient of all x' and y' is the correlation within models. Its interval is
+Student's t around artanh r, with the jackknife standard error over models.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _NEARLY_ALL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EfficacyLink(Result):
-    """How ratings and another number go together over models, under one condition.
+    """Rank correlation of ratings and another measure over models, under one condition.
 
     Examples
     --------
@@ -72,8 +71,8 @@ class EfficacyLink(Result):
     totals: FloatArray  # (models,)
     other: FloatArray  # (models,)
     labels: Labels  # (models,) with both
-    at_ceiling: float  # share of models at the highest possible value; NaN if there is none
-    ceiling: bool  # so many that little can be found
+    at_ceiling: float  # proportion of models at the highest possible value; NaN if unbounded
+    ceiling: bool  # whether this reduces the power strongly
     level: float
     flag: Reason
 
@@ -87,9 +86,9 @@ def link(
     *,
     best: float | None = None,
 ) -> EfficacyLink:
-    """Correlate totals with another number by rank, over the models that have both."""
-    # `best` is the highest possible value of the other number. There is a ceiling where half
-    # of the models have it, or the mean is within 5 % of it.
+    """Correlate totals with another measure by rank, over the models that have both."""
+    # `best` is the highest possible value of the measure. There is a ceiling effect if half of
+    # the models have it, or the mean is within 5 % of it.
     labels = [one for one in totals.dropna().index if np.isfinite(other.get(one, np.nan))]
     x = np.array([totals[one] for one in labels], dtype=np.float64)
     y = np.array([other[one] for one in labels], dtype=np.float64)
@@ -122,7 +121,7 @@ def link(
 def performance_links(
     table: EfficacyTable, resampling: Resampling
 ) -> dict[Hashable, EfficacyLink] | None:
-    """Correlate totals with the share of tasks passed, by condition; None without tasks."""
+    """Correlate totals with the proportion of tasks passed, by condition; None without tasks."""
     if table.tasks is None:
         return None
     base = table.base
@@ -146,13 +145,13 @@ def performance_links(
 def measure_links(
     table: EfficacyTable, measures: Mapping[str, pd.DataFrame], resampling: Resampling
 ) -> dict[str, dict[Hashable, EfficacyLink]]:
-    """Correlate totals with the numbers of `as_measures`, by condition."""
+    """Correlate totals with the measures of `as_measures`, by condition."""
     totals = by_model(table.base, "total", "condition")
     links: dict[str, dict[Hashable, EfficacyLink]] = {}
     for name, values in measures.items():
         own = values[values["model"].isin(totals.index)]
         if own.empty:
-            msg = f"measures[{name!r}] names none of the models {listed(totals.index.tolist())}"
+            msg = f"measures[{name!r}] has none of the models {listed(totals.index.tolist())}"
             raise LabelError(msg)
         every = own[own["condition"].isna()].groupby("model")["value"].mean()
         links[name] = {}
@@ -166,7 +165,7 @@ def measure_links(
 def within_models(
     table: EfficacyTable, measures: Mapping[str, pd.DataFrame], level: float
 ) -> dict[str, Estimate]:
-    """Return (1) of each measure that is known by condition; others have none."""
+    """Return the correlation within models of each measure by condition."""
     found = {}
     for name, values in measures.items():
         known = values[values["condition"].notna() & np.isfinite(values["value"])]
@@ -212,12 +211,12 @@ def _within(name: str, x: FloatArray, y: FloatArray, level: float) -> Estimate:
 
 
 def _apart(x: FloatArray, y: FloatArray) -> float:
-    """Return Spearman's coefficient of what (1) leaves of numbers (models, cells)."""
+    """Return Spearman's coefficient of the residuals (1) of two tables (models, cells)."""
     left = []
     for one in (x, y):
         rest = one - one.mean(axis=1, keepdims=True)
         rest -= rest.mean(axis=0)
-        # What rounding leaves is a tie.
+        # Rounding errors must not break ties.
         ranks = midranks(np.round(rest / max(np.abs(one).max(), 1e-300), 12).ravel())
         left.append(ranks - ranks.mean())
     scale = np.sqrt((left[0] ** 2).sum() * (left[1] ** 2).sum())
@@ -256,7 +255,7 @@ def finding_of_links(
     smallest: SmallestEffects,
     within: Estimate | None = None,
 ) -> Finding:
-    """Return what the links of one measure show, with a row per condition."""
+    """Return the finding on the correlations of one measure, with a row per condition."""
     every = links.values()
     numbers: dict[str, Any] = {str(condition): one for condition, one in links.items()}
     found = [(one.interval, len(one.labels)) for one in every]
@@ -265,7 +264,7 @@ def finding_of_links(
         numbers[WITHIN] = within
         found.append((within.interval[0], within.n[0]))
         rows.append(
-            f"{WITHIN}, from one condition to another: rank correlation {within.text(0)}, "
+            f"{WITHIN}, across conditions: rank correlation {within.text(0)}, "
             f"{within.n[0]:.0f} models."
         )
     outcomes = tuple(
@@ -289,5 +288,5 @@ def _link(one: EfficacyLink) -> str:
         )
     text = f"{one.condition}: {note}, {len(one.labels)} models"
     if one.ceiling:
-        text += f"; ceiling: {percent(one.at_ceiling)} of models have the highest value"
+        text += f"; ceiling effect: {percent(one.at_ceiling)} of models have the highest value"
     return f"{text}."

@@ -1,4 +1,4 @@
-"""Numbers that ratings are held against: by model, by condition, by level of difficulty."""
+"""Measures to correlate with ratings: by model, by condition, by level of difficulty."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REMEDY = (
 
 
 def as_measures(measures: Any) -> dict[str, pd.DataFrame]:
-    """Return each measure as rows of model, condition, level and value; blanks where all alike."""
+    """Return each measure as rows of model, condition, level and value; blank if constant."""
     import pandas as pd
 
     measures = in_pandas(measures)
@@ -39,7 +39,7 @@ def as_measures(measures: Any) -> dict[str, pd.DataFrame]:
 
 
 def _of_frame(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each column of a table, whose models are a column or its index."""
+    """Return the rows of each column of a table with models in a column or in its index."""
     if "model" not in frame.columns and "model" in frame.index.names:
         frame = frame.reset_index()
     if "model" not in frame.columns:
@@ -47,7 +47,7 @@ def _of_frame(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     where = [name for name in _CELL if name in frame.columns]
     names = [name for name in frame.columns if name not in where]
     if not names:
-        msg = f"measures has no column beside {listed(where)}: add one for each measure"
+        msg = f"measures has only the columns {listed(where)}: add one for each measure"
         raise LabelError(msg)
     return {str(name): _rows(str(name), frame[where], frame[name]) for name in names}
 
@@ -91,7 +91,7 @@ def _rows(name: str, where: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
     try:
         numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
-        msg = f"measures[{name!r}] holds what is no number: {error}"
+        msg = f"measures[{name!r}] has a value that is not a number: {error}"
         raise CodeError(msg) from error
     rows = where.reset_index(drop=True).astype(object).reindex(columns=list(_CELL))
     level = pd.to_numeric(rows["level"], errors="coerce").fillna(0.0).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The report of self-efficacy: totals, consistency, stability, and what they go along with."""
+"""Page of self-efficacy: totals, consistency, stability, and correlates."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 
 
 def _verdict(study: "SelfEfficacyStudy", findings: Findings, smallest: SmallestEffects) -> str:
-    """Say whether ratings go with performance, or how far they come back, where nothing else."""
+    """Return the verdict on performance and stability, or on stability alone without tasks."""
     every = study.identical.text(len(study.identical.labels) - 1)
-    stable = f"{every} of ratings come back identically in all repeats"
+    stable = f"{every} of ratings are identical in all repeats"
     if not study.performance:
-        return f"{stable}; no tasks were done that ratings could go with"
+        return f"{stable}; there are no tasks, so validity is unknown"
     judged = findings["performance"].outcome
     assert isinstance(judged, Verdicts)  # noqa: S101 -- `finding_of_links` made it
     words = {
-        Outcome.ABOVE: "higher ratings go with better performance",
-        Outcome.BELOW: "higher ratings go with worse performance",
-        Outcome.SMALL: "ratings have next to nothing to do with performance",
-        Outcome.OPEN: "too few models, or too little difference between them, to say whether "
-        "ratings go with performance",
+        Outcome.ABOVE: "higher ratings predict better performance",
+        Outcome.BELOW: "higher ratings predict worse performance",
+        Outcome.SMALL: "ratings hardly correlate with performance",
+        Outcome.OPEN: "the correlation of ratings with performance is inconclusive",
     }
     parts = [
         f"{text} ({sentence_list(judged.which(one))})"
@@ -46,7 +45,7 @@ def _facts(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> tuple[Fact,
         Fact(
             name="Identical ratings in all repeats",
             value=span(study.identical),
-            detail="by condition, and over all",
+            detail="by condition and overall",
         ),
     ]
     if np.isfinite(study.mixed.f_statistic):
@@ -67,19 +66,18 @@ def _facts(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> tuple[Fact,
 
 def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
     return (
-        f"<b>Ratings.</b> After {cite('jackson')[1:-1]}: each model rates a scale of "
+        f"<b>Ratings.</b> Following {cite('jackson')[1:-1]}, each model rates a scale of "
         f"{study.n_items} statements, {study.low} to {study.high} points each, several times "
-        "under each condition, the statements in new orders. Models are the unit of replication "
-        "of every test and interval: repeats of a model are averaged first.",
-        f"<b>Consistency and stability.</b> Cronbach’s α {cite('feldt')} is given of single "
-        "administrations, as in the source, and of models’ means, since repeats of one model are "
-        f"no further respondents. ICC(A,1) {cite('shrout')} is over models and repeats.",
-        "<b>Conditions.</b> A mixed model with a random intercept for each model; Friedman’s "
-        "test, which compares within models, beside Kruskal and Wallis’s, which does not know "
-        "that the same models appear under each condition. Links are Spearman’s correlations over "
-        "models.",
-        "<b>Stance.</b> Where replies were coded, the mean code (0, 1, 2) of assertion and of "
-        "anthropomorphism by the cues of the scheme <code>stance</code>: words, no judgement.",
+        "under each condition, in varying orders. Models are the unit of replication of every "
+        "test and interval: repeats of a model are averaged first.",
+        f"<b>Consistency and stability.</b> Cronbach’s α {cite('feldt')} is reported for single "
+        "administrations, as in the source, and for models’ means, since repeats of one model are "
+        f"not independent respondents. ICC(A,1) {cite('shrout')} is over models and repeats.",
+        "<b>Conditions.</b> The mixed model has a random intercept for each model. Friedman’s "
+        "test compares conditions within models; the Kruskal–Wallis test ignores that the same "
+        "models appear under each condition. Correlations are Spearman’s, over models.",
+        "<b>Stance.</b> For coded replies, the page has the mean code (0, 1, 2) of assertion and "
+        "of anthropomorphism. The scheme <code>stance</code> codes cue words, not meaning.",
     )
 
 
@@ -92,12 +90,12 @@ def _wanted(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> Iterator[C
 
 
 def _call(study: "SelfEfficacyStudy", source: str, options: str) -> str:
-    made = source or "# scores: the scores of each model, by its name"
+    made = source or "# scores: the scores of each model, by name"
     return f"{made}\nstudy = psy.self_efficacy(scores, {options})"
 
 
 LAYOUT = Layout(
-    title="Self-efficacy: how sure are the models of themselves, and with what right?",
+    title="Self-efficacy: how do models rate their abilities, and are the ratings valid?",
     subtitle=lambda study: (
         f"{len(study.models)} models, {len(study.conditions)} condition"
         f"{'s' * (len(study.conditions) > 1)}, {study.n_items} statements, "

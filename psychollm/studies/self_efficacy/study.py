@@ -1,10 +1,9 @@
-"""`self_efficacy`: what models say they can do: how consistently, how lastingly, how truly.
+"""Self-efficacy ratings of models: consistency, stability and validity.
 
-Ratings of a scale hang together (alpha) and come back (intraclass correlation) in a model that
-knows nothing of itself, so both are reported for what they are, beside what would tell: whether
-ratings go with performance, fall with difficulty, follow feedback, and stand when they are
-doubted, or rise and fall with the question. Models are what varies: thirty rows by ten models are
-not thirty respondents, and intervals rest on models.
+Ratings can be internally consistent (alpha) and stable (intraclass correlation) without any
+self-knowledge. The study therefore also reports whether ratings correlate with performance, fall
+with difficulty, follow feedback, and change with the wording of a follow-up. Models are the
+sampling units: thirty rows from ten models are not thirty respondents.
 
 References
 ----------
@@ -76,7 +75,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseStyle(Result):
-    """What share of ratings, under each condition, says more of a habit than of efficacy.
+    """Response styles under each condition, as proportions.
 
     Examples
     --------
@@ -90,13 +89,13 @@ class ResponseStyle(Result):
     flat: Estimate  # administrations with one rating for all statements
     lowest: Estimate  # ratings at the lowest point
     highest: Estimate  # ratings at the highest point
-    disowning: Estimate  # replies that disown what statements suppose
-    incomplete: Estimate  # administrations without a total: refused, not read, never answered
+    disowning: Estimate  # replies that reject the premise of the statements
+    incomplete: Estimate  # administrations without a total: refused, unparsed, unanswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfEfficacyStudy(Study, Result):
-    """How models rate themselves, and what the ratings are worth.
+    """Self-efficacy ratings of models, their consistency, stability and validity.
 
     Examples
     --------
@@ -109,20 +108,20 @@ class SelfEfficacyStudy(Study, Result):
     """
 
     means: Estimate  # (conditions,) mean total over models
-    consistency: Consistency  # alpha, of rows and of models' means
-    without_flat: Consistency | None  # the same without flat administrations
+    consistency: Consistency  # alpha of rows and of models' means
+    without_flat: Consistency | None  # alpha without flat administrations
     stability: Mapping[Hashable, Intraclass]  # by condition: models x repeats
-    identical: Estimate  # (conditions + "all",) share of ratings that are the same in all repeats
+    identical: Estimate  # (conditions + "all",) proportion of ratings identical in all repeats
     style: ResponseStyle
     mixed: MixedModel  # mean total of repeats ~ condition + (1 | model)
-    kruskal: RankTest  # of models' means, all ranked together
+    kruskal: RankTest  # of models' means, ranked over all models
     friedman: RankTest  # within models
     performance: Mapping[Hashable, EfficacyLink] | None  # by condition
     revision: Revision | None
     effects: Mapping[str, FactorEffect]  # of personas, placements, modes, feedback
     feedback: Estimate | None  # (feedback,) shift towards accuracy
     difficulty: DifficultyEffect | None
-    links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # given measures, by condition
+    links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # by measure and condition
     totals: pd.DataFrame  # model, condition, mean, lower, upper, n, sd
     n_items: int
     low: int
@@ -130,7 +129,7 @@ class SelfEfficacyStudy(Study, Result):
     models: Labels
     level: float
     people: BesidePeople | None = None
-    # Of measures that are known by condition: do ratings follow them within a model?
+    # Correlations within models, of measures by condition.
     within: Mapping[str, Estimate] | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -138,28 +137,28 @@ class SelfEfficacyStudy(Study, Result):
         return {"conditions": self.to_frame(), "totals": self.totals}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return a finding per question asked of the data, those that the answers allow.
+        """Return the findings that the data allow.
 
-        Rank correlations are judged by `smallest.correlation`, shifts and changes per level, on a
-        scale from 0 to 1, by `smallest.share`; no smallest effect is known for totals.
+        The smallest effect of interest is `smallest.correlation` for rank correlations, and
+        `smallest.share` for shifts and changes per level (scale 0 to 1). Totals have none.
         """
         span = f"{self.n_items * self.low} to {self.n_items * self.high}"
         items = [
             _of(
                 "totals",
-                f"Totals of {len(self.models)} models, {span}:",
+                f"Mean totals of {len(self.models)} models (possible range {span}):",
                 estimate_rows(self.means, 1, signed=False),
                 {"means": self.means},
             ),
             _of(
                 "consistency",
-                "Do items hang together?",
+                "Are the items internally consistent?",
                 (*self.consistency.summary().splitlines(), *_style_rows(self)),
                 {"alpha": self.consistency.alpha},
             ),
             _of(
                 "stability",
-                "Do ratings come back?",
+                "Are ratings stable over repeats?",
                 _stability(self),
                 {"identical": self.identical},
             ),
@@ -168,12 +167,12 @@ class SelfEfficacyStudy(Study, Result):
             tests = (one for one in (self.friedman, self.kruskal) if np.isfinite(one.statistic))
             rows = (self.mixed.summary(), *(one.summary() for one in tests))
             numbers = {"p": self.mixed.p_value}
-            items.append(_of("conditions", "Do conditions matter?", rows, numbers))
+            items.append(_of("conditions", "Do ratings differ between conditions?", rows, numbers))
         if self.performance:
             items.append(
                 finding_of_links(
                     "performance",
-                    "Do higher totals go with better performance?",
+                    "Do totals correlate with performance?",
                     self.performance,
                     smallest,
                 )
@@ -183,26 +182,26 @@ class SelfEfficacyStudy(Study, Result):
         items += [
             _of(
                 str(effect.factor),
-                f"What does the {effect.factor} do (against {effect.baseline})?",
+                f"Effect of {effect.factor} on totals (compared with {effect.baseline}):",
                 estimate_rows(effect.contrasts),
                 {"contrasts": effect.contrasts},
             )
             for effect in self.effects.values()
         ]
         if self.feedback is not None:
-            question = "Do ratings come nearer to the share of tasks passed after feedback?"
+            question = "Are ratings more accurate after feedback?"
             rows = estimate_rows(self.feedback)
             judged = verdicts(self.feedback, smallest=smallest.share)
             items.append(_of("feedback", question, rows, {"shift": self.feedback}, judged))
         if self.difficulty is not None:
             slopes = self.difficulty.slopes
-            question = "Change per level of difficulty (range 0 to 1):"
+            question = "Change per level of difficulty (scale 0 to 1):"
             judged, rows = verdicts(slopes, smallest=smallest.share), estimate_rows(slopes, 3)
             items.append(_of("difficulty", question, rows, {"slopes": slopes}, judged))
         items += [
             finding_of_links(
                 str(name),
-                f"Do totals go with {name}?",
+                f"Do totals correlate with {name}?",
                 links,
                 smallest,
                 (self.within or {}).get(name),
@@ -256,13 +255,13 @@ def _of(
 
 
 def _style_rows(study: SelfEfficacyStudy) -> list[str]:
-    """Say where ratings are flat, at an end of the scale, or disowned."""
+    """Return rows on flat, extreme, disowned and incomplete ratings."""
     words = {
-        "flat": "of administrations give all items one rating",
-        "lowest": "of ratings are the lowest point",
-        "highest": "of ratings are the highest point",
-        "disowning": "of replies disown what the items suppose",
-        "incomplete": "of administrations have no total and count nowhere",
+        "flat": "of administrations give all items the same rating",
+        "lowest": "of ratings are at the lowest point",
+        "highest": "of ratings are at the highest point",
+        "disowning": "of replies reject the premise of the items",
+        "incomplete": "of administrations have no total and are excluded",
     }
     rows = []
     for name, said in words.items():
@@ -294,7 +293,7 @@ def _revision(revised: Revision) -> Finding:
             f"{percent(revised.up.value[i])} and fall in {percent(revised.down.value[i])} of "
             f"administrations{missing}."
         )
-    question = "Do ratings stand when models are asked whether they are confident?"
+    question = "Do ratings change when models are asked whether they are confident?"
     return _of("revision", question, rows, {"change": revised.change})
 
 
@@ -312,34 +311,33 @@ def self_efficacy(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SelfEfficacyStudy:
-    """Study how several models rate their own efficacy.
+    """Analyse models' ratings of their own efficacy.
 
     Parameters
     ----------
     answers : DataFrame or mapping
         One row per administration: model, condition, and ratings in columns i1, i2, ..., with
-        those of reversed items turned round; as far as they vary also repeat, level (of
-        difficulty, from 1), persona, placement, mode, feedback (blank: none), phrasing (of a
-        follow-up; blank for first ratings), disowning, and, of rows after feedback, correct and
-        n_tasks. Or the scores of each model, by its label: `SelfEfficacy.score`.
+        reversed items recoded. Optional columns: repeat, level (of difficulty, from 1), persona,
+        placement, mode, feedback (blank: none), phrasing (of a follow-up; blank for first
+        ratings), disowning, and, for rows after feedback, correct and n_tasks. Or a mapping of
+        model to the result of `SelfEfficacy.score`.
     performance : DataFrame, optional
-        One row per task: model, condition, correct (0 to 1); also level and persona. Scores of
-        models hold it themselves.
+        One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
+        of `SelfEfficacy.score` include it.
     people : DataFrame, path or HumanNorm, optional
-        Ratings of people, as `read_people` returns them: the columns person, and i1, i2, ...
-        (items) or their total; condition where models have several. Or a published norm of the
-        same scale.
+        Ratings of people, as returned by `read_people`: columns person, and i1, i2, ... (items)
+        or their total; also condition if models have several. Or a published norm of the scale.
     measures : mapping of mappings or Series, Series or DataFrame, optional
-        Other numbers, such as the perplexity of a model's replies (`Readings.perplexity`), or how
-        assertive they were coded: by name, then by model, (model, condition) or (model, condition,
-        level). Or a Series with these in its index; or a DataFrame with the column model, as far
-        as they vary condition and level, and one column for each measure.
+        Other measures, such as the perplexity of replies (`Readings.perplexity`), by name, then by
+        model, (model, condition) or (model, condition, level). Or a Series with these in its
+        index; or a DataFrame with the column model, optionally condition and level, and one
+        column for each measure.
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)
-        Lowest and highest point of the scale; scores of models hold them themselves.
+        Lowest and highest point of the scale; results of `SelfEfficacy.score` include them.
     reference : hashable, optional
-        The condition that others are compared with; the first by default.
+        Reference condition; the first by default.
     alpha_interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. If models have several rows, the default is the jackknife over models;
         "bootstrap" is BCa from resamples of models.
@@ -353,20 +351,20 @@ def self_efficacy(
     -------
     SelfEfficacyStudy
         Models are the unit of replication of every test and interval: repeats, levels and
-        statements of a model are averaged before models are compared. `totals` alone has intervals
-        over repeats, of one model each. Consistency, stability, conditions, people, performance
-        and measures are about first ratings in the plain design ("plain" persona, tasks first,
-        all at once, no feedback), or what stands in its place where that does not occur under a
-        condition.
+        statements of a model are averaged before models are compared. Only `totals` has intervals
+        over the repeats of one model. Consistency, stability, conditions, people, performance and
+        measures use first ratings in the plain design ("plain" persona, tasks first, all at once,
+        no feedback). If a condition lacks the plain label of a factor, the first label in sorted
+        order replaces it.
 
     Raises
     ------
     LabelError
         If a column or label does not exist, or an administration occurs twice.
     CodeError
-        If a rating is no number on the scale, or a performance lies outside [0, 1].
+        If a rating is not a number on the scale, or a performance is outside [0, 1].
     ShapeError, OptionError
-        If there is nothing to study, or an option does not exist.
+        If there are no ratings, or an option does not exist.
 
     Examples
     --------
@@ -445,7 +443,7 @@ def _repeats(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _identical(rows: pd.DataFrame, items: Sequence[str], resampling: Resampling) -> Estimate:
-    """Return the share of ratings that are the same in all repeats, of those with several."""
+    """Return the proportion of ratings that are identical in all repeats."""
     cell = ["model", "condition", "level"]
     grouped = rows.groupby(cell, sort=False)[list(items)]
     same = (grouped.max() == grouped.min()).astype(np.float64).where(grouped.count() > 1)
@@ -491,6 +489,6 @@ def _totals(rows: pd.DataFrame, level: float) -> pd.DataFrame:
     df = (totals["n"] - 1).where(totals["n"] > 1)
     spread = totals["sd"] / np.sqrt(totals["n"])
     margin = stdtrit(df.to_numpy(dtype=np.float64), 0.5 + 0.5 * level) * spread
-    # Repeats without spread say nothing of the next one.
+    # Identical repeats have no estimated variance, thus no interval.
     margin = margin.where(margin > 0)
     return totals.assign(lower=totals["mean"] - margin, upper=totals["mean"] + margin)

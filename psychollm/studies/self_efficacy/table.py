@@ -1,15 +1,14 @@
-r"""The ratings of several models in one long table, checked and filled in, and their means.
+r"""Ratings of several models in one validated long table, and means over models.
 
-Models are what varies, and every figure of the study rests on means over them. Intervals of
-totals and of their differences are Student's t over models. Shares lie between 0 and 1, and models
-without a single flat answer are the rule: there Wilson's interval is taken for
+Models are the sampling units. Intervals of totals and of their differences are Student's t over
+models. Proportions are often 0 for most models, so they have Wilson's interval for
 
 .. math:: n^* = \frac{p (1 - p)}{s^2 / m} \Big(\frac{z}{t_{m-1}}\Big)^2                   \quad (1)
 
-answers that would be as informative as m models whose shares have the variance :math:`s^2` (Korn
-and Graubard, 1998), and for m where they are all the same. In simulations with 10, 20 and 50
-models whose shares were spread narrowly or over the whole range, 95 % intervals covered
-93 to 98 %, where Student's t covered 84 to 96 %.
+answers, which are as informative as m models whose proportions have variance :math:`s^2` (Korn and
+Graubard, 1998), or for m answers if all proportions are equal. In simulations with 10, 20 and 50
+models and narrow or wide distributions of proportions, 95 % intervals covered 93 to 98 %;
+Student's t covered 84 to 96 %.
 
 References
 ----------
@@ -41,18 +40,18 @@ from psychollm.reliability.means.clustered import mean_estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is compared; the first of each is what the main analysis is about, where it occurs.
+# Factors of the design, with the label that the main analysis uses if it occurs.
 BASELINE: Mapping[str, str] = {
     "persona": "plain",
     "placement": "task_first",
     "mode": "all_at_once",
     "feedback": "",
 }
-# What tells administrations of one model apart, and what is meant where a column is absent.
+# Columns that distinguish administrations of one model, with the values of absent columns.
 DESIGN: Mapping[str, Any] = {"level": 0.0, **BASELINE, "phrasing": ""}
 CELL = ("model", "condition", *DESIGN)
 _NUMBERS = ("disowning", "correct", "told", "n_tasks")
-# The words of `mean_estimate` are of questions; here it is models that are many or few.
+# The reasons of `mean_estimate` refer to questions; here the units are models.
 _REASONS = {
     Reason.NO_ANSWERS: Reason.TOO_FEW,
     Reason.ONE_QUESTION: Reason.TOO_FEW,
@@ -62,7 +61,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class EfficacyTable:
-    """Ratings of all models, and how they did the tasks."""
+    """Ratings and task performance of all models."""
 
     rows: pd.DataFrame  # one per administration and follow-up; items, total, share
     tasks: pd.DataFrame | None  # model, condition, level, persona, correct
@@ -72,7 +71,7 @@ class EfficacyTable:
 
     @property
     def first(self) -> pd.DataFrame:
-        """First ratings: without those after a follow-up or after feedback."""
+        """First ratings, before any follow-up or feedback."""
         return self.rows[(self.rows["phrasing"] == "") & (self.rows["feedback"] == "")]
 
     @property
@@ -107,7 +106,7 @@ def efficacy_table(
     items: Sequence[str] | None = None,
     points: tuple[int, int] = (1, 4),
 ) -> EfficacyTable:
-    """Check the ratings and task scores of `self_efficacy`, and fill in what is not told."""
+    """Validate the ratings and task scores of `self_efficacy`, and fill in absent columns."""
     if isinstance(answers, Mapping):
         answers, own, points = _of_results(answers)
         performance = own if performance is None else performance
@@ -140,11 +139,11 @@ def _of_results(
     import pandas as pd
 
     if not results:
-        msg = "answers holds no model: pass the scores of one at least"
+        msg = "answers is empty: pass the scores of at least one model"
         raise ShapeError(msg)
     kinds = {(one.scale, one.low, one.high, one.ratings.shape[1]) for one in results.values()}
     if len(kinds) > 1:
-        msg = f"the models rated different scales, {listed(sorted(kinds))}: study one at a time"
+        msg = f"the models rated different scales, {listed(sorted(kinds))}: pass one scale only"
         raise LabelError(msg)
     _, low, high, _ = kinds.pop()
     rows = pd.concat([one.to_frame(label) for label, one in results.items()], ignore_index=True)
@@ -166,7 +165,7 @@ def _items(frame: pd.DataFrame, items: Sequence[str] | None) -> tuple[str, ...]:
     if items is None:
         names = [name for name in frame.columns if re.fullmatch(r"i[0-9]+", str(name))]
         if not names:
-            msg = "answers has no columns i1, i2, ... with ratings: name others by items="
+            msg = "answers has no columns i1, i2, ... with ratings: name the columns with items="
             raise LabelError(msg)
         return tuple(names)
     missing = [name for name in items if name not in frame.columns]
@@ -197,13 +196,13 @@ def _check_ratings(rows: pd.DataFrame, names: Sequence[str], points: tuple[int, 
         try:
             values = rows[name].astype(np.float64)
         except (TypeError, ValueError) as error:
-            msg = f"answers: column {name!r} holds what is no number: {error}"
+            msg = f"answers: column {name!r} has a value that is not a number: {error}"
             raise CodeError(msg) from error
         wrong = values.notna() & ~values.between(low, high)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             msg = (
-                f"answers: row {row + 1} holds {values.iloc[row]:g} in {name!r}, outside the "
+                f"answers: row {row + 1} has {values.iloc[row]:g} in {name!r}, outside the "
                 f"scale from {low} to {high}: pass points= for other scales"
             )
             raise CodeError(msg)
@@ -234,7 +233,7 @@ def over_models(
     *,
     share: bool = False,
 ) -> Estimate:
-    """Return the mean over models of each column; intervals of shares rest on (1)."""
+    """Return the mean over models of each column; intervals of proportions use (1)."""
     # Resamples of models are the same for all columns.
     matrix: FloatArray = values.to_numpy(dtype=np.float64).T
     known = np.isfinite(matrix).astype(np.float64)
@@ -254,7 +253,7 @@ def over_models(
 
 
 def _share_interval(mean: Estimate) -> FloatArray:
-    """Return bounds of shares from (1), NaN with fewer than two models."""
+    """Return bounds of proportions from (1), NaN with fewer than two models."""
     p, m = mean.value, mean.n
     tails = 0.5 + 0.5 * mean.level
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -267,7 +266,7 @@ def _share_interval(mean: Estimate) -> FloatArray:
 
 def by_model(rows: pd.DataFrame, column: str, across: str) -> pd.DataFrame:
     """Return each model's mean of a column under each label (models, labels)."""
-    # Labels and models stand in order of appearance.
+    # Labels and models keep their order of appearance.
     table = rows.pivot_table(
         index="model", columns=across, values=column, aggfunc="mean", sort=False, dropna=False
     )

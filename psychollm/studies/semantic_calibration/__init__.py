@@ -1,1 +1,1 @@
-"""Calibration in meaning: whether an answer is as often right as it is sampled."""
+"""Semantic calibration: comparison of the frequency of answers with their accuracy."""

@@ -1,4 +1,4 @@
-"""The estimates of `semantic_calibration`: every arm on the same questions, resampled alike."""
+"""Estimates of `semantic_calibration`: all arms on the same questions and resamples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CELLS = ("codes", "right", "loglik", "n_tokens")
 
 
 def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
-    """Return the questions that every arm answered, and who answered which (arms, questions)."""
+    """Return the questions that every arm answered, and the answered cells (arms, questions)."""
     confidence = semantic_confidence(samples)
     own = np.isfinite(confidence.confidence) & np.isfinite(confidence.correct)
     kept: BoolArray = np.logical_and.reduce(own, axis=0)
@@ -58,14 +58,14 @@ def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
     return replace(samples, **fields, questions=labels), own
 
 
-# How much larger, and how many, the data sets are that tell how standard errors fall with
-# questions: among few, chance hides part of a calibration error, and they fall more slowly.
+# Size factor and number of the simulated data sets for the standard error. With few questions,
+# chance hides part of a calibration error, so the standard error falls more slowly with n.
 _TIMES, _LARGER = 4, 400
 
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """All arms on their questions, and how they are resampled."""
+    """All arms on their common questions, and the options of resampling."""
 
     samples: SampledAnswers
     clusters: IntArray | None
@@ -74,7 +74,7 @@ class Arms:
     splits: int
 
     def parts(self) -> dict[str, Any]:
-        """Return the estimates of the study by field."""
+        """Return the estimates of the study, by field."""
         confidence = semantic_confidence(self.samples)
         split = None
         if (confidence.n_samples > 1).all():
@@ -159,7 +159,7 @@ class Arms:
         )
 
     def _null(self, confidence: SemanticConfidence) -> tuple[Estimate, Estimate, FloatArray]:
-        """Return what calibrated models show with as many samples, the p-values, and (arms,)."""
+        """Return expected error under calibration, p-values, and standard errors (arms,)."""
         n_arms = len(self.samples.models)
         streams = check_generator(self.options.rng).spawn(2 * n_arms)
 
@@ -187,7 +187,7 @@ class Arms:
             "labels": self.samples.models,
         }
         expected = Estimate(
-            name="smECE of a calibrated model with as many samples",
+            name="smECE of a calibrated model",
             value=draws.mean(axis=0),
             se=draws.std(axis=0, ddof=1) / np.sqrt(self.n_null),
             interval=np.quantile(draws, [tail, 1.0 - tail], axis=0).T,
@@ -195,7 +195,7 @@ class Arms:
             **shared,
         )
         tested = Estimate(
-            name="p-value of calibration in meaning",
+            name="p-value of semantic calibration",
             value=p_value,
             se=np.sqrt(p_value * (1.0 - p_value) / self.n_null),
             interval=np.full((len(nulls), 2), np.nan),
@@ -213,7 +213,7 @@ def _table(values: FloatArray, samples: SampledAnswers) -> Any:
 
 
 def _moved(estimate: Estimate, value: FloatArray) -> Estimate:
-    """Return the excess: resamples centred at its value, for the bias of theirs is another one."""
+    """Return the excess with resamples centred at its value, since their bias differs."""
     draws = estimate.draws - estimate.draws.mean(axis=0) + value
     tail = 0.5 * (1.0 - estimate.level)
     return replace(

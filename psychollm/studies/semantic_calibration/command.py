@@ -1,4 +1,4 @@
-"""What `psychollm study` does of sampled answers."""
+"""`psychollm study` for sampled answers."""
 
 from typing import TYPE_CHECKING
 

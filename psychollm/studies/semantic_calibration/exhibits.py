@@ -1,4 +1,4 @@
-"""What shows the findings of semantic calibration: diagrams, errors, contrasts of arms."""
+"""Figures and tables of semantic calibration: diagrams, errors, contrasts of arms."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -28,11 +28,11 @@ def exhibits(
         plot="plot_semantic_calibration",
         of=study,
         key="diagrams",
-        title="Accuracy over the share of the largest class, arm by arm",
-        caption="How often the most frequent answer is right, over how frequent it is. Rings: the "
-        "questions with that share, as large as their number. Grey: what a model that is "
-        "calibrated in meaning shows with as many samples; it lies below the diagonal, since the "
-        "largest of several shares is larger than the chance that it stands for.",
+        title="Accuracy against the share of the largest class, by arm",
+        caption="Accuracy of the most frequent answer against its frequency. The size of a ring "
+        "shows its number of questions. Grey: a semantically calibrated model with as many "
+        "samples. It is below the diagonal, since the largest observed share overestimates the "
+        "probability of its class.",
     )
     arms = {
         "accuracy": study.accuracy,
@@ -41,23 +41,22 @@ def exhibits(
         "entropy": study.entropy.mean,
     }
     excess = forest(
-        {"smECE beyond that of a calibrated model": study.excess},
+        {"excess smECE": study.excess},
         key="excess",
-        title="Calibration error beyond that of a calibrated model",
-        caption="Smooth calibration error beyond what a calibrated model shows with as many "
-        "samples.",
+        title="Excess calibration error",
+        caption="Smooth calibration error minus that of a calibrated model with as many samples.",
         x="excess smECE",
         reference=0.0,
     )
     over = forest(
         {
-            "beyond a calibrated model": study.excess_overconfidence,
-            "as it stands": study.overconfidence,
+            "excess over a calibrated model": study.excess_overconfidence,
+            "raw": study.overconfidence,
         },
         key="overconfidence",
         title="Overconfidence",
-        caption="Mean confidence less accuracy, as it stands and beyond that of a calibrated "
-        "model with as many samples.",
+        caption="Mean confidence minus accuracy: raw, and minus that of a calibrated model with "
+        "as many samples.",
         x="overconfidence",
         reference=0.0,
     )
@@ -73,22 +72,22 @@ def exhibits(
 
 
 def _nulls(study: "SemanticCalibration") -> Table:
-    """Return the error of each arm beside what both nulls make of it."""
+    """Return the error of each arm and its expectation under both nulls."""
     smooth, binned = study.smooth, study.binned
     return Table.of(
         [
             name_column("arm", study.labels),
             estimate_column("smECE", smooth.value, digits=3),
-            estimate_column("if calibrated, as many samples", study.expected, digits=3),
+            estimate_column("expected, calibrated model", study.expected, digits=3),
             p_column("p", study.p_value.value),
             p_column("p, by Holm", study.p_adjusted),
-            estimate_column("if confidences were as stated", smooth.expected, digits=3),
+            estimate_column("expected, calibrated confidences", smooth.expected, digits=3),
             p_column("p", smooth.p_value.value),
             number_column("ECE", binned.value.value, digits=3),
-            number_column("ECE if as stated", binned.expected.value, digits=3),
+            number_column("expected ECE", binned.expected.value, digits=3),
         ],
-        caption="Calibration error beside both nulls: calibrated with as many samples, and "
-        "calibrated with the confidences as they stand. The first decides",
+        caption="Calibration error, and its expectation for a calibrated model with as many "
+        "samples (used for the verdict) and for calibrated confidences",
     )
 
 

@@ -1,26 +1,25 @@
-r"""`semantic_mechanism`: is a model calibrated where it knows what it is going to say?.
+r"""Relation between predicting one's own answers and semantic calibration.
 
-Calibration in meaning is explained by this: a model trained to predict the next token removes
-whatever miscalibration it can see, and it can see its own distribution over answers only where it
-can predict that distribution before the first word is written. Where it cannot, as when the
-answer comes at the end of a long chain of thought, nothing has removed its miscalibration. The
-claim has a test: the worse an arm (a model on a set of questions, in one form) predicts the
-distribution of its own answers, the worse it is calibrated.
+According to Nakkiran et al., training on the next token removes miscalibration only if the model
+can predict its distribution over answers before it writes the first word. After a long chain of
+thought it cannot, and miscalibration remains. The prediction: the worse an arm (a model on a set
+of questions, in one form) predicts the distribution of its own answers, the worse it is
+calibrated.
 
-For each question let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the chance
-that was predicted for it, by a probe on the hidden state at the end of the question or by the
+For each question let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
+probability of that class, by a probe on the hidden state at the end of the question or by the
 model itself after tuning. Then
 
 .. math:: H(\hat p, q) = -\frac1M \sum_k n_k \ln q_k, \qquad
           D = H(\hat p, q) - H_{MM}(\hat p), \quad
           H_{MM} = H(\hat p) + \frac{K - 1}{2M}                                           \quad (1)
 
-are the cross-entropy and the Kullback-Leibler divergence from the model's distribution, whose
-entropy is corrected after Miller and Madow: that of the samples is too small, and the divergence
-would be the larger, the more diverse answers are, whether or not they were foreseen.
+are the cross-entropy and the Kullback-Leibler divergence from the model's distribution. The
+Miller-Madow correction of its entropy is needed because the sample entropy is too small, the more
+so the more diverse the answers are; the divergence would grow with diversity alone.
 
-The link between arms is a rank correlation with Bonett and Wright's interval; with five arms it
-spans nearly all that is possible.
+The relation over arms is a rank correlation with Bonett and Wright's interval. With five arms the
+interval covers nearly the whole range.
 
 References
 ----------
@@ -68,7 +67,7 @@ Predictability: TypeAlias = Literal["divergence", "cross_entropy"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SemanticMechanism(Study, Result):
-    """How well arms predict their own answers, and how well they are calibrated.
+    """Predictability of each arm's own answers, and its relation to calibration.
 
     Examples
     --------
@@ -83,10 +82,10 @@ class SemanticMechanism(Study, Result):
 
     divergence: Estimate  # mean of D over questions, in nats
     cross_entropy: Estimate  # mean over questions, in nats
-    link: MonitoringLink  # of one of them with the error, over arms
-    predictability: str  # which of them
+    link: MonitoringLink  # rank correlation of one of them with the error, over arms
+    predictability: str  # the measure in `link`
     error: FloatArray  # (arms,) excess smooth calibration error
-    clipped: FloatArray  # (arms,) share of samples whose predicted chance was raised to `floor`
+    clipped: FloatArray  # (arms,) proportion of samples with a probability raised to `floor`
     floor: float
     labels: Labels  # (arms,)
 
@@ -99,21 +98,21 @@ class SemanticMechanism(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; `smallest.correlation` is a link that matters."""
+        """Return the finding; `smallest.correlation` is the smallest effect of interest."""
         link, name = self.link, self.predictability.replace("_", "-")
         shown = outcome(link.interval, smallest=smallest.correlation)
         judged = {
             Outcome.ABOVE: "Arms that predict their answers worse are calibrated worse",
             Outcome.BELOW: "Arms that predict their answers worse are calibrated better",
-            Outcome.SMALL: "Predicting one's answers has next to nothing to do with calibration",
-            Outcome.OPEN: "Too few arms to say whether predicting answers goes with calibration",
+            Outcome.SMALL: "Predicting one's answers hardly correlates with calibration",
+            Outcome.OPEN: "The relation of predicting answers to calibration is inconclusive",
         }[shown]
-        text = f"{judged}: {name} with excess smECE, {link.text('arm')}."
+        text = f"{judged}: {name} and excess smECE, {link.text('arm')}."
         worst = float(self.clipped.max())
         if worst > 0.01:
             text += (
-                f" Up to {percent(worst)} of an arm's samples were in classes with a predicted "
-                f"chance below {self.floor:g}: divergences depend on that floor."
+                f" Up to {percent(worst)} of an arm's samples have a predicted probability below "
+                f"{self.floor:g}, so divergences depend on that floor."
             )
         numbers = {"correlation": link.value, "interval": link.interval, "p": link.p_value}
         return Finding(
@@ -136,27 +135,26 @@ def semantic_mechanism(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SemanticMechanism:
-    """Relate how well arms predict their own answers to how well they are calibrated.
+    """Correlate the predictability of arms' own answers with their calibration.
 
     Parameters
     ----------
     study : SemanticCalibration
-        The arms; there should be ten or more, such as models times sets of questions.
+        Study of the arms; ten or more are advisable, such as models times sets of questions.
     samples : SampledAnswers
-        Of the same arms; `stack_samples` makes them from several.
+        Samples of the same arms; `stack_samples` combines several.
     predicted : array_like (arms, questions, samples)
-        The chance that was predicted, before any answer, for the class that each sample is in; NaN
-        where unknown. `predicted_chances` makes it from distributions over answers.
+        Probability, predicted before any answer, of the class of each sample; NaN if unknown.
+        `predicted_chances` computes it from distributions over answers.
     predictability : {"divergence", "cross_entropy"}
-        What is related to the calibration error. The cross-entropy grows with the diversity of
-        answers too.
+        Measure to correlate with the calibration error. Cross-entropy also grows with the
+        diversity of answers.
     floor : float
-        Smaller predicted chances are raised to it: one sample in a class without any would make
-        everything infinite.
+        Lower limit of predicted probabilities, since a zero would make the measures infinite.
     n_null : int
-        Number of random orders for the p-value.
+        Number of permutations.
     bootstrap : int or Bootstrap
-        Resamples of questions.
+        Number of resamples of questions.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -165,16 +163,16 @@ def semantic_mechanism(
     Returns
     -------
     SemanticMechanism
-        An arm without predictions is NaN, and left out of the link.
+        An arm without predictions is NaN, and excluded from the correlation.
 
     Raises
     ------
     ShapeError
-        If there is not one chance per sample.
+        If there is not one probability per sample.
     CodeError
-        If a chance lies outside [0, 1], or samples of one class have different ones.
+        If a probability is outside [0, 1], or samples of one class have different ones.
     InputError
-        If the arms are not those of the study.
+        If the arms differ from those of the study.
 
     Examples
     --------
@@ -189,7 +187,7 @@ def semantic_mechanism(
     check_choice("predictability", predictability, Predictability)
     check_fraction("floor", floor)
     if samples.models != study.labels:
-        msg = f"samples hold {samples.models}, the study {study.labels}: pass those of the study"
+        msg = f"samples has arms {samples.models}, the study {study.labels}: pass the same arms"
         raise InputError(msg)
     chances = _checked(predicted, samples)
     cross, divergence = _per_question(samples, np.maximum(chances, floor))
@@ -224,16 +222,16 @@ def semantic_mechanism(
 def predicted_chances(
     samples: SemanticSamples, distributions: Sequence[Mapping[str, float]]
 ) -> FloatArray:
-    """Return the chance predicted for the class of each sample (questions, samples).
+    """Return the predicted probability of the class of each sample (questions, samples).
 
     Parameters
     ----------
     samples : SemanticSamples
-        The samples of one arm.
+        Samples of one arm.
     distributions : sequence of mapping
-        For each question the chance of each answer, compared with the commonest wording of a class
-        in normal form. Chances of answers in the same class add up; classes that are not named
-        have the chance zero.
+        Probability of each answer, for each question. Answers are matched to the most common
+        wording of a class in normal form. Probabilities of answers in one class are summed; other
+        classes have probability zero.
 
     Raises
     ------
@@ -251,8 +249,8 @@ def predicted_chances(
     """
     if len(distributions) != len(samples.classes):
         msg = (
-            f"distributions holds {len(distributions)}, but there are {len(samples.classes)} "
-            "questions: pass one for each"
+            f"distributions has {len(distributions)} entries for {len(samples.classes)} "
+            "questions: pass one per question"
         )
         raise ShapeError(msg)
     rows = []
@@ -269,12 +267,12 @@ def predicted_chances(
 def _checked(predicted: Any, samples: SampledAnswers) -> FloatArray:
     chances = float_array(predicted, "predicted")
     if chances.shape != samples.codes.shape:
-        msg = f"predicted has shape {chances.shape}, the samples {samples.codes.shape}: one each"
+        msg = f"predicted has shape {chances.shape}, samples {samples.codes.shape}: pass one each"
         raise ShapeError(msg)
     known = samples.codes >= 0
     bad = known & ((chances < 0.0) | (chances > 1.0))
     if bad.any():
-        msg = f"predicted holds {chances[bad][0]:g}: chances lie inside [0, 1]"
+        msg = f"predicted has {chances[bad][0]:g}: probabilities must be in [0, 1]"
         raise CodeError(msg)
     for code in range(int(samples.codes.max()) + 1):
         same = np.where(samples.codes == code, chances, np.nan)
@@ -283,7 +281,7 @@ def _checked(predicted: Any, samples: SampledAnswers) -> FloatArray:
             row, column = np.argwhere(np.fmax.reduce(same, axis=2) - low > 1e-9)[0]
             msg = (
                 f"predicted: arm {samples.models[row]!r}, question {samples.questions[column]!r} "
-                "has different chances for samples of one class"
+                "has different probabilities for samples of one class: pass one for each class"
             )
             raise CodeError(msg)
     return np.where(known, chances, np.nan)

@@ -1,29 +1,27 @@
-r"""What a semantically calibrated model shows with a finite number of samples.
+r"""Null distribution of a semantically calibrated model with a finite number of samples.
 
-A model is calibrated in meaning if the right answer behaves as one more of its samples: it is in
-class k with the chance :math:`\pi(k)` with which the model says k. From M samples with counts
-:math:`n_k` two things make even such a model look miscalibrated. Calibration errors are never
-negative, so that noise adds up; and the largest share exceeds the chance of the class that it
-names, for it was chosen because it was large in this very sample. The first is what the companions
-of every calibration error measure, with right answers drawn with the confidence as their chance.
-Both together are measured here.
+A model is semantically calibrated if the right answer behaves like one more of its samples: it is
+in class k with the probability :math:`\pi(k)` of that class in the model's answers. With M samples
+and counts :math:`n_k`, even such a model looks miscalibrated, for two reasons. Calibration errors
+are never negative, so noise increases them. And the largest observed share overestimates the
+probability of its class, because it was selected. The usual expectation of a calibration error,
+with right answers drawn at the confidence, covers only the first; this null covers both.
 
-Under calibration the right answer and the samples are exchangeable. Put back among them it makes
-counts :math:`m_k = n_k + 1\{k = g\}`, with g its class, one of its own if no sample gave it; and
-given these counts each of the M + 1 is the right answer with equal chance,
+Under calibration the right answer and the samples are exchangeable. Together they have the counts
+:math:`m_k = n_k + 1\{k = g\}`, with g the class of the right answer, a new class if no sample is
+in it. Given these counts each of the M + 1 is the right answer with equal probability,
 
 .. math:: P(\text{right} = k) = \frac{m_k}{M + 1}, \quad
           f_k = \frac1M \max_j (m_j - 1\{j = k\}), \quad
           a_k = \frac{1\{k \in \arg\max\}}{|\arg\max|},                                   \quad (1)
 
-with confidence :math:`f_k` and correctness :math:`a_k` once that one is taken away as the right
-answer. Data sets drawn by (1) are what M samples of a calibrated model show. A test against them
-is exact, whatever M is and however the classes are distributed. Overconfidence has its expectation
-in closed form, :math:`\sum_k P(k)(f_k - a_k)`, question by question.
+where :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer is in class
+k. Data sets drawn from (1) have the distribution of M samples of a calibrated model, so a test
+against them is exact for every M and every distribution of classes. The expected overconfidence of
+a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
 
-Calibration of the largest class alone is a weaker claim, of which (1) is the case where the model
-is calibrated in its other classes too. A class of abstentions is never the right answer. Where
-several classes are right, the largest of them is taken for g.
+Calibration of the largest class alone is a weaker claim; (1) assumes calibration of all classes. A
+class of abstentions is never the right answer. If several classes are right, g is the largest.
 """
 
 from collections import Counter
@@ -40,28 +38,28 @@ from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.null import Null
 
-_BLOCK = 200_000  # draws at once
+_BLOCK = 200_000  # draws per block
 _ROUNDING = 1e-12
 _MOST_PLACES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exchanged:
-    """What each question may show under (1): outcomes with their chances."""
+    """Possible outcomes of each question under (1), with their probabilities."""
 
-    chance: FloatArray  # (questions, outcomes) 0 where there are fewer
+    chance: FloatArray  # (questions, outcomes) 0 for unused places
     confidence: FloatArray  # (questions, outcomes)
     correct: FloatArray  # (questions, outcomes)
 
     @property
     def overconfidence(self) -> FloatArray:
-        """Expected confidence less expected correctness (questions,)."""
+        """Expected confidence minus expected correctness (questions,)."""
         gap = self.chance * (self.confidence - self.correct)
         return np.asarray(gap.sum(axis=1), dtype=np.float64)
 
 
 def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
-    """Return what each question may show if the right answer is one more sample."""
+    """Return the outcomes of each question if the right answer is one more sample."""
     # Codes are classes (questions, samples), -1 where missing; `right` is NaN for
     # abstentions, which are never right.
     rows = [_outcomes(*row) for row in zip(codes, right, strict=True)]
@@ -73,7 +71,7 @@ def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
 
 
 def _outcomes(codes: AnyArray, right: FloatArray) -> list[tuple[float, float, float]]:
-    """Return chance, confidence and correctness (1) of each size of class of one question."""
+    """Return probability, confidence and correctness (1) by class size of one question."""
     known = codes >= 0
     counts = np.bincount(codes[known])
     n = int(counts.sum())
@@ -105,11 +103,11 @@ def sample_null(
     n_null: int = 1000,
     rng: RandomState = None,
 ) -> Null:
-    """Return the first output of a metric in data sets drawn by (1)."""
+    """Return the first output of a metric in data sets drawn from (1)."""
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
-    # What the data sets share is made from their mean: as little a property of the sample as of
-    # any other data set, so that the test is exact.
+    # For an exact test, the shared part must not depend on which data set is the sample, so it
+    # comes from their mean.
     shared = metric.shared(_tally(values, *_mean(table, values), len(codes)))
     outputs = [
         metric.compute(shared, *_drawn(table, values, rows, stream))[:, 0]
@@ -131,7 +129,7 @@ def sample_null(
 def _mean(table: Exchanged, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the expected correct and wrong answers at each confidence."""
     group = np.searchsorted(values, table.confidence.round(12)).ravel()
-    # Places without an outcome have no chance, wherever they are counted.
+    # Unused places have probability zero, so their bin does not matter.
     group = np.minimum(group, values.size - 1)
     chance, correct = table.chance.ravel(), table.correct.ravel()
     return (
@@ -146,7 +144,7 @@ def _sums(group: AnyArray, weights: FloatArray, size: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampleCurve(Result):
-    """Accuracy by confidence of one arm, and what a calibrated model shows with as many samples.
+    """Accuracy by confidence of one arm, and of a calibrated model with as many samples.
 
     Examples
     --------
@@ -157,11 +155,11 @@ class SampleCurve(Result):
     """
 
     label: Hashable
-    confidence: FloatArray  # (places,) where answers are, or would be under (1); mean of a bin
-    accuracy: FloatArray  # (places,) NaN where there is none
-    n: FloatArray  # (places,) questions
+    confidence: FloatArray  # (places,) possible confidences under (1), or means of bins
+    accuracy: FloatArray  # (places,) NaN without questions
+    n: FloatArray  # (places,) number of questions
     expected: FloatArray  # (places,) accuracy under (1)
-    interval: FloatArray  # (places, 2) range of accuracies under (1); NaN where hardly any fall
+    interval: FloatArray  # (places, 2) range of accuracies under (1); NaN with few questions
     level: float
 
     _AXES = Axes(
@@ -186,9 +184,8 @@ def sample_curve(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SampleCurve:
-    """Return accuracy by confidence, beside that of data sets drawn by (1)."""
-    # One place per share of samples that occurs; ten of equal width where more than twenty
-    # do.
+    """Return accuracy by confidence, and its distribution in data sets drawn from (1)."""
+    # One place per possible confidence; ten bins of equal width if there are more than twenty.
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     bins = _places(values)
@@ -203,7 +200,7 @@ def sample_curve(
         accuracy = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
         expected = _binned(hits, bins) / _binned(every, bins)
         row = _binned(every * values, bins) / _binned(every, bins)
-    # Where most data sets have no answer at all, a range says nothing.
+    # No range if most data sets have no question there.
     often = np.isfinite(shares).mean(axis=0) > 0.5
     interval = np.full((row.size, 2), np.nan)
     interval[often] = np.nanquantile(shares[:, often], [tail, 1.0 - tail], axis=0).T
@@ -243,7 +240,7 @@ def _blocks(
 def _drawn(
     table: Exchanged, values: FloatArray, rows: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (rows, values) of data sets drawn by (1)."""
+    """Return correct and wrong answers (rows, values) of data sets drawn from (1)."""
     n_questions = len(table.chance)
     cumulative = np.cumsum(table.chance, axis=1)
     chosen = (rng.random((rows, n_questions, 1)) >= cumulative[None, :, :-1]).sum(axis=2)
@@ -259,7 +256,7 @@ def _drawn(
 
 
 def _tally(values: FloatArray, correct: FloatArray, wrong: FloatArray, n: int) -> Tally:
-    """Return a tally of confidences; it is not resampled, and holds no questions."""
+    """Return a tally of confidences, without questions since it is not resampled."""
     nothing: IntArray = np.empty(0, dtype=np.int64)
     return Tally(
         values=values,

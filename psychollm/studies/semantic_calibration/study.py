@@ -1,21 +1,20 @@
-r"""`semantic_calibration`: is a model as sure of what it says as it is often right?.
+r"""Semantic calibration: the relation of the frequency of an answer to its accuracy.
 
-A model that is asked the same question many times is as sure of its answer as the largest class of
-meaning is frequent. Calibrated in meaning, it is right that often. The study compares arms, models
-or forms of asking, on the same questions: does instruction tuning, or reasoning before the answer,
-take the calibration of a base model away?
+The semantic confidence of a model is the share of the largest class of meaning among many answers
+to the same question. A semantically calibrated model is right that often. The study compares arms
+(models or forms of prompts) on the same questions: does instruction tuning, or reasoning before
+the answer, impair the calibration of a base model?
 
-Every arm is held against two yardsticks. The calibration error that confidences as stated would
-show by chance (`smooth`, `binned`), and the one that a calibrated model shows with as many samples
-(`expected`, see `semantic_calibration_null`). They differ much: with five samples the share of the
-largest class exceeds its chance by 0.15 where answers are diverse, and by hardly anything where
-they are all the same. An arm with diverse answers therefore looks worse than one with uniform
-answers though both are calibrated, and raw differences of errors between arms say more of
-diversity than of calibration. Verdicts rest on the excess
+The calibration error of every arm is compared with two expectations: that of calibrated
+confidences (`smooth`, `binned`), and that of a calibrated model with as many samples (`expected`;
+see `null`). They differ: with five samples the share of the largest class exceeds its probability
+by 0.15 if answers are diverse, and hardly if they are all the same. Of two calibrated arms, the
+one with more diverse answers therefore has a larger raw error, and raw differences between arms
+reflect diversity more than calibration. Verdicts use the excess
 
 .. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
 
-on its p-value arm by arm, and on differences of it between arms, questions resampled in pairs.
+its p-value for each arm, and its differences between arms, paired by question.
 
 References
 ----------
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ArmContrast(Result):
-    """What sets one arm apart from another, question by question.
+    """Differences between two arms, paired by question.
 
     Examples
     --------
@@ -84,15 +83,15 @@ class ArmContrast(Result):
     baseline: Hashable
     excess: Difference  # of the excess error (1)
     p_adjusted: float  # of `excess`, by Holm over the contrasts
-    smooth: Difference  # of the raw error: diverse answers make it larger
-    overconfidence: Difference  # beyond that of a calibrated model
+    smooth: Difference  # of the raw error, which grows with the diversity of answers
+    overconfidence: Difference  # of the excess overconfidence
     accuracy: Difference
     entropy: Difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SemanticCalibration(Study, Result):
-    """Calibration in meaning of several arms, on the questions that all of them answered.
+    """Semantic calibration of several arms, on the questions that all arms answered.
 
     Examples
     --------
@@ -105,26 +104,24 @@ class SemanticCalibration(Study, Result):
     """
 
     confidence: SemanticConfidence  # (arms, questions) share of the largest class
-    split_confidence: SemanticConfidence | None  # counted in the half that did not choose it
+    split_confidence: SemanticConfidence | None  # share in the half not used to choose the class
     accuracy: Estimate  # of the largest class
     mean_confidence: Estimate
-    overconfidence: Estimate  # mean confidence less accuracy
-    excess_overconfidence: Estimate  # less that of a calibrated model with as many samples
+    overconfidence: Estimate  # mean confidence minus accuracy
+    excess_overconfidence: Estimate  # minus that of a calibrated model with as many samples
     smooth: SmoothCalibrationError
     binned: BinnedCalibrationError
     split_smooth: SmoothCalibrationError | None  # of `split_confidence`
-    expected: Estimate  # smooth error of a calibrated model with as many samples, and its range
-    p_value: Estimate  # of calibration, from these
+    expected: Estimate  # smooth error of a calibrated model with as many samples, with range
+    p_value: Estimate  # of calibration, from simulated calibrated data sets
     excess: Estimate  # (1)
-    # (arms,) standard error of (1) if calibrated, as it goes on to fall with more questions
+    # (arms,) standard error of (1) under calibration, extrapolated from larger data sets
     spread: FloatArray | None = None
-    diagrams: tuple[
-        SampleCurve, ...
-    ]  # (arms,) accuracy by confidence, beside a calibrated model's
+    diagrams: tuple[SampleCurve, ...]  # (arms,) accuracy by confidence, observed and expected
     entropy: SemanticEntropy
     contrasts: tuple[ArmContrast, ...]
     n_questions: int  # answered by all arms
-    n_left_out: IntArray  # (arms,) questions that the arm itself did not answer
+    n_left_out: IntArray  # (arms,) questions that the arm did not answer
     baseline: Hashable
     labels: Labels  # (arms,)
     level: float
@@ -157,7 +154,7 @@ class SemanticCalibration(Study, Result):
         return {"arms": self.to_frame(), "curves": self.curves(), **contrasts}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, then the arms, their contrasts, and what tells little."""
+        """Return the verdict, the arms, their contrasts, and warnings."""
         excess = {str(one.arm): one.excess for one in self.contrasts}
         items = [
             Finding(
@@ -172,29 +169,29 @@ class SemanticCalibration(Study, Result):
             ),
             Finding(
                 key="contrasts",
-                question=f"Against {self.baseline}, paired by questions:",
+                question=f"Differences from {self.baseline}, paired by question:",
                 rows=tuple(map(_contrast, self.contrasts)),
                 numbers=excess,
             ),
-            Finding(key="notes", question="To be kept in mind:", rows=_notes(self)),
+            Finding(key="notes", question="Warnings:", rows=_notes(self)),
         ]
         found = Findings(items=tuple(one for one in items if one.statement or one.rows))
         return exhibit(found, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
-        """Return which arms are calibrated in meaning, and what sets them apart."""
+        """Return which arms are semantically calibrated, and how they compare."""
         alpha, least = 1.0 - self.level, smallest.calibration_error
         judged = verdicts(
             self.excess, smallest=least, rejected=[bool(p <= alpha) for p in self.p_adjusted]
         )
         lost = [row for row, one in enumerate(judged.outcomes) if one.shown]
         named = [f"{self.labels[row]} ({_direction(self, row)})" for row in lost]
-        parts = [f"Not calibrated in meaning: {', '.join(named)}."] if lost else []
+        parts = [f"Not semantically calibrated: {', '.join(named)}."] if lost else []
         parts += _listed(
             judged,
             {
-                Outcome.SMALL: f"Calibrated in meaning to within {least:g}",
-                Outcome.OPEN: "Too few questions to say whether these are calibrated in meaning",
+                Outcome.SMALL: f"Semantically calibrated (±{least:g})",
+                Outcome.OPEN: "Inconclusive calibration",
             },
         )
         arms = Verdicts(
@@ -209,17 +206,17 @@ class SemanticCalibration(Study, Result):
         parts += _listed(
             arms,
             {
-                Outcome.ABOVE: f"Calibrated worse than {self.baseline}",
-                Outcome.BELOW: f"Calibrated better than {self.baseline}",
-                Outcome.SMALL: f"Calibrated as well as {self.baseline}, to within {least:g}",
-                Outcome.OPEN: f"Too few questions to compare with {self.baseline}",
+                Outcome.ABOVE: f"Worse calibrated than {self.baseline}",
+                Outcome.BELOW: f"Better calibrated than {self.baseline}",
+                Outcome.SMALL: f"Equivalent to {self.baseline} (±{least:g})",
+                Outcome.OPEN: f"Inconclusive comparison with {self.baseline}",
             },
         )
         return " ".join(parts)
 
     @property
     def p_adjusted(self) -> FloatArray:
-        """P-values of calibration, by Holm over the arms (arms,)."""
+        """P-values of calibration, adjusted over the arms by Holm (arms,)."""
         return adjust_p_values(self.p_value.value)
 
     def curves(self) -> pd.DataFrame:
@@ -253,12 +250,12 @@ class SemanticCalibration(Study, Result):
         return figure_by("plot_semantic_calibration")(self, figure=figure)
 
 
-_UNIFORM = 0.98  # mean confidence from which samples tell next to nothing
+_UNIFORM = 0.98  # mean confidence above which samples are almost uninformative
 _MEASURES = ("excess", "smooth", "overconfidence", "accuracy", "entropy")
 
 
 def _listed(judged: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
-    """Return a sentence per outcome that occurs, with whom it concerns."""
+    """Return a sentence per outcome, with its arms."""
     return [
         f"{phrase}: {', '.join(judged.which(one))}."
         for one, phrase in words.items()
@@ -270,25 +267,25 @@ def _direction(study: SemanticCalibration, row: int) -> str:
     low, high = study.excess_overconfidence.interval[row]
     if low > 0.0:
         return "overconfident"
-    return "underconfident" if high < 0.0 else "in places too sure, in others too little"
+    return "underconfident" if high < 0.0 else "both over- and underconfident"
 
 
 def _arm(study: SemanticCalibration, row: int) -> str:
     expected = study.expected.value[row]
     text = (
-        f"{study.labels[row]}: right {study.accuracy.text(row, 3)}, sure "
+        f"{study.labels[row]}: accuracy {study.accuracy.text(row, 3)}, confidence "
         f"{study.mean_confidence.text(row, 3)}; smECE {study.smooth.value.value[row]:.3f}, "
-        f"{expected:.3f} if calibrated with as many samples "
+        f"expected {expected:.3f} if calibrated "
         f"({p_equals(study.p_value.value[row])}); "
-        f"beyond that overconfident by {study.excess_overconfidence.text(row, 3, signed=True)}"
+        f"excess overconfidence {study.excess_overconfidence.text(row, 3, signed=True)}"
     )
     left = int(study.n_left_out[row])
-    return text + (f"; {left} further questions without an answer." if left else ".")
+    return text + (f"; {left} more questions have no answer." if left else ".")
 
 
 def _contrast(one: ArmContrast) -> str:
     return (
-        f"{one.arm}: excess smECE {_gap(one.excess)} ({p_equals(one.p_adjusted)} by Holm), "
+        f"{one.arm}: excess smECE {_gap(one.excess)} ({p_equals(one.p_adjusted)}, Holm), "
         f"overconfidence {_gap(one.overconfidence)}, accuracy {_gap(one.accuracy)}, "
         f"entropy {_gap(one.entropy)}."
     )
@@ -301,14 +298,14 @@ def _gap(difference: Difference) -> str:
 def _notes(study: SemanticCalibration) -> tuple[str, ...]:
     confidence = study.mean_confidence
     lines = [
-        f"{label} gives nearly always the same answer: its samples tell little of confidence."
+        f"{label} nearly always repeats its answer, so its confidence hardly varies."
         for label, value in zip(study.labels, confidence.value, strict=True)
         if value >= _UNIFORM
     ]
     few = int(study.confidence.n_samples.min())
     if few < 5:
         number = "one sample" if few == 1 else f"{few} samples"
-        lines.append(f"Some questions have {number} only: ten or more are advisable.")
+        lines.append(f"Some questions have only {number}; ten or more are advisable.")
     return tuple(lines)
 
 
@@ -324,25 +321,24 @@ def semantic_calibration(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SemanticCalibration:
-    """Compare confidence in meaning with correctness, in several arms.
+    """Compare semantic confidence with correctness in several arms.
 
     Parameters
     ----------
     arms : SampledAnswers, or mapping of label to SemanticSamples or SampledAnswers
-        Samples of each arm, with their correctness: base, instruct, reasoning, or models. What is
-        compared are the questions on which every arm has an answer of known correctness.
+        Samples of each arm (base, instruct, reasoning, or models), with their correctness. The
+        study uses the questions on which every arm has an answer of known correctness.
     baseline : hashable, optional
-        The arm that all others are compared with; the first by default.
+        Arm that all others are compared with; the first by default.
     splits : int
-        Random halves of the samples, for `split_confidence`.
+        Number of random splits of the samples into halves, for `split_confidence`.
     n_null : int
-        Calibrated data sets.
+        Number of simulated calibrated data sets.
     clusters : array_like (questions,), optional
         Cluster of each question; whole clusters are resampled. The p-values treat questions as
         independent.
     people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: their correct answers to the
-        same questions.
+        Correct answers of people to the same questions, as returned by `read_people`.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -357,9 +353,9 @@ def semantic_calibration(
     Raises
     ------
     InputError
-        If arms hold no samples, or no question was answered by all.
+        If an arm has no samples, or no question was answered by all arms.
     LabelError
-        If the baseline is no arm.
+        If the baseline is not an arm.
 
     Examples
     --------
@@ -379,7 +375,7 @@ def semantic_calibration(
     table, own = answered(samples)
     if codes is not None:
         codes = np.unique(codes[own.all(axis=0)], return_inverse=True)[1].astype(np.int64)
-    seed = int(check_generator(rng).integers(2**62))  # the same questions are drawn for all
+    seed = int(check_generator(rng).integers(2**62))  # all estimates share their resamples
     options = Resampling.of(bootstrap, level, seed)
     parts = Arms(table, codes, options, n_null, splits).parts()
     first = table.models[0] if baseline is None else baseline
@@ -409,7 +405,7 @@ def _stacked(arms: Mapping[Hashable, SemanticSamples | SampledAnswers]) -> Sampl
     if not isinstance(arms, Mapping):
         msg = (
             f"arms is a {type(arms).__name__}: pass SampledAnswers, or a mapping of labels to "
-            "what SemanticSampling.score returns"
+            "results of SemanticSampling.score"
         )
         raise InputError(msg)
     return stack_samples(arms)

@@ -127,7 +127,7 @@ def test_graded_tasks_and_feedback_are_arms() -> None:
     assert one[tasks[1]].value == pytest.approx(less)
     plain = rated(graded=False, falls=0, seed=3, feedback=False)
     mixed = compare_arms({**arms, "plain": plain}, "self_efficacy", bootstrap=50, rng=0)
-    assert "plain - steady: not enough values in both arms" in mixed.summary()
+    assert "plain - steady: too few values in both arms" in mixed.summary()
     alone = compare_arms({"plain": plain, "told": arms["steady"]}, "self_efficacy", bootstrap=50)
     assert told not in alone.measures
 
@@ -158,7 +158,7 @@ def test_traces_of_two_arms_are_compared_behaviour_by_behaviour() -> None:
     share = study.estimates["share of behaviours shown"].value * 5
     apart = [one.value for name, one in study.estimates.items() if name != study.measures[0]]
     assert share == pytest.approx(np.sum(apart, axis=0))
-    assert "Questions asked: plain 40, careful 40; 40 by all arms" in study.summary()
+    assert "Questions by arm: plain 40, careful 40; 40 are in all arms" in study.summary()
     with pytest.raises(InputError, match=r"no coder in common \(plain: rules; careful: judge\)"):
         compare_arms({**arms, "careful": {"judge": arms["careful"]["rules"]}}, "coding")
 
@@ -187,17 +187,17 @@ def test_tuning_breaks_calibration_and_the_page_says_so(tmp_path: Path) -> None:
     assert again.pooled.interval[0, 0] < 0.0 < again.pooled.interval[0, 1]
     assert "is higher under instruct than under base" in study.verdict
     page = psy.reports.write_report(study, tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("instruct - base", "these models", "What is compared?", "compare_arms"):
+    for words in ("instruct - base", "these models", "Questions by arm", "compare_arms"):
         assert words in page
 
 
 def test_wrong_arms() -> None:
     one = sampled(1.0, 1)
-    with pytest.raises(InputError, match="scores hold 1 arm"):
+    with pytest.raises(InputError, match="scores has 1 arm"):
         compare_arms({"x": one}, "semantic_sampling")
     with pytest.raises(InputError, match="arm 'y' has no replies"):
         compare_arms({"x": one, "y": {}}, "semantic_sampling")
-    with pytest.raises(LabelError, match="baseline='q' is no arm"):
+    with pytest.raises(LabelError, match="baseline='q' is not an arm"):
         compare_arms({"x": one, "y": one}, "semantic_sampling", baseline="q")
     with pytest.raises(OptionError, match="instrument='wagering' has no measures"):
         compare_arms({"x": one, "y": one}, "wagering")

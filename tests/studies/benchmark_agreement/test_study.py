@@ -68,7 +68,7 @@ def test_models_are_matched_by_label_and_the_others_named(tables) -> None:
     found = benchmark_agreement(first[1:], second.iloc[:-2].assign(b0=np.nan), rng=1)
     assert set(found.left_out) == {"m0", "m10", "m11"}
     assert len(found.labels) == 9
-    assert "left out" in found.findings().head
+    assert "excluded" in found.findings().head
 
 
 def test_a_model_without_scores_in_one_takes_no_part(tables) -> None:
@@ -176,7 +176,7 @@ def test_clusters_are_named_by_question(tables) -> None:
     passages.pop("b7")
     with pytest.raises(LabelError, match="b7"):
         benchmark_agreement(*tables, clusters=passages)
-    with pytest.raises(ShapeError, match="one cluster only of the second"):
+    with pytest.raises(ShapeError, match="only one cluster of the second"):
         benchmark_agreement(*tables, clusters=passages | dict.fromkeys(tables[1], "x"))
 
 

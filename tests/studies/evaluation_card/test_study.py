@@ -105,7 +105,7 @@ def test_intervals_of_benchmark_accuracy_cover(empty: float) -> None:
 def test_what_is_said(card: EvaluationCard) -> None:
     text = card.summary()
     assert text.startswith("6 models, 150 questions, 2 answers to each.")
-    for words in ("on these questions", "chance, from one answer to the next", "reliability"):
+    for words in ("benchmark accuracy", "chance, between repeated answers", "reliability"):
         assert words in text
     assert card.gaps[0].startswith("No clusters were given")
     assert card.findings()["variance"].rows[0].startswith("families of models:")
@@ -120,7 +120,7 @@ def test_gaps_are_said() -> None:
     for words in (
         "asked once",
         "of the cells have no answer",
-        "3 models say little",
+        "There are 3 models",
         "calibration",
     ):
         assert words in gaps
@@ -157,7 +157,7 @@ def test_confidences_follow_the_models() -> None:
     mean = scores.mean(axis=(1, 2))
     right = [stated[label, 0] - mean[label] for label in over.labels]
     np.testing.assert_allclose(over.value, right)
-    assert "Do stated confidences hold?" in found.summary()
+    assert "Does reported confidence match accuracy?" in found.summary()
 
 
 def test_a_log_of_scores_and_confidences(tmp_path: Path) -> None:

@@ -101,15 +101,15 @@ def test_what_is_said(right) -> None:
     assert "of 12 differences between groups" in text.lower()
     assert "sums, 60 questions: " in text
     shown = int((found.differences.adjusted <= 0.05).sum())
-    assert f"groups {shown} are shown" in text
+    assert f"{shown} of 12 differences between groups are significant" in text
     alone = compare_by(right, list("xyyy"), of="models", rng=1)
-    assert "One model only" in alone.summary()
+    assert "one model only" in alone.summary()
     assert set(alone.results) == {"y"}
     assert set(alone.to_frame()["group"]) == {"x", "y"}
 
 
 def test_what_cannot_be_used(right) -> None:
-    with pytest.raises(LabelError, match="by holds one label only"):
+    with pytest.raises(LabelError, match="by has one label only"):
         compare_by(right, ["a"] * 150)
     with pytest.raises(ShapeError, match="by holds 3 labels for 150 questions"):
         compare_by(right, ["a", "b", "b"])

@@ -87,7 +87,7 @@ def test_what_could_not_be_read_is_no_difference() -> None:
 def test_the_study_sets_both_scores_side_by_side() -> None:
     study = inference_boundary(table(), bootstrap=50, rng=1)
     (found,) = (one for one in study.findings().items if one.key == "keyword")
-    assert found.rows[1].startswith("hedges: 50.0 % by keyword, 0.0 % strictly; difference +0.50 ")
+    assert found.rows[1].startswith("hedges: 50.0 % by keyword, 0.0 % strict; difference +0.50 ")
     assert {"keyword", "keyword_minus_strict"} <= study.tables().keys()
     (drawn, listed) = found.exhibits
     assert drawn.options["names"] == ["strict", "by keyword"]
@@ -110,7 +110,7 @@ def test_the_number_of_failed_answers_is_beside_the_shares(form: str) -> None:
     assert own["count"].sum() == 16
     drawn = [one for one in found.exhibits if hasattr(one, "plot")]
     assert [one.options["kind"] for one in drawn] == ["B", "C"]
-    words = "a meaning is made up" if form == "choice" else "Hedged: a number, with a word"
+    words = "the answer invents a meaning" if form == "choice" else "Hedged: a number with doubt"
     assert words in drawn[0].caption
     listed = [one for one in found.exhibits if not hasattr(one, "plot") and not one.folded]
     assert [one.heading for one in listed[0].table().columns][:2] == ["model", "failed answers"]

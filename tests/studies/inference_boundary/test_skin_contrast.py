@@ -47,5 +47,5 @@ def test_bad_input() -> None:
     frame = simulated({"a": 0.0})
     with pytest.raises(LabelError, match="no column 'skin'"):
         skin_contrast(frame.drop(columns="skin"), "C", "synthetic", "plumbing")
-    with pytest.raises(LabelError, match="in the skin 'circuits': the skins are"):
+    with pytest.raises(LabelError, match="in skin 'circuits': skins are"):
         skin_contrast(frame, "C", "synthetic", "circuits")

@@ -116,7 +116,7 @@ def test_confabulation_is_the_gap_between_answers_and_undefined_words(case) -> N
     rates = frame.pivot_table(index="model", columns="type", values="score")
     found = dict(zip(study.labels, study.confabulation.value, strict=True))
     assert found == pytest.approx((rates["A"] - rates["B"]).to_dict())
-    assert "Making up words' meanings (A - B):" in study.summary()
+    assert "Invented meanings of words (A - B):" in study.summary()
 
 
 def test_failures_are_shares_of_failures(case) -> None:
@@ -169,9 +169,9 @@ def test_inversions_are_found_and_named() -> None:
     assert study.stage_one is None
     text = study.summary()
     assert "1 of 2 models doubts in the wrong place (crossed), 1 passes fewer open" in text
-    assert "sound against crossed: -" in text
+    assert "sound minus crossed: -" in text
     calm = inference_boundary(frame[frame["model"] == "sound"], **QUICK)
-    assert calm.summary().startswith("1 of 1 model passes fewer open questions than settled ones.")
+    assert calm.summary().startswith("1 of 1 model passes fewer open than answerable questions.")
 
 
 def test_order_of_rows_changes_no_number() -> None:
@@ -209,12 +209,12 @@ def test_bad_input() -> None:
     frame = simulated({"a": {"A": 1.0, "C": 1.0}})
     with pytest.raises(LabelError, match="no column 'score'"):
         inference_boundary(frame.drop(columns="score"))
-    with pytest.raises(LabelError, match="answers: none is of the type 'X'"):
+    with pytest.raises(LabelError, match="answers has no row of type 'X'"):
         inference_boundary(frame, interaction="X")
     with pytest.raises(LabelError, match="'b' is no model"):
         inference_boundary(frame, thinking=[("b", "a")], **QUICK)
     frame.loc[0, "item"] = "C0"
-    with pytest.raises(LabelError, match="item 'C0' occurs with several types"):
+    with pytest.raises(LabelError, match="item 'C0' has several types"):
         inference_boundary(frame)
 
 
@@ -225,7 +225,7 @@ def test_thinking_that_too_few_questions_could_be_read_of_is_no_error() -> None:
     (found,) = study.thinking
     assert found.detectable is None
     assert np.isnan(found.smallest_shown)
-    assert "too few questions to show any difference" in study.summary()
+    assert "too few questions to detect any difference" in study.summary()
 
 
 def test_rates_that_are_equal_are_given_once() -> None:

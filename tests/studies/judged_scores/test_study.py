@@ -250,5 +250,5 @@ def test_a_card_takes_labels() -> None:
     card = psy.evaluation_card(judge, human_labels=people, n_draws=100, rng=1)
     direct = judged_scores(judge.loc[list(card.labels)], people, rng=1)
     assert card.judged.score.value == pytest.approx(direct.score.value)
-    assert "As judged, and as people would say?" in card.summary()
+    assert "How would people score the answers?" in card.summary()
     assert psy.evaluation_card(judge, n_draws=100, rng=1).judged is None

@@ -79,7 +79,7 @@ def test_own_pairs():
     np.testing.assert_array_equal(STUDY.by_scenario["subjective"].f1.value[0], 1.0)
     assert STUDY.by_dataset is None
     assert len(STUDY.to_frame()) == 14
-    assert "careful: abstains from 1.00" in STUDY.summary()
+    assert "careful: abstains on 1.00" in STUDY.summary()
 
 
 def test_mismatch_by_reader():
@@ -90,7 +90,7 @@ def test_mismatch_by_reader():
     assert STUDY.mismatch["judge_whole"].value[1] == 0.0
     assert STUDY.seen.value[1] == -1.0
     rows = " ".join(STUDY.findings()["verdict"].rows)
-    assert "of traces in doubt end in a confident answer" in rows
+    assert "of doubting traces end in a confident answer" in rows
 
 
 def test_pairs_and_runs_are_clusters():

@@ -53,10 +53,10 @@ def test_rates_are_those_of_each_model():
 
 def test_sentences():
     first, second, third = STUDY.findings()["verdict"].rows
-    assert "better than asking once more (+0.50 [" in first
-    assert "worse than asking once more (-0.50 [" in second
+    assert "better than asking again (+0.50 [" in first
+    assert "worse than asking again (-0.50 [" in second
     assert "it gives up 1.00" in second
-    assert "with too few questions to say whether that beats asking once more" in third
+    assert "not significantly different from asking again" in third
     frame = STUDY.to_frame()
     assert len(frame) == 3 * (17 + 7 + 1)
     assert set(frame["model"]) == {"mends", "spoils", "keeps"}
@@ -68,7 +68,7 @@ def test_nothing_read():
     assert np.isnan(study.bits[0])
     for estimate in (*study.rates.values(), *study.differences.values(), study.informativeness):
         assert estimate.flags[0]
-    assert "catch undefined (" in study.summary()
+    assert "reject undefined (" in study.summary()
 
 
 def test_bad_input():

@@ -66,7 +66,8 @@ def test_summary_and_frame():
     assert len(frame) == 4
     assert {"gap", "gap_lower", "prompted_minus_spontaneous"} <= set(frame.columns)
     text = STUDY.summary()
-    for words in ("evaluation", "Prompting (led against own)", "Diversity on open minus closed"):
+    effects = "Effects of prompting (led minus own)"
+    for words in ("evaluation", effects, "Diversity on open minus closed"):
         assert words in text
     assert "StructureContrast" in repr(STUDY)
 
@@ -78,7 +79,7 @@ def test_one_arm_one_coder_no_grades():
     assert np.isnan(study.deployment["evaluation"].gap.value).all()
     assert np.isnan(study.total_density.value).all()
     assert np.isfinite(study.diversity.value).all()
-    assert "Too few traces to say" in study.summary()
+    assert "Inconclusive: " in study.summary()
 
 
 def test_missing_codes_are_left_out():

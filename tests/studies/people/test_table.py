@@ -41,13 +41,13 @@ def test_questions_that_models_were_not_asked_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("who,q\nAda,1\n", LabelError, "no column that names people"),
-        ("person,w\n,1\n", LabelError, "line 2: no person is named"),
+        ("who,q\nAda,1\n", LabelError, "no column of people"),
+        ("person,w\n,1\n", LabelError, "line 2: person is blank"),
         ("person,w\nAda,maybe\n", CodeError, r"line 2 \(person 'Ada', question 'w'\)"),
         ("person,q9\nAda,1\n", LabelError, "use the same labels"),
         ("person,question,mark\nAda,w,1\n", LabelError, "no column of scores"),
-        ("person,prompt,reply\nAda,w,yes\n", InputError, "holds replies"),
-        ("person,w\n", InputError, "holds no answers"),
+        ("person,prompt,reply\nAda,w,yes\n", InputError, "has replies"),
+        ("person,w\n", InputError, "has no answers"),
     ],
 )
 def test_what_cannot_be_used_is_named_with_its_row(tmp_path, text, error, said) -> None:
@@ -86,7 +86,7 @@ def test_a_condition_that_people_lack_is_that_of_the_item_or_asked_for() -> None
     rows = [answers.assign(person=f"p{k}").drop(columns=["model", "type"]) for k in range(6)]
     study = psy.studies.inference_boundary(answers, people=pd.concat(rows), bootstrap=20, rng=1)
     assert list(study.people.parts) == ["passed, type A", "passed, type C"]
-    assert study.findings()["people"].question == "How do people do on it?"
+    assert study.findings()["people"].question == "How do models compare with people?"
     ratings = pd.DataFrame(
         {"model": list("aabb"), "condition": ["x", "y"] * 2, "i1": [1, 2, 3, 4]}
     )

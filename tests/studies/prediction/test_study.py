@@ -131,14 +131,14 @@ def test_table_and_summary(predicted):
     table = result.to_frame()
     assert list(table.columns) == ["model", "question", "probability", "answered"]
     assert len(table) == frame.size
-    assert "Log loss" in result.summary()
+    assert "log loss" in result.summary()
     assert set(result.held_out.to_frame()["judged"]) == {"cells", "models", "questions"}
 
 
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        (lambda f: {"responses": f * 3}, CodeError, "holds 3"),
+        (lambda f: {"responses": f * 3}, CodeError, "has 3"),
         (lambda f: {"responses": f.iloc[:1]}, ShapeError, "of 1 models"),
         (lambda f: {"responses": f, "questions": [1, 2]}, OptionError, "must be a DataFrame"),
         (

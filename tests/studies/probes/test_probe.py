@@ -36,8 +36,8 @@ def test_the_layer_that_knows_is_found() -> None:
     assert found.auroc.axis == "predictor"
     frame = found.to_frame()
     assert frame["predictor"].tolist() == list(found.labels)
-    assert "Layer 1, the best of" in found.summary()
-    assert "predicts the outcome better than length" in found.summary()
+    assert "The best layer, layer 1, predicts" in found.summary()
+    assert "predicts the outcome better than the best control, length" in found.summary()
     assert found.findings()["verdict"].outcome is Outcome.ABOVE
 
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_probed() -> None:
     states, correct = planted()
     with pytest.raises(ShapeError, match="one value per question"):
         state_probe(states, correct[:-1])
-    with pytest.raises(InputError, match="nothing to predict"):
+    with pytest.raises(InputError, match="needs both values"):
         state_probe(states, np.ones(N))
     with pytest.raises(InputError, match="1 \\(correct"):
         state_probe(states, correct + 0.5)
@@ -106,9 +106,9 @@ def test_what_cannot_be_probed() -> None:
     broken[3, 2, 1] = np.nan
     with pytest.raises(InputError, match="layer 2: question 3"):
         state_probe(broken, correct)
-    with pytest.raises(LabelError, match="one of 3 layers"):
+    with pytest.raises(LabelError, match="3 layers"):
         probe_transfer(states, correct, np.zeros(N))
-    with pytest.raises(LabelError, match="needs two"):
+    with pytest.raises(LabelError, match="at least two"):
         probe_transfer(states, correct, np.zeros(N), layer=1)
     with pytest.raises(ShapeError, match="topics"):
         probe_transfer(states, correct, [1, 2], layer=1)

@@ -110,7 +110,7 @@ def test_a_column_of_keys_that_slipped_is_found_in_its_order_only() -> None:
     ((first, last),) = audit.stretches()
     assert abs(first - 200) <= 3
     assert abs(last - 229) <= 3
-    assert "stretch" in audit.reason[215]
+    assert "run of suspect keys" in audit.reason[215]
     assert "q2" in audit.findings()["stretches"].rows[0]
     order = np.random.default_rng(1).permutation(len(key))
     assert question_audit(choices.iloc[order], slipped, rng=1).stretches() == ()
@@ -153,14 +153,14 @@ def test_what_cannot_show_is_said() -> None:
     choices.iloc[4] = None
     choices.iloc[5, :6] = ""
     audit = question_audit(choices, key, rng=1)
-    assert audit.reason[3] == "all models choose the key: a fault could not show"
+    assert audit.reason[3] == "all models choose the key, so no fault can be detected"
     assert audit.p_wrong_key[3] < 0.01
     assert audit.reason[4] == "no answer was read"
     assert np.isnan(audit.p_flawed[4])
     assert np.isnan(audit.p_stretch[4])
     assert audit.labels[4] not in audit.flagged(0.9)
     assert audit.n[5] == 8
-    assert "No answer was read on 1 question" in audit.findings()["hidden"].statement
+    assert "Number of questions without an answer: 1." in audit.findings()["hidden"].statement
     assert audit.worst()[-1] == 4
 
 
@@ -246,7 +246,7 @@ def test_what_cannot_be_used_is_named() -> None:
         question_audit(choices, key.where(key.index != "q7"))
     with pytest.raises(CodeError, match="pass key="):
         question_audit(np.arange(12).reshape(3, 4))
-    with pytest.raises(ShapeError, match="takes 3 at least"):
+    with pytest.raises(ShapeError, match="needs at least 3"):
         question_audit(choices.iloc[:, :2], key)
     with pytest.raises(ShapeError, match="n_options=2"):
         question_audit(choices, key, n_options=2)

@@ -43,8 +43,8 @@ def test_each_fault_is_found(faulty) -> None:
     assert found.partners()[2] == (3,)
     assert found.alike.tolist() == [[40, 40]]
     verdict = found.findings().verdict
-    assert "58 of 60 questions tell models apart; 2 are dead" in verdict
-    assert "1 pair to be redundant" in verdict
+    assert "58 of 60 questions distinguish models; 2 have zero variance" in verdict
+    assert "1 pair is flagged as a duplicate" in verdict
 
 
 def test_a_hard_question_is_one_that_few_solve(faulty) -> None:
@@ -146,11 +146,11 @@ def test_graded_scores_are_split_or_taken_as_shares(faulty) -> None:
 def test_few_models_show_nothing_and_say_so() -> None:
     found = question_screen(drawn(4, 30))
     text = found.summary()
-    assert "With 4 models, no pair could be shown to be" in text
+    assert "With 4 models, no pair can be significant" in text
     assert not len(found.pairs)
     alone = question_screen(drawn(1, 30))
     assert not any(alone.dead)
-    assert "It takes several models" in alone.summary()
+    assert "All other checks require several models" in alone.summary()
 
 
 def test_what_cannot_be_used() -> None:

@@ -67,7 +67,7 @@ def test_factors_are_compared_within_models(factor, plain, other) -> None:
     wanted = stats.kruskal(whole.xs(plain, level=factor), whole.xs(other, level=factor))
     assert found.ranks.statistic == pytest.approx(wanted.statistic)
     assert study.means.value == pytest.approx(self_efficacy(first, **QUICK).means.value)
-    assert f"What does the {factor} do (against {plain})?" in study.summary()
+    assert f"Effect of {factor} on totals (compared with {plain}):" in study.summary()
 
 
 def test_personas_may_change_performance_too() -> None:

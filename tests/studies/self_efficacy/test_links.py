@@ -37,8 +37,8 @@ def test_performance_and_other_measures() -> None:
     assert len(study.links["style"]["none"].labels) == 7
     assert study.links["style"]["social"].flag is Reason.TOO_FEW
     text = study.summary()
-    assert "Do totals go with mean NLL?" in text
-    with pytest.raises(LabelError, match="names none of the models"):
+    assert "Do totals correlate with mean NLL?" in text
+    with pytest.raises(LabelError, match="has none of the models"):
         self_efficacy(frame, measures={"x": {"nobody": 1.0}}, **QUICK)
 
 
@@ -48,7 +48,7 @@ def test_ceiling_of_performance_is_said() -> None:
     study = self_efficacy(frame, performance=tasks, **QUICK)
     found = study.performance["none"]
     assert (found.ceiling, found.at_ceiling, found.flag) == (True, 1.0, Reason.ALL_TIED)
-    assert "ceiling: 100 % of models" in study.summary()
+    assert "ceiling effect: 100 % of models" in study.summary()
     assert study.to_frame()["performance_ceiling"].all()
     tasks.loc[tasks["model"].isin(["m0", "m1", "m2", "m3"]), "correct"] = 0.2
     mixed = self_efficacy(frame, performance=tasks, **QUICK).performance["none"]
@@ -90,7 +90,7 @@ def test_measures_come_as_mappings_series_and_tables() -> None:
     assert self_efficacy(frame, measures={"x": flat}, **QUICK).within["x"].flags[0]
     gap = self_efficacy(frame, measures=long.assign(nll=pd.array([pd.NA, *range(15)])), **QUICK)
     assert (gap.within["nll"].n[0], len(gap.links["nll"]["none"].labels)) == (7.0, 7)
-    assert "within models, from one condition to another: rank correlation" in gap.summary()
+    assert "within models, across conditions: rank correlation" in gap.summary()
 
 
 def test_measures_that_are_none_are_refused() -> None:
@@ -98,9 +98,9 @@ def test_measures_that_are_none_are_refused() -> None:
     for given, says in (
         (3.0, "measures is a float: pass numbers by name"),
         ({"x": 1.0}, r"measures\['x'\] is a float: pass"),
-        (pd.Series({"m0": "high", "m1": "low"}, name="style"), r"measures\['style'\] holds"),
-        (pd.DataFrame({"model": ["m0"]}), "no column beside 'model'"),
-        (pd.DataFrame({"x": [1.0, 2.0]}), r"measures\['x'\] names none of the models 'm0'"),
+        (pd.Series({"m0": "high", "m1": "low"}, name="style"), r"measures\['style'\] has a value"),
+        (pd.DataFrame({"model": ["m0"]}), "only the columns 'model'"),
+        (pd.DataFrame({"x": [1.0, 2.0]}), r"measures\['x'\] has none of the models 'm0'"),
         ({"x": {("m0", "none", 1, 2): 1.0}}, "has the key"),
         ({"x": pd.DataFrame({"model": ["m0"], "a": 1, "b": 2})}, "is a table of 2 measures"),
     ):

@@ -168,7 +168,7 @@ def test_flat_responders() -> None:
     assert study.consistency.alpha.value == pytest.approx([1.0])
     assert study.style.flat.value == pytest.approx([1.0])
     assert study.without_flat is None
-    assert "100 % of administrations give all items one rating" in study.summary()
+    assert "100 % of administrations give all items the same rating" in study.summary()
     alike = levels.assign(**dict.fromkeys(ITEMS, 3))
     found = self_efficacy(alike, **QUICK)
     assert np.isnan(found.consistency.alpha.value).all()
@@ -207,7 +207,7 @@ def test_missing_ratings() -> None:
     study = self_efficacy(frame, **QUICK)
     assert study.means.n.tolist() == [5, 5]
     assert study.style.incomplete.value == pytest.approx([(1 / 3 + 1) / 6, 1 / 6])
-    assert "have no total and count nowhere" in study.summary()
+    assert "have no total and are excluded" in study.summary()
     assert np.isfinite(study.consistency.alpha.value).all()
     # The first model's other repeats still tell its total.
     own = total(frame[(frame["model"] == "m0") & (frame["condition"] == "none")].iloc[1:]).mean()
@@ -238,11 +238,11 @@ def test_order_of_rows_does_not_matter() -> None:
         (lambda frame: frame.drop(columns="model"), LabelError, "no column 'model'"),
         (lambda frame: frame[["model", "condition"]], LabelError, "i1, i2"),
         (lambda frame: frame.iloc[:0], ShapeError, "empty"),
-        (lambda frame: frame.assign(i1=5), CodeError, "holds 5 in 'i1'"),
-        (lambda frame: frame.assign(i1="x"), CodeError, "no number"),
+        (lambda frame: frame.assign(i1=5), CodeError, "has 5 in 'i1'"),
+        (lambda frame: frame.assign(i1="x"), CodeError, "not a number"),
         (lambda frame: frame.assign(repeat=1), LabelError, "repeats model 'm0'"),
         (lambda frame: frame.assign(condition=None), LabelError, "row 1 has no condition"),
-        (lambda frame: {}, ShapeError, "no model"),
+        (lambda frame: {}, ShapeError, "at least one model"),
         (lambda frame: frame.assign(phrasing="neutral"), ShapeError, "no first ratings"),
     ],
 )
@@ -346,7 +346,7 @@ def test_from_replies_to_the_study(results, tmp_path) -> None:
     assert again.feedback.value == pytest.approx(study.feedback.value)
     assert again.means.value == pytest.approx(study.means.value)
     assert again.performance["social"].value == pytest.approx(study.performance["social"].value)
-    assert "Do ratings stand" in study.summary()
+    assert "Do ratings change" in study.summary()
     json.dumps(study.to_dict())
 
 

@@ -82,7 +82,7 @@ def test_bad_predictions(world: Any) -> None:
     study, samples, predicted = world
     with pytest.raises(ShapeError):
         semantic_mechanism(study, samples, predicted[:, :, :3])
-    with pytest.raises(CodeError, match="inside"):
+    with pytest.raises(CodeError, match="must be in"):
         semantic_mechanism(study, samples, predicted + 1.0)
     uneven = predicted.copy()
     uneven[0, 0] = np.linspace(0.1, 0.9, 10)
