@@ -1,6 +1,6 @@
-"""Floor 3: what to ask models, and how to read and score what they reply; no network.
+"""Floor 3: prompts for models, parsers of their replies, and scoring; no network.
 
-Each instrument is a room of its own; its class and its scores stand here, the rest there.
+Each instrument is a subpackage. Its class and its scores can be imported from here.
 """
 
 from psychollm._base.lazy import load_lazily

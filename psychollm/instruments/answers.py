@@ -1,7 +1,7 @@
-"""Answers in words, graded: of instruments that put a question again after a first answer.
+"""Graded answers in words, for instruments that repeat a question after a first answer.
 
-A prompt that a later stage made after a reply holds that reply in ``about["first"]``, so that what
-became of the answer can be told from the later prompts alone.
+A prompt of a later stage holds the first reply in ``about["first"]``. The change of an answer can
+therefore be scored from the later prompts alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,24 @@ from psychollm.instruments.readers.plain_text import split_trace
 from psychollm.instruments.reading import Outcome, Reading
 
 FIRST = "first"
-_CUT = "first_cut"  # whether the limit on its length ended it
-# What the later prompt says of itself alone.
+_CUT = "first_cut"  # whether the length limit truncated the first reply
+# Entries that describe only the later prompt.
 _OF_LATER = frozenset({FIRST, _CUT, "after", "round", "suggested"})
 
 
 def first_reply(text: str, finish_reason: str | None) -> dict[str, Any]:
-    """Return what a prompt tells of the reply that it was made after."""
+    """Return the entries of `about` that record the first reply."""
     return {FIRST: text} | ({_CUT: True} if finish_reason == "length" else {})
 
 
 def first_of(prompt: Prompt) -> tuple[str, str | None]:
-    """Return the reply that a prompt was made after, and why it ended."""
+    """Return the first reply that a prompt records, and its finish reason."""
     return str(prompt.about[FIRST]), "length" if prompt.about.get(_CUT) else None
 
 
 def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read an answer: correct, wrong or abstained; adopted if it is the one that was suggested."""
-    # `said` holds the answer, so that the same error can be known again.
+    """Grade an answer as correct, wrong, abstained, or adopted if it is the suggested one."""
+    # `said` holds the answer, so that a repeated error can be recognised.
     thinking, answer, named = split_trace(reply)
     graded = grade_by(prompt.about, answer)
     blank = graded.correct is None
@@ -50,9 +50,9 @@ def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None)
 def with_first(
     prompts: Sequence[Prompt], readings: Sequence[Reading], about: Mapping[str, Any]
 ) -> tuple[list[Prompt], list[Reading]]:
-    """Put the replies that prompts were made after before them, once for each question and repeat.
+    """Prepend the first replies to the prompts, once for each question and repeat.
 
-    `about` tells what such a reply was.
+    `about` gives the entries of a first reply.
     """
     first: dict[tuple[str, int], Prompt] = {}
     for prompt in prompts:

@@ -1,9 +1,8 @@
-"""Arms: the same instrument put in several ways, side by side in one plan and one store.
+"""Arms: the same instrument administered in several ways, in one plan and one store.
 
-An arm is a name in `about` of each of its prompts, and in front of their keys. Nothing else tells
-arms apart. Where an arm is put to some models only, each has prompts of its own. A model may go by
-another name in the study, so that a base model and the one that was tuned from it are one model in
-two arms.
+The name of an arm is part of the `about` and the key of each of its prompts. An arm for some
+models only has separate prompts for each. A model can be renamed for the study, so that a base
+model and its fine-tuned version are the same model in two arms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,11 +21,11 @@ def in_arm(
     Parameters
     ----------
     prompts : iterable of Prompt
-        Of one instrument.
+        Prompts of one instrument.
     arm : str
-        Its name.
+        Name of the arm.
     models : mapping of str to str, optional
-        Whom it is put to: the name in the study, and that in the plan; all by default.
+        Names of the models in the study, mapped to those in the plan; by default, all models.
 
     Examples
     --------
@@ -49,16 +48,16 @@ def in_arm(
 
 
 def later_in_arm(prompts: Iterable[Prompt], arm: str) -> Iterator[Prompt]:
-    """Yield the prompts of a later stage, which follow on keys that name the arm already."""
+    """Yield the prompts of a later stage, whose keys already name the arm."""
     for prompt in prompts:
         yield prompt if not arm else replace(prompt, about={**prompt.about, ARM: arm})
 
 
 def arm_of(prompt: Prompt) -> str:
-    """Return the arm of a prompt; blank where there are none."""
+    """Return the arm of a prompt, or "" if it belongs to none."""
     return str(prompt.about.get(ARM, ""))
 
 
 def label_of(prompt: Prompt, model: str) -> str:
-    """Return the name in the study of the model that a prompt is put to."""
+    """Return the name that a model has in the study."""
     return str(prompt.about.get(LABEL, model))

@@ -1,16 +1,16 @@
-r"""Grades: whether an answer in words or numbers is right.
+r"""Grade answers in words or numbers.
 
-Text is compared in the manner of SQuAD (Rajpurkar et al., 2016): in lower case, without
-punctuation, articles and surplus white space. Here characters are brought to one form first
-(NFKC), punctuation means that of any script, and characters of scripts written without spaces
-count as words of their own.
+Text is compared as in SQuAD (Rajpurkar et al., 2016): in lower case, without punctuation, articles
+and extra white space. In addition, characters are normalised (NFKC), punctuation of any script is
+removed, and characters of scripts written without spaces count as words.
 
 With the words :math:`P` of a reply and :math:`G` of a right answer, each as often as it occurs,
 
 .. math:: p = |P \cap G| / |P|, \quad r = |P \cap G| / |G|, \quad F_1 = 2 p r / (p + r).   (1)
 
-Several right answers: the best counts. No right answer: the question cannot be answered, and a
-reply is right if and only if it abstains, as in SQuAD 2.0 (Rajpurkar, Jia and Liang, 2018).
+With several right answers, the best match counts. A question without right answers is
+unanswerable, and only a reply that abstains is right, as in SQuAD 2.0 (Rajpurkar, Jia and Liang,
+2018).
 
 References
 ----------
@@ -38,8 +38,8 @@ from psychollm.instruments.reading import Outcome
 
 Rule = Literal["exact", "contains", "f1", "numeric"]
 
-_HOW = ("rule", "threshold", "absolute", "relative")  # what a prompt says of grading
-_NAMED = 2  # the rank of markers that name something less plain than the final answer
+_HOW = ("rule", "threshold", "absolute", "relative")  # grading options of a prompt
+_NAMED = 2  # rank of markers that are weaker than "final answer"
 _ANSWER_LINE = re.compile(
     r"(?im)^\W{0,4}(?:so,? |therefore,? )?(?:(?:the|my) )?(?:correct )?answer"
     r"(?: to (?:this|the) question)?\s?(?::|is\b:?|=)\s*(\S[^\n]*)$"
@@ -50,7 +50,7 @@ _UNSPACED = re.compile("([\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """What an answer is worth.
+    """The grade of an answer.
 
     Examples
     --------
@@ -58,10 +58,10 @@ class Grade:
     True
     """
 
-    outcome: Outcome  # `ANSWERED` where there is an answer to grade, `REFUSED` where it abstains
+    outcome: Outcome  # `ANSWERED` if there is an answer to grade, `REFUSED` if it abstains
     score: float  # 0 to 1; NaN where there is nothing to grade
     correct: bool | None  # None where there is nothing to grade
-    matched: str | None = None  # the right answer that it comes closest to
+    matched: str | None = None  # the closest right answer
     abstained: bool = False
 
 
@@ -80,32 +80,32 @@ def grade(
     Parameters
     ----------
     reply : str
-        Whatever came back. Thinking and markup are left out; where the reply names its answer
-        ("Answer: ..."), that alone is graded.
+        The reply. Reasoning text and markup are left out; if the reply marks its answer ("Answer:
+        ..."), only that is graded.
     answers : sequence of str or float
         Right answers; none if the question cannot be answered, so that abstaining is right.
     rule : {"exact", "contains", "f1", "numeric"}
-        Equal after normalisation; the words of a right answer stand side by side in the reply;
-        share of words in common (1); numbers that differ within the tolerances.
+        "exact": equal after normalisation; "contains": the words of a right answer occur in
+        sequence in the reply; "f1": proportion of shared words (1); "numeric": numbers that differ
+        within the tolerances.
     threshold : float
         Score from which an answer is correct; below 1 it matters for "f1".
     absolute, relative : float
-        Tolerances of "numeric": absolute, or as a share of the right answer, whichever is larger.
+        Tolerances of "numeric", absolute and as a proportion of the right answer; the larger
+        applies.
     finish_reason : str, optional
-        "length" if the reply was cut off: a blank one is then truncated.
+        "length" if the reply was cut off; an empty one then counts as truncated.
 
     Returns
     -------
     Grade
-        An empty reply has no grade. One that abstains where there is an answer is wrong, with
-        `abstained` set, so that it can be counted apart; one that holds a right answer all the
-        same is right.
+        An empty reply has no grade. Abstaining from an answerable question is wrong and sets
+        `abstained`, unless the reply also contains a right answer.
 
     Raises
     ------
-    InputError
-        If a right answer is blank or no number where numbers are compared, or an option lies
-        outside its range.
+    If a right answer is blank, is not a number although numbers are compared, or an option is out
+    of range.
 
     Examples
     --------
@@ -142,14 +142,14 @@ def grade_by(
     answers: Sequence[str] | None = None,
     finish_reason: str | None = None,
 ) -> Grade:
-    """Grade a reply as a prompt says that it is graded; by other `answers` where there are any."""
+    """Grade a reply with the options of its prompt, against `answers` if given."""
     how = {name: about[name] for name in _HOW if name in about}
     right = about["reference"] if answers is None else answers
     return grade(reply, right, finish_reason=finish_reason, **how)
 
 
 def normalise(text: str, *, articles: Sequence[str] = ARTICLES) -> str:
-    """Return a text as it is compared: lower case, no punctuation, no articles, single spaces.
+    """Return a text in the form used for comparison.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def token_f1(text: str, answers: Sequence[str]) -> float:
 
 
 def abstains(text: str) -> bool:
-    """Tell whether an answer abstains: it declines, or says that there is none.
+    """Return whether an answer abstains: it declines, or claims that no answer exists.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ _NO_ANSWER = frozenset(
 
 
 def final_text(reply: str) -> str:
-    """Return the answer that a reply names, or all of it, without thinking and markup."""
+    """Return the answer that a reply marks, else the whole reply without reasoning and markup."""
     check_text("reply", reply)
     text = plain(reply).text
     marks = [mark.text for mark in marked(text) if mark.rank < _NAMED and mark.text.strip()]
@@ -238,17 +238,17 @@ def _check(
     answers: Sequence[str | float], rule: str, threshold: float, absolute: float, relative: float
 ) -> None:
     if not 0 < threshold <= 1:
-        msg = f"threshold is {threshold}: it must lie above 0 and at most at 1"
+        msg = f"threshold is {threshold}: it must be above 0 and at most 1"
         raise InputError(msg)
     if not (0 <= absolute < math.inf and 0 <= relative < math.inf):
         msg = f"tolerances {absolute} and {relative} must be finite and not negative"
         raise InputError(msg)
     for one in answers:
         if rule == "numeric" and not read_number(str(one)).answered:
-            msg = f"the right answer {one!r} is no number: use another rule than 'numeric'"
+            msg = f"the right answer {one!r} is not a number: use a rule other than 'numeric'"
             raise InputError(msg)
         if not str(one).strip():
-            msg = "a right answer is blank: leave it out, or give none if there is none"
+            msg = "a right answer is blank: leave it out, or pass none if the question has none"
             raise InputError(msg)
 
 
@@ -268,7 +268,7 @@ def _close(text: str, answer: str, absolute: float, relative: float) -> bool:
     if given is None or right is None:
         return False
     allowed = max(absolute, relative * abs(float(right)))
-    # Tolerances are decimals: 3.1 lies within 0.1 of 3 although 3.1 - 3 > 0.1 in binary.
+    # Tolerances are decimal, but 3.1 - 3 exceeds 0.1 in binary arithmetic.
     return abs(float(given) - float(right)) <= allowed + 1e-12 * abs(float(right))
 
 
@@ -281,7 +281,7 @@ def _f1(text: str, answer: str) -> float:
 
 
 def _words(text: str, articles: Sequence[str]) -> list[str]:
-    """Return the words of a text; characters of scripts without spaces stand for themselves."""
+    """Return the words of a text; in scripts without spaces, each character is a word."""
     check_text("text or answers", text)
     text = unicodedata.normalize("NFKC", text).casefold().translate(_NO_SIGNS)
     if not text.isascii():

@@ -1,11 +1,11 @@
-"""What every instrument is, which there are, and which of them made a prompt.
+"""The base class of instruments, and their registry.
 
-An instrument is a package beside this file, found by being there. Its first line says what it is
-for. It offers a class derived from `Instrument`, which makes prompts, and two functions that need
-nothing but prompts, so that a store of replies can be read and scored without that object:
-``read_reply(prompt, reply, *, finish_reason=None)``, and ``score_readings(prompts, readings)``,
-which scores one model. Every prompt names its instrument in ``about["instrument"]``. Packages are
-imported when they are first asked for.
+An instrument is a subpackage beside this file and is discovered automatically. The first line of
+its docstring states its purpose. It provides a subclass of `Instrument`, which makes prompts, and
+two functions: ``read_reply(prompt, reply, *, finish_reason=None)`` and ``score_readings(prompts,
+readings)``, which scores one model. Both need only prompts, so that stored replies can be scored
+without the instrument. Every prompt names its instrument in ``about["instrument"]``. Packages are
+imported on first use.
 """
 
 from abc import ABC, abstractmethod
@@ -31,9 +31,9 @@ Scores = TypeVar("Scores", covariant=True)
 
 
 class Instrument(ABC, Generic[Scores]):
-    """Prompts to be put to models, and what reads and scores the replies.
+    """Prompts for models, with a parser and scoring for the replies.
 
-    The fields of an instrument are its options, on the command line, too.
+    The fields of an instrument are its options, also on the command line.
     """
 
     __slots__ = ()
@@ -41,17 +41,17 @@ class Instrument(ABC, Generic[Scores]):
 
     @abstractmethod
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return every prompt, in the order in which they are asked."""
+        """Return all prompts in the order of administration."""
 
     def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts.
+        """Parse a reply to one of the prompts.
 
         Parameters
         ----------
         prompt : Prompt
-            What was asked.
+            The prompt that was sent.
         reply : str
-            Whatever came back.
+            The reply.
         finish_reason : str, optional
             "length" if the reply was cut off.
 
@@ -65,18 +65,18 @@ class Instrument(ABC, Generic[Scores]):
         return reader_of(self.NAME)(prompt, reply, finish_reason=finish_reason)
 
     def score(self, readings: ReadingsLike) -> Scores:
-        """Score the readings of one model.
+        """Score the parsed replies of one model.
 
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; what is absent
-            or None is a failed call.
+            Parsed replies by prompt key, or one for each of `prompts` in order. An absent one, or
+            None, is a failed call.
 
         Raises
         ------
         ShapeError
-            If a sequence has another length.
+            If a sequence has the wrong length.
         LabelError
             If a key belongs to no prompt.
 
@@ -93,14 +93,14 @@ class Instrument(ABC, Generic[Scores]):
 
 
 class Reader(Protocol):
-    """Reads one reply; never raises for what a reply says."""
+    """A parser of one reply; it accepts any text without raising."""
 
     def __call__(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Return what a reply says."""
+        """Return the parsed reply."""
 
 
 class Scorer(Protocol):
-    """Scores the readings of one model."""
+    """A function that scores the parsed replies of one model."""
 
     def __call__(self, prompts: Sequence[Prompt], readings: ReadingsLike) -> Any:
         """Return the scores."""
@@ -114,8 +114,8 @@ def from_file(
     replies: bool = False,
 ) -> Any:
     """Return a field that the command line takes from a file."""
-    # Keyword-only parameters of `read` are options, too; with `replies`, those of a store
-    # are a value.
+    # Keyword-only parameters of `read` also become options; with `replies`, the reply options of a
+    # store are passed as one value.
     about = {"read": read, "help": help, "replies": replies}
     return field(default=default, metadata=about, kw_only=default is not MISSING)
 
@@ -123,12 +123,12 @@ def from_file(
 def check_chosen(
     name: str, chosen: Sequence[str], choices: Any, *, at_least_one: bool = True
 ) -> None:
-    """Refuse an option that does not exist, or is chosen twice."""
+    """Raise if an option does not exist or is chosen twice."""
     for one in chosen:
         check_choice(name, one, choices)
     if len(set(chosen)) < len(chosen) or (at_least_one and not chosen):
-        end = ", and one at least" if at_least_one else ""
-        msg = f"{name}={chosen!r} must hold each once{end}"
+        end = ", and at least one" if at_least_one else ""
+        msg = f"{name}={chosen!r} must hold each choice only once{end}"
         raise OptionError(msg)
 
 
@@ -152,18 +152,18 @@ def instrument_class(name: str) -> type[Instrument[Any]]:
 
 
 def purpose(name: str) -> str:
-    """Return what an instrument is for, in one line."""
+    """Return the purpose of an instrument, in one line."""
     return (_package(name).__doc__ or name).partition("\n")[0].replace("?.", "?")
 
 
 def reader_of(name: str) -> Reader:
-    """Return the function that reads replies to the prompts of an instrument."""
+    """Return the function that parses replies to the prompts of an instrument."""
     read: Reader = _package(name).read_reply
     return read
 
 
 def scorer_of(name: str) -> Scorer:
-    """Return the function that scores the readings of one model."""
+    """Return the function that scores the parsed replies of one model."""
     score: Scorer = _package(name).score_readings
     return score
 

@@ -1,4 +1,4 @@
-"""What is sent to a model: a conversation with a name, ready to be asked, stored and read back."""
+"""Prompts and messages: a named conversation that can be sent, stored and reloaded."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
-# What kind of answer the reply is to hold; the instrument that made the prompt reads it.
+# The form of the expected reply; the instrument that made the prompt parses it.
 ReplyForm: TypeAlias = Literal[
     "yes_no", "integer", "number", "option", "rating", "percent", "verbal", "text"
 ]
@@ -44,11 +44,11 @@ class Message:
 class Prompt:
     """A conversation that ends with the turn a model is to reply to.
 
-    `key` names it within its instrument and never changes for the same content; `about` holds
-    what the instrument needs to read and score the reply, and nothing that the model sees.
-    A prompt that `follows` another continues its conversation: the messages of that prompt and
-    the reply it got go before its own. A prompt that is `to` one respondent, such as a question
-    about its own earlier reply, is put to no other.
+    `key` identifies the prompt within its instrument and is constant for the same content. `about`
+    holds the information for parsing and scoring the reply; the model never sees it. A prompt that
+    `follows` another continues its conversation: the messages and the reply of that prompt precede
+    its own. A prompt with `to` is sent to that respondent only, for example a question about its
+    own earlier reply.
 
     Examples
     --------
@@ -63,10 +63,8 @@ class Prompt:
     messages: tuple[Message, ...]
     reply: ReplyForm
     follows: str | None = None  # key of the prompt whose conversation it continues
-    to: str | None = (
-        None  # name of the one respondent it is put to; all of them if nothing is said
-    )
-    repeat: int = 0  # which of several administrations
+    to: str | None = None  # name of the only respondent that receives it; None for all
+    repeat: int = 0  # index of the administration
     max_tokens: int | None = None  # enough for the reply the form asks for
     about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe
 
@@ -77,7 +75,7 @@ class Prompt:
                 msg = f"{name}={value!r} of a prompt must be text"
                 raise InputError(msg)
         if all(one.role != "user" for one in self.messages):
-            msg = f"prompt {self.key!r} has no messages of the user: it needs at least one"
+            msg = f"prompt {self.key!r} has no user message: it needs at least one"
             raise InputError(msg)
         for name, value, low in (("repeat", self.repeat, 0), ("max_tokens", self.max_tokens, 1)):
             if value is not None and (type(value) is not int or value < low):
@@ -88,7 +86,7 @@ class Prompt:
             raise InputError(msg)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; empty fields are left out."""
+        """Return a JSON-compatible dict without empty fields."""
         table = {name: getattr(self, name) for name in self.__dataclass_fields__}
         turns = [{"role": turn.role, "content": turn.content} for turn in self.messages]
         table |= {"messages": turns, "about": dict(self.about)}
@@ -115,5 +113,5 @@ class Prompt:
 
 
 def told(about: Iterable[Mapping[str, Any]], name: str) -> tuple[str, ...]:
-    """Return what the `about` of each prompt tells, blank where it does not."""
+    """Return an entry of each `about` as text, "" where it is absent."""
     return tuple(str(one.get(name, "")) for one in about)

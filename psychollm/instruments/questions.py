@@ -1,9 +1,10 @@
-"""Questions with their right answers, and the files they come from.
+"""Questions with their right answers, and readers of question files.
 
-CSV and JSONL hold a question a line. SQuAD's JSON (Rajpurkar et al., 2016) holds passages with
-questions; the passage is dropped, so that what is asked is what the model knows.
+CSV and JSONL files hold one question per line. SQuAD's JSON (Rajpurkar et al., 2016) holds
+passages with questions; the passage is dropped, so that the questions test what the model knows.
 
-Wrong answers for a user to insist on are as plausible as can be without knowing the subject.
+The wrong answers that a simulated user suggests are as plausible as possible without subject
+knowledge.
 
 References
 ----------
@@ -29,7 +30,7 @@ from psychollm._base.errors import InputError
 from psychollm.instruments.grading import Rule, grade_by
 from psychollm.instruments.readers import read_number
 
-# What columns and fields are called, the first that is there.
+# Accepted names of columns and fields, in order of precedence.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "key": ("key", "id", "question_id", "qid"),
     "text": ("text", "question", "prompt", "problem"),
@@ -47,20 +48,22 @@ class Question:
     Parameters
     ----------
     key : str
-        Its label, unique in a set.
+        Label, unique in a set.
     text : str
-        What is asked.
+        Text of the question.
     answers : tuple of str
-        Right answers; none if it cannot be answered.
+        Right answers; empty if the question is unanswerable.
     domain : str
-        What it is about; blank if nothing is said.
+        Subject; blank if unknown.
     rule : {"exact", "contains", "f1", "numeric"}
-        Equal after normalisation; the words of a right answer stand side by side in the reply;
-        share of words in common (1); numbers that differ within the tolerances.
+        "exact": equal after normalisation; "contains": the words of a right answer occur in
+        sequence in the reply; "f1": proportion of shared words; "numeric": numbers that differ
+        within the tolerances.
     threshold : float
         Score from which an answer is correct; below 1 it matters for "f1".
     absolute, relative : float
-        Tolerances of "numeric": absolute, or as a share of the right answer, whichever is larger.
+        Tolerances of "numeric", absolute and as a proportion of the right answer; the larger
+        applies.
 
     Raises
     ------
@@ -98,7 +101,7 @@ class Question:
         return bool(self.answers)
 
     def grading(self) -> dict[str, Any]:
-        """Return what grading needs, as JSON can hold it; what is as usual is left out.
+        """Return the grading options that differ from the defaults, JSON-compatible.
 
         Examples
         --------
@@ -111,7 +114,7 @@ class Question:
         return {"reference": list(self.answers), **kept}
 
 
-QUESTION_FILES = ".csv or .jsonl with question and answer, or .json as SQuAD has it"
+QUESTION_FILES = ".csv or .jsonl with question and answer, or .json in the SQuAD format"
 _NUMBERS = ("threshold", "absolute", "relative")
 
 
@@ -127,27 +130,27 @@ def read_questions(
     Parameters
     ----------
     path : path
-        ``.csv`` with a header, ``.jsonl`` with an object a line, or ``.json`` as SQuAD has it
-        (the passages are dropped).
+        ``.csv`` with a header, ``.jsonl`` with one object per line, or ``.json`` in the SQuAD
+        format (the passages are dropped).
     columns : mapping of str to str, optional
-        The column or field that holds each of "key", "text", "answers", "domain", "rule". By
-        default those of that name, or one of the usual others (question, answer, id, topic, ...).
-        Without a key, questions are numbered. Several right answers in a cell of a CSV file stand
-        apart by "|"; in JSON they are a list.
+        The column or field of "key", "text", "answers", "domain" and "rule". By default, the one
+        of that name or a common alternative (question, answer, id, topic, ...). Without a key,
+        questions are numbered. Several right answers are separated by "|" in a CSV cell and are a
+        list in JSON.
     rule : {"exact", "contains", "f1", "numeric"}, optional
-        How answers are compared, for questions that say nothing of it; "exact" by default.
+        Comparison rule of questions that do not name one; "exact" by default.
     n_questions : int, optional
-        How many of the questions, evenly spaced over the file; all by default.
+        Number of questions, evenly spaced over the file; all by default.
 
     Raises
     ------
     InputError
-        If the file cannot be read, holds no questions or fewer than are wanted, or a line lacks
-        what is needed.
+        If the file cannot be read, holds no questions or fewer than requested, or a line lacks a
+        required value.
     OptionError
         If the number of questions is not positive.
     LabelError
-        If two questions have one key.
+        If two questions have the same key.
 
     Examples
     --------
@@ -158,7 +161,7 @@ def read_questions(
     """
     path = Path(path)
     if unknown := set(columns or {}) - set(_NAMES):
-        msg = f"columns: {', '.join(sorted(unknown))} not known; known are {', '.join(_NAMES)}"
+        msg = f"columns: {', '.join(sorted(unknown))} unknown; choose from {', '.join(_NAMES)}"
         raise InputError(msg)
     questions = tuple(_question(row, columns or {}, rule) for row in rows_of(path))
     if not questions:
@@ -176,7 +179,7 @@ def read_questions(
 
 
 def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Question, ...]:
-    """Return questions, made from mappings where they are such."""
+    """Return questions, converting mappings."""
     made = tuple(
         one
         if isinstance(one, Question)
@@ -184,7 +187,7 @@ def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Que
         for number, one in enumerate(questions, start=1)
     )
     if not made:
-        msg = "questions: there are none"
+        msg = "questions is empty: pass at least one question"
         raise InputError(msg)
     check_unique("question", [one.key for one in made])
     return made
@@ -192,7 +195,7 @@ def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Que
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What a line holds, and where it stands."""
+    """The values of a line, and its location."""
 
     where: str
     number: int
@@ -200,7 +203,7 @@ class _Row:
 
 
 def rows_of(path: Path) -> Iterator[_Row]:
-    """Yield the questions of a file as they stand there."""
+    """Yield the rows of a question file."""
     readers = {".csv": _from_csv, ".tsv": _from_csv, ".jsonl": json_lines, ".json": _from_squad}
     if path.suffix not in readers:
         remedy = conversion(path)
@@ -220,7 +223,7 @@ def _question(row: _Row, columns: Mapping[str, str], rule: Rule | None) -> Quest
     for name, value in (("text", text), ("answers", answers)):
         if value is None:
             asked = columns.get(name) or " or ".join(_NAMES[name])
-            msg = f"{row.where}: no {asked}; name the column with columns={{{name!r}: ...}}"
+            msg = f"{row.where}: {asked} is missing; name its column with columns={{{name!r}: ...}}"
             raise InputError(msg)
     key = of("key")
     numbers = {name: float(row.table[name]) for name in _NUMBERS if row.table.get(name)}
@@ -255,7 +258,7 @@ def _from_csv(path: Path) -> Iterator[_Row]:
 
 
 def json_lines(path: Path) -> Iterator[_Row]:
-    """Yield the objects of a file with one a line."""
+    """Yield the objects of a file with one object per line."""
     number = 0
     for line, text in enumerate(text_of(path).split("\n"), start=1):
         if text.strip():
@@ -263,7 +266,7 @@ def json_lines(path: Path) -> Iterator[_Row]:
             where = f"{path}, line {line}"
             table = _json(text, where)
             if not isinstance(table, Mapping):
-                msg = f"{where}: no object"
+                msg = f"{where}: the line is not a JSON object"
                 raise InputError(msg)
             yield _Row(where, number, table)
 
@@ -284,7 +287,7 @@ def _from_squad(path: Path) -> Iterator[_Row]:
                     }
                     yield _Row(f"{path}, question {asked['id']!r}", 0, row)
     except (KeyError, TypeError, AttributeError) as error:
-        msg = f"{path} is not laid out as SQuAD is (data, paragraphs, qas): {error!r}"
+        msg = f"{path} is not in the SQuAD format (data, paragraphs, qas): {error!r}"
         raise InputError(msg) from error
 
 
@@ -293,7 +296,7 @@ def text_of(path: Path) -> str:
     try:
         # Pipes and devices may have no end.
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise OSError(errno.EINVAL, "it is a pipe or a device, name a file")  # noqa: TRY301
+            raise OSError(errno.EINVAL, "it is a pipe or a device; name a file")  # noqa: TRY301
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(_unreadable(path, error)) from error
@@ -303,7 +306,7 @@ def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        msg = f"{where}: no JSON ({error})"
+        msg = f"{where}: not valid JSON ({error})"
         raise InputError(msg) from error
 
 
@@ -316,8 +319,8 @@ def wrong_suggestions(
     questions: Sequence[Question], *, given: Mapping[str, str], seed: int
 ) -> dict[str, str]:
     """Return one wrong answer per question."""
-    # Numbers are moved by up to a fifth, by one at least; other answers are exchanged with those
-    # of another question, of the same domain if there is one.
+    # Numbers are changed by at most 20 %, at least by one unit of the last decimal; other answers
+    # come from another question, preferably of the same domain.
     wrong = {}
     for i, question in enumerate(questions):
         rng = np.random.default_rng([seed, i])
@@ -344,7 +347,7 @@ def _made(
 
 
 def _moved(number: str, rng: np.random.Generator) -> str:
-    """Return another number with as many decimals."""
+    """Return another number with the same number of decimals."""
     decimals = len(number.partition(".")[2])
     unit = 10.0**-decimals
     steps = max(int(abs(float(number)) / unit / 5.0), 1)

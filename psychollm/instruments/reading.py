@@ -1,6 +1,7 @@
-"""What a reply says: a coded answer, or the name of what went wrong. Nothing is guessed.
+"""Parsed replies: a coded answer or a failure category, without guessing.
 
-Scores of instruments share what stands here: a table with a row per reply, and what went wrong.
+The scores of all instruments share the classes of this module: a table with one row per reply, and
+counts of failures.
 """
 
 from collections import Counter
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of one question put to one model.
+    """The outcome of one question administered to one model.
 
-    Only `ANSWERED` has a value. Everything else is missing in the table of responses, under its
-    own name, and never "no".
+    Only `ANSWERED` has a value. Every other outcome is missing data in the table of responses,
+    with its own code; none counts as "no".
 
     Examples
     --------
@@ -34,17 +35,17 @@ class Outcome(StrEnum):
     """
 
     ANSWERED = "answered"
-    REFUSED = "refused"  # declines to answer at all
-    AMBIGUOUS = "ambiguous"  # says two different things
-    UNREADABLE = "unreadable"  # says nothing of what was asked for
+    REFUSED = "refused"  # declines to answer
+    AMBIGUOUS = "ambiguous"  # gives two different answers
+    UNREADABLE = "unreadable"  # holds no answer of the requested form
     EMPTY = "empty"  # no text
-    TRUNCATED = "truncated"  # ended by the limit on its length before an answer
+    TRUNCATED = "truncated"  # cut by the length limit before an answer
     FAILED = "failed"  # no reply was received
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One reply, read.
+    """One parsed reply.
 
     Examples
     --------
@@ -53,16 +54,16 @@ class Reading:
     """
 
     outcome: Outcome
-    value: float | str | None = None  # the coded answer where there is one
-    said: str = ""  # the words that it was read from
+    value: float | str | None = None  # the coded answer, if any
+    said: str = ""  # the words that it was parsed from
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.outcome is Outcome.ANSWERED):
-            msg = f"a reading has a value if and only if it is an answer: {self!r}"
+            msg = f"a parsed reply has a value if and only if its outcome is 'answered': {self!r}"
             raise ValueError(msg)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Between processes half a million travel: a call is a third of what `dataclass` takes.
+        # Half a million are sent between processes; a call pickles in a third of the default time.
         return _reading, (self.outcome, self.value, self.said)
 
     @property
@@ -75,7 +76,7 @@ def _reading(outcome: Outcome, value: float | str | None, said: str) -> Reading:
     return Reading(outcome=outcome, value=value, said=said)
 
 
-# Of one model: by the key of the prompt, or one for each prompt; None is a failed call.
+# Parsed replies of one model: by prompt key, or one per prompt; None is a failed call.
 ReadingsLike: TypeAlias = Mapping[str, Reading | None] | Sequence[Reading | None]
 
 
@@ -83,28 +84,28 @@ _FAILED = Reading(outcome=Outcome.FAILED)
 
 
 def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
-    """Return one reading per prompt, in their order; failed where there is none."""
+    """Return one parsed reply per prompt, in prompt order; a missing one counts as failed."""
     if not isinstance(readings, Mapping):
         if len(readings) != len(prompts):
             msg = (
-                f"readings holds {len(readings)} readings for {len(prompts)} prompts: pass one "
-                "for each, None for a failed call"
+                f"readings holds {len(readings)} parsed replies for {len(prompts)} prompts: pass "
+                "one for each, None for a failed call"
             )
             raise ShapeError(msg)
         return [_FAILED if reading is None else reading for reading in readings]
     unknown = sorted(set(readings) - {prompt.key for prompt in prompts})
     if unknown:
-        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that asked"
+        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that made them"
         raise LabelError(msg)
     return [readings.get(prompt.key) or _FAILED for prompt in prompts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scores(Result):
-    """Scores of one model, in a table with a row per reply."""
+    """Scores of one model, as a table with one row per reply."""
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return the long table, a row per reply, that studies take.
+        """Return the long table, one row per reply, that studies accept.
 
         Parameters
         ----------
@@ -118,7 +119,7 @@ class Scores(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartScores(Scores):
-    """Scores of questions that are put in several parts, each with an outcome of its own."""
+    """Scores of questions in several parts, each with its own outcome."""
 
     outcomes: Mapping[str, tuple[Outcome, ...]]  # by part
 
@@ -128,7 +129,7 @@ class PartScores(Scores):
         return Axes(None, *columns, *parts)
 
     def failures(self) -> dict[str, dict[str, int]]:
-        """Return how many replies of each part could not be used, by kind of failure.
+        """Return how many replies of each part are unusable, by kind of failure.
 
         Examples
         --------
@@ -143,5 +144,5 @@ class PartScores(Scores):
 
 
 def mean_known(values: Any) -> float:
-    """Return the mean of what is not missing, NaN if all is."""
+    """Return the mean of the non-missing values, NaN if there are none."""
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

@@ -1,7 +1,7 @@
-"""Frames of questions, in pairs: two questions alike but for what makes one unanswerable.
+"""Frames of questions in pairs that differ only in what makes one unanswerable.
 
-Each frame draws its fillers once and tells them twice. What the twins share is the length, the
-words and the kind of answer asked for; what differs is the one thing that an answer would need.
+Each frame draws its fillers once for both questions. The two share length, words and the kind of
+answer; they differ in the one thing that an answer needs.
 """
 
 from calendar import day_name, monthrange, weekday
@@ -59,7 +59,7 @@ _MONTHS = (
 
 
 class Twins(NamedTuple):
-    """An answerable question, its answer, and the question that it becomes without one."""
+    """An answerable question, its answer, and its unanswerable counterpart."""
 
     answerable: str
     answer: str
@@ -68,7 +68,7 @@ class Twins(NamedTuple):
 
 
 def _twins(told: str, known: object, answer: int | str, unknown: object) -> Twins:
-    """Tell a question twice: with what its answer needs, and with what leaves it open."""
+    """Write a question twice: with the information that its answer needs, and without."""
     return Twins(
         told.format(known), str(answer), told.format(unknown), numeric=isinstance(answer, int)
     )
@@ -82,7 +82,7 @@ def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
 
 
 def two_places(rng: np.random.Generator) -> Twins:
-    """Ask for a sum, one of whose parts may be missing."""
+    """Ask for a sum, one part of which may be missing."""
     (who,), (goods,) = _some(rng, PEOPLE, 1), _some(rng, GOODS, 1)
     first, second = _some(rng, PLACES, 2)
     one, two = (int(n) for n in rng.integers(3, 60, 2))
@@ -92,7 +92,7 @@ def two_places(rng: np.random.Generator) -> Twins:
 
 
 def walk(rng: np.random.Generator) -> Twins:
-    """Ask for a distance at some speed, for a time that may be missing."""
+    """Ask for a distance at some speed, for a duration that may be missing."""
     (who,) = _some(rng, PEOPLE, 1)
     speed, minutes = int(rng.integers(2, 20)) * 60, int(rng.integers(3, 40))
     told = f"{who} rows {speed} metres in an hour and keeps it up {{}}. "
@@ -103,7 +103,7 @@ def walk(rng: np.random.Generator) -> Twins:
 
 
 def timetable(rng: np.random.Generator) -> Twins:
-    """Ask for a ferry that is, or is not, in the complete timetable."""
+    """Ask for a ferry that the complete timetable does or does not list."""
     one, two, three, absent = _some(rng, FERRIES, 4)
     hours = sorted(int(n) for n in rng.choice(np.arange(6, 22), 3, replace=False))
     times = [f"{hour}:{int(rng.integers(10, 59))}" for hour in hours]
@@ -115,7 +115,7 @@ def timetable(rng: np.random.Generator) -> Twins:
 
 
 def sisters(rng: np.random.Generator) -> Twins:
-    """Ask for the age of a sister that there is, or is not."""
+    """Ask for the age of a sister who does or does not exist."""
     one, two, three = _some(rng, PEOPLE, 3)
     ages = sorted((int(n) for n in rng.choice(np.arange(4, 60), 3, replace=False)), reverse=True)
     told = (
@@ -127,7 +127,7 @@ def sisters(rng: np.random.Generator) -> Twins:
 
 
 def whose(rng: np.random.Generator) -> Twins:
-    """Ask for a length, of one thing of two or of either."""
+    """Ask for the length of one of two things, or of an unspecified one."""
     one, two = _some(rng, PEOPLE, 2)
     (thing,) = _some(rng, BELONGINGS, 1)
     first, second = (int(n) for n in rng.choice(np.arange(3, 90), 2, replace=False))
@@ -136,7 +136,7 @@ def whose(rng: np.random.Generator) -> Twins:
 
 
 def meeting(rng: np.random.Generator) -> Twins:
-    """Ask for an end, of the one of two meetings that is, or is not, named."""
+    """Ask for the end of a meeting that is, or is not, specified."""
     one, two = _some(rng, TOWNS, 2)
     first, second = (int(n) for n in rng.choice(np.arange(7, 15), 2, replace=False))
     lasts = int(rng.integers(2, 6))
@@ -149,7 +149,7 @@ def meeting(rng: np.random.Generator) -> Twins:
 
 
 def weekday_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a day that the calendar settles, or that only time will."""
+    """Ask for a day that the calendar determines, or that cannot be known yet."""
     year, month = int(rng.integers(2031, 2080)), int(rng.integers(1, 13))
     day, (town,) = int(rng.integers(1, 29)), _some(rng, TOWNS, 1)
     named = f"{_MONTHS[month - 1]} {year}"
@@ -162,7 +162,7 @@ def weekday_ahead(rng: np.random.Generator) -> Twins:
 
 
 def days_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a number of days that the calendar settles, or that the weather will."""
+    """Ask for a number of days that the calendar, or only the weather, determines."""
     year, month = int(rng.integers(2031, 2090)), int(rng.integers(1, 13))
     (town,) = _some(rng, TOWNS, 1)
     asks = f"How many {{}} will {_MONTHS[month - 1]} {year} have in {town}?"
@@ -188,19 +188,19 @@ def longer(rng: np.random.Generator) -> Twins:
 
 
 def capital(rng: np.random.Generator) -> Twins:
-    """Ask for the capital of a country that exists, or does not."""
+    """Ask for the capital of a country that does or does not exist."""
     (country,) = _some(rng, tuple(CAPITALS), 1)
     return _twins("What is the capital of {}?", country, CAPITALS[country], invented(rng))
 
 
 def element(rng: np.random.Generator) -> Twins:
-    """Ask for an element whose symbol exists, or does not."""
+    """Ask for an element whose symbol does or does not exist."""
     (symbol,), (none,) = _some(rng, tuple(SYMBOLS), 1), _some(rng, NO_SYMBOLS, 1)
     return _twins('Which chemical element has the symbol "{}"?', symbol, SYMBOLS[symbol], none)
 
 
 def legs(rng: np.random.Generator) -> Twins:
-    """Ask for the legs of a herd whose kind exists, or does not."""
+    """Ask for the number of legs of animals whose kind does or does not exist."""
     (animal,) = _some(rng, tuple(LEGS), 1)
     herd = int(rng.integers(2, 40))
     asks = f"How many legs do {herd} animals of the kind {{}} have together?"
@@ -230,8 +230,8 @@ _TRIES = 500
 
 
 def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
-    """Return `n` pairs of one scenario: each answerable question, then its twin."""
-    # The first of a larger set are those of a smaller one.
+    """Return `n` pairs of one scenario: each answerable question, then its counterpart."""
+    # A larger set begins with the smaller one.
     askables: list[Askable] = []
     for number, twins in enumerate(islice(_different(scenario, seed), n), start=1):
         pair = f"{scenario}-{seed}-{number:04d}"
@@ -251,14 +251,14 @@ def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
         ]
     if len(askables) < 2 * n:
         msg = (
-            f"n_pairs={n}: the scenario {scenario!r} has {len(askables) // 2} different pairs only"
+            f"n_pairs={n}: the scenario {scenario!r} has only {len(askables) // 2} different pairs"
         )
         raise OptionError(msg)
     return tuple(askables)
 
 
 def _different(scenario: Scenario, seed: int) -> Iterator[Twins]:
-    """Yield twins until no new ones are found; frames take turns while they have any."""
+    """Yield pairs until no new ones are found; frames alternate while they have any."""
     frames = FRAMES[scenario]
     rng = np.random.default_rng([seed, SCENARIOS.index(scenario)])
     seen: set[str] = set()

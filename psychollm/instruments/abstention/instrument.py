@@ -1,10 +1,10 @@
-"""The instrument: questions that have an answer, and their twins that have none.
+"""The abstention instrument: answerable questions and their unanswerable counterparts.
 
-After the design of AbstentionBench (Kirichenko et al., 2025): a model should abstain from what
-cannot be answered, and from nothing else. Questions, sentences and rules are the project's own.
+The design follows AbstentionBench (Kirichenko et al., 2025): a model should abstain from
+unanswerable questions and from no others. Questions, sentences and rules are the project's own.
 
-Whether a trace and its answer disagree is judged twice: with the thinking shown to the judge, who
-may then read its doubts into the answer, and without it.
+Whether a trace and its answer disagree is judged twice: with the reasoning text shown to the
+judge, who may then project its doubts onto the answer, and without it.
 
 References
 ----------
@@ -64,13 +64,13 @@ _CLOSING = 'End with a line that reads "Verdict: yes" or "Verdict: no".'
 
 
 def asking(licence: Licence, *, reasoned: bool) -> str:
-    """Return how a question is to be answered."""
+    """Return the instructions on how to answer."""
     form = _REASONED if reasoned else _DIRECT
     return f"{_LICENCE} {form}" if licence == "stated" else form
 
 
 def judging(asks: Asks, question: str, *, thinking: str, answer: str) -> tuple[str, str]:
-    """Return what a judge is told: its role, and its task; blank parts are left out."""
+    """Return the role and the task of a judge; blank parts are left out."""
     shown = {"QUESTION": question, "THINKING": thinking, "ANSWER": answer}
     parts = [f"{name}\n<<<\n{text}\n>>>" for name, text in shown.items() if text]
     return _ROLE, "\n\n".join([*parts, _JUDGED[asks], _CLOSING])
@@ -81,33 +81,34 @@ _MAX_TOKENS = {True: 2048, False: 128}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abstention(Instrument[AbstentionScores]):
-    """Questions to answer, among them such as cannot be answered.
+    """Answerable and unanswerable questions.
 
     Parameters
     ----------
     n_pairs : int
         Pairs per scenario.
     seed : int
-        All is drawn from it.
+        Seed of all random draws.
     scenarios : tuple of str
-        Why the twins cannot be answered: missing_fact, false_premise, underspecified,
+        Reasons why questions are unanswerable: missing_fact, false_premise, underspecified,
         unknowable_future, subjective, nonsense_entity.
     questions : iterable of Askable, Question or mapping, optional
-        Questions of one's own instead, such as `read_askable` reads.
+        Your own questions instead, for example from `read_askable`.
     licence : {"stated", "silent"}
-        Whether the model is told that some questions have no answer, and that it may say so.
+        Whether the prompt mentions that some questions have no answer, and that the model may say
+        so.
     reasoned : bool
-        Whether it is asked to think before it answers.
+        Whether the model is asked to reason before it answers.
     n_repeats : int
-        Times that every prompt is put.
+        Number of administrations of every prompt.
 
     Raises
     ------
     OptionError
         If a number is not a positive whole number, an option does not exist, a scenario occurs
-        twice, or there are not as many different pairs.
+        twice, or there are fewer different pairs than requested.
     InputError, LabelError
-        If questions of one's own contradict themselves or share a key.
+        If your own questions contradict themselves or share a key.
 
     Examples
     --------
@@ -123,7 +124,7 @@ class Abstention(Instrument[AbstentionScores]):
     scenarios: tuple[Scenario, ...] = SCENARIOS
     questions: Iterable[Any] | None = from_file(
         read_askable,
-        "questions of your own: .csv or .jsonl with answerable, or .json as SQuAD 2.0 has it",
+        "questions of your own: .csv or .jsonl with answerable, or .json in the SQuAD 2.0 format",
         default=None,
     )
     licence: Licence = "stated"
@@ -158,14 +159,14 @@ class Abstention(Instrument[AbstentionScores]):
         )
 
     def judge_prompts(self, replies: Mapping[str, str], *, model: str = "") -> tuple[Prompt, ...]:
-        """Return what to ask a judge about replies in hand, by the key of their prompts.
+        """Return prompts that ask a judge about given replies, by the key of their prompts.
 
         Parameters
         ----------
         replies : mapping
-            Of one model; thinking in tags (`with_reasoning`).
+            Replies of one model, with reasoning text in tags (`with_reasoning`).
         model : str
-            Its name, so that one run may judge several.
+            Name of the model, so that one run may judge several.
 
         Examples
         --------
@@ -182,15 +183,15 @@ class Abstention(Instrument[AbstentionScores]):
         *,
         judged: Sequence[Prompt] = (),
     ) -> AbstentionScores:
-        """Score the readings of one model.
+        """Score the parsed replies of one model.
 
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         judged : sequence of Prompt
-            From `judge_prompts`, where a judge was asked.
+            Prompts from `judge_prompts`, if a judge was asked.
 
         Examples
         --------
@@ -228,9 +229,9 @@ class Abstention(Instrument[AbstentionScores]):
 
 
 _JUDGE_TOKENS = 512
-# What scoring needs to know of the question where it has nothing but a judge's verdicts.
+# The properties of the question that scoring needs if only a judge's verdicts are available.
 _KEPT = ("instrument", "should_abstain", "scenario", "pair", "dataset")
-# What is judged of a reply, and with what in view; the last four need thinking to look at.
+# Aspects that are judged, and the text the judge sees; the last four require reasoning text.
 JUDGEMENTS: tuple[tuple[Asks, View], ...] = (
     ("abstains", "answer"),
     ("confident", "answer"),
@@ -247,19 +248,19 @@ def judge_prompts(
     model: str = "",
     judgements: Sequence[tuple[Asks, View]] = JUDGEMENTS,
 ) -> tuple[Prompt, ...]:
-    """Return what to ask a judge about replies in hand.
+    """Return prompts that ask a judge about given replies.
 
     Parameters
     ----------
     prompts : sequence of Prompt
-        What was asked.
+        Prompts that were sent.
     replies : mapping
-        Replies by the key of the prompt; thinking in tags. Blank ones are left out.
+        Replies by prompt key, with reasoning text in tags. Blank ones are left out.
     model : str
-        Whose replies these are, so that one run may judge those of several models.
+        Name of the model that replied, so that one run may judge several.
     judgements : sequence of (asks, view)
-        What to have judged, and whether the judge sees the answer, the thinking, or the whole.
-        What needs thinking is asked where there is any.
+        Aspects to judge, each with the text that the judge sees: the answer, the reasoning, or
+        both. Aspects that require reasoning text are skipped without it.
 
     Examples
     --------

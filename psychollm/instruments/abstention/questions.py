@@ -1,7 +1,7 @@
-"""Questions that have an answer, and questions that should be abstained from.
+"""Answerable questions, and questions that call for abstention.
 
-A set of one's own has a column that says which question is which (answerable, should_abstain,
-is_impossible); without one, a question without right answers is one to abstain from.
+Your own set may have a column that marks them (answerable, should_abstain, is_impossible); without
+one, a question without right answers calls for abstention.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ _ANSWERS = ("answers", "answer", "reference", "target", "gold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Askable:
-    """A question, and whether it should be abstained from.
+    """A question, and whether a model should abstain from it.
 
     Examples
     --------
@@ -33,10 +33,10 @@ class Askable:
     ('q1', '')
     """
 
-    question: Question  # without answers where it has none, or none that is known
+    question: Question  # without answers if it has none or none is known
     should_abstain: bool
-    scenario: str = ""  # why it cannot be answered; that of its twin where it can
-    pair: str = ""  # what twins share
+    scenario: str = ""  # why it, or its counterpart, is unanswerable
+    pair: str = ""  # shared by a question and its counterpart
     dataset: str = ""
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Askable:
 
     @property
     def key(self) -> str:
-        """Its label."""
+        """Label of the question."""
         return self.question.key
 
 
@@ -58,20 +58,20 @@ def read_askable(
     Parameters
     ----------
     path : path
-        ``.csv`` with a header, ``.jsonl`` with an object a line, ``.json`` as SQuAD 2.0 has it.
-        Besides question and answers: one of should_abstain, answerable, is_impossible,
-        unanswerable; and id, scenario, pair, dataset, each of which may be absent.
+        ``.csv`` with a header, ``.jsonl`` with one object per line, ``.json`` in the SQuAD 2.0
+        format. Besides question and answers, it needs one of should_abstain, answerable,
+        is_impossible, unanswerable; id, scenario, pair and dataset are optional.
     dataset : str, optional
-        Name of the set, for questions that do not say; that of the file by default.
+        Name of the set, for questions without one; the file name by default.
     rule : {"contains", "exact", "f1", "numeric"}
-        How answers are compared.
+        Comparison rule of answers.
 
     Raises
     ------
     InputError
         If the file cannot be read, holds no questions, or a question contradicts itself.
     LabelError
-        If two questions have one key.
+        If two questions have the same key.
 
     Examples
     --------
@@ -93,10 +93,10 @@ def as_askable(
     dataset: str = "",
     rule: Rule = "contains",
 ) -> tuple[Askable, ...]:
-    """Return questions to be asked, made from mappings or plain questions where they are such."""
+    """Return askable questions, converting mappings and plain questions."""
     askables = tuple(_made(row, number, dataset, rule) for number, row in enumerate(rows, start=1))
     if not askables:
-        msg = "questions: there are none"
+        msg = "questions is empty: pass at least one question"
         raise InputError(msg)
     check_unique("question", [one.key for one in askables])
     return askables
@@ -116,7 +116,8 @@ def _made(row: Any, number: int, dataset: str, rule: Rule) -> Askable:
     answers = answers_in(next((row[one] for one in _ANSWERS if row.get(one) is not None), ()))
     due = _due(row, key)
     abstain = not answers if due is None else due
-    # A set may keep "no answer" as the answer of what has none: there is nothing to grade.
+    # Some sets store "no answer" as the answer of an unanswerable question: there is nothing to
+    # grade.
     question = Question(
         key=key,
         text=str(text),

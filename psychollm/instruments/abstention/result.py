@@ -1,4 +1,4 @@
-"""What one model did with every question of the set."""
+"""The scores of one model on every question."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AbstentionScores(Scores):
-    """One model's replies: abstained or attempted, right or wrong, certain or in doubt.
+    """One model's replies: abstained or attempted, right or wrong, confident or doubtful.
 
-    Missing, NaN, is what could not be read, never arrived, or nobody judged.
+    NaN marks replies that are unreadable, missing, or not judged.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class AbstentionScores(Scores):
         "doubting_judged", "mismatch_judged", "mismatch_judged_whole",
     )  # fmt: skip
 
-    models: tuple[str, ...]  # as a judge was told, blank otherwise
+    models: tuple[str, ...]  # as named to a judge, else ""
     items: tuple[str, ...]
     scenarios: tuple[str, ...]
     pairs: tuple[str, ...]
@@ -45,28 +45,28 @@ class AbstentionScores(Scores):
     outcomes: tuple[Outcome, ...]
     should_abstain: FloatArray  # (replies,)
     abstained: FloatArray  # (replies,) by rule
-    correct: FloatArray  # (replies,) NaN where it abstained or there is nothing to grade
+    correct: FloatArray  # (replies,) NaN if it abstained or cannot be graded
     confident: FloatArray  # (replies,) whether the answer shows no doubt, by rule
-    doubting: FloatArray  # (replies,) whether the thinking does, by rule; NaN without thinking
+    doubting: FloatArray  # (replies,) whether the reasoning shows doubt, by rule; NaN without it
     abstained_judged: FloatArray  # (replies,) by a judge who sees the answer
-    abstained_judged_whole: FloatArray  # (replies,) by one who sees the thinking too
+    abstained_judged_whole: FloatArray  # (replies,) by a judge who also sees the reasoning
     confident_judged: FloatArray  # (replies,)
     confident_judged_whole: FloatArray  # (replies,)
     doubting_judged: FloatArray  # (replies,)
 
     @property
     def mismatch(self) -> FloatArray:
-        """Whether a confident answer follows on thinking in doubt, by rule (replies,)."""
+        """Whether a confident answer follows doubtful reasoning, by rule (replies,)."""
         return _mismatch(self.doubting, self.confident, self.abstained)
 
     @property
     def mismatch_judged(self) -> FloatArray:
-        """The same by judges, of whom the one of the answer does not see the thinking."""
+        """The same by judges; the judge of the answer does not see the reasoning."""
         return _mismatch(self.doubting_judged, self.confident_judged, self.abstained_judged)
 
     @property
     def mismatch_judged_whole(self) -> FloatArray:
-        """The same by judges who see thinking and answer."""
+        """The same by judges who see both reasoning and answer."""
         return _mismatch(
             self.doubting_judged, self.confident_judged_whole, self.abstained_judged_whole
         )
@@ -77,7 +77,7 @@ class AbstentionScores(Scores):
         Parameters
         ----------
         model : hashable
-            Label of the model, where a judge was told no other.
+            Label of the model for replies without a name given to a judge.
         """
         frame = Scores.to_frame(self, model)
         frame["model"] = [one or model for one in self.models]

@@ -1,12 +1,10 @@
-"""What one model did with every question, by rule and by judge.
+"""Scores of one model on every question, by rule and by judge.
 
-The words of a reading are three, such as "wrong confident doubting": what became of the question
-(abstained, correct, wrong, or attempted without a grade), whether the answer shows doubt
-(confident, hedged), and whether the thinking before it does (doubting, settled, untraced where
-none is shown).
+A parsed reply has three words, such as "wrong confident doubting": the outcome (abstained,
+correct, wrong, or attempted without a grade), whether the answer shows doubt (confident, hedged),
+and whether the reasoning does (doubting, settled, or untraced without reasoning text).
 
-Doubt and abstention are known by lists of plain patterns, so that what was found can be shown.
-They are for English.
+Lists of plain English patterns detect doubt and abstention, so that every match can be inspected.
 """
 
 import re
@@ -65,7 +63,7 @@ _OBJECTION = re.compile(
   | \b(?:need|require|lack)s?\ (?:more|further|additional|to\ know)\b
     """
 )
-# What follows commits itself to an answer, for all the doubt before it.
+# Words that commit to an answer despite earlier doubt.
 _COMMITS = re.compile(
     r"""(?ix)
     \b(?:but|however|still|yet|though|so|nevertheless)\b[^.!?\n]{0,60}
@@ -79,7 +77,7 @@ _COMMITS = re.compile(
 
 
 def doubts(text: str) -> Iterator[str]:
-    """Yield the sentences of a text that doubt."""
+    """Yield the sentences of a text that express doubt."""
     for one in sentences(text):
         words = text[one.start : one.end].replace("’", "'")
         if _DOUBT.search(words) or _OBJECTION.search(words):
@@ -87,14 +85,14 @@ def doubts(text: str) -> Iterator[str]:
 
 
 def objects(text: str) -> bool:
-    """Tell whether an answer leaves its question unanswered, in whatever way."""
+    """Return whether an answer leaves its question unanswered in any way."""
     words = text.replace("’", "'").strip()
     asks_back = words.endswith("?") and len(words) > 1
     return asks_back or abstains(words) or _OBJECTION.search(words) is not None
 
 
 def commits(text: str) -> bool:
-    """Tell whether a text goes on to an answer although it doubts."""
+    """Return whether a text proceeds to an answer despite doubt."""
     return _COMMITS.search(text.replace("’", "'")) is not None
 
 
@@ -105,12 +103,12 @@ Thinking: TypeAlias = Literal["doubting", "settled", "untraced"]
 _BLANK = re.compile(
     r"(?i)[\W_]*(?:(?:so|the|my|final|thus|therefore),?\s+){0,3}answer(?: is)?[\W_]*"
 )
-_ECHO = 0.75  # F1 with the question from which a reply only asks it again
-_SHOWN = 4  # sentences of a reply that names no answer: its first two and its last two
+_ECHO = 0.75  # F1 with the question above which a reply only repeats it
+_SHOWN = 4  # sentences used of a reply without a marked answer: the first two and the last two
 
 
 class Reply(NamedTuple):
-    """What a reading of a reply says."""
+    """The three words of a parsed reply."""
 
     decision: Decision
     manner: Manner
@@ -118,21 +116,21 @@ class Reply(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The words of the reading."""
+        """The words as one string."""
         return " ".join(self)
 
     @classmethod
     def of(cls, code: str) -> Self:
-        """Return what the words say."""
+        """Return the reply that a string of words encodes."""
         decision, manner, trace = code.split(" ")
         return cls(cast("Decision", decision), cast("Manner", manner), cast("Thinking", trace))
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a question, or a judge's verdict on one."""
+    """Parse a reply to a question, or a judge's verdict on one."""
     # The words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only repeats the
-    # question is unreadable. An answer that doubts whether there is one and gives one all the same
-    # is ambiguous: a judge may decide.
+    # question is unreadable. One that doubts whether there is an answer but gives one is
+    # ambiguous: a judge may decide.
     if prompt.about["stage"] == "judge":
         return read_yes_no(reply, finish_reason=finish_reason)
     cut = finish_reason == "length"
@@ -167,27 +165,27 @@ def _decision(prompt: Prompt, text: str, wording: str) -> Decision | None:
 
 
 def _says_two_numbers(prompt: Prompt, wording: str) -> bool:
-    """Tell whether a number was asked for and several are said: nothing is graded then."""
+    """Return whether several numbers were given where one was requested: they are not graded."""
     numeric = prompt.about.get("rule") == "numeric"
     return numeric and read_number(wording).outcome is Outcome.AMBIGUOUS
 
 
 def _ends(text: str) -> str:
-    """Return the first two sentences and the last two: what lies between was on the way."""
+    """Return the first two and the last two sentences: those between are intermediate."""
     ends = [text[one.start : one.end] for one in sentences(text)]
     if len(ends) > _SHOWN:
         ends = ends[: _SHOWN // 2] + ends[-(_SHOWN // 2) :]
     return " ".join(ends)
 
 
-Row = tuple[str, str]  # the model that replied, as far as a judge was told, and the prompt's key
+Row = tuple[str, str]  # the model that replied, as named to a judge, and the prompt's key
 FAILED = Reading(outcome=Outcome.FAILED)
 _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
-    """Score the readings of one model."""
-    # The prompts of a judge may be among those asked, or alone; then nothing is known by rule.
+    """Score the parsed replies of one model."""
+    # A judge's prompts may accompany the first ones, or come alone; then there are no rule scores.
     by_key = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
     rows = _rows(prompts)
     about = [prompt.about for prompt in rows.values()]
@@ -228,7 +226,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
 
 
 def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
-    """Return one prompt per reply: the one that asked, or, without it, one that judges."""
+    """Return one prompt per reply: the original one, or else one that judges it."""
     rows = {("", one.key): one for one in prompts if one.about["stage"] == "ask"}
     for prompt in prompts:
         if prompt.about["stage"] == "judge":
@@ -239,7 +237,7 @@ def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
 
 
 def _judged_row(prompt: Prompt) -> Row:
-    """Return the model and the prompt whose reply is judged; of further samples, theirs."""
+    """Return the model and the prompt of the judged reply, including the index of further samples."""
     _, mark, sample = prompt.key.rpartition("#")
     again = f"#{sample}" if mark and sample.isdigit() else ""
     return str(prompt.about.get("model", "")), f"{prompt.about['of']}{again}"

@@ -1,7 +1,7 @@
-"""The instrument: traces of reasoning, coded for what the writer does about its own thinking.
+"""The coding instrument: reasoning traces, coded for the writer's reflection on its own thinking.
 
-Two coders that share nothing: rules, which anybody can read and which find only words, and a
-judge, which understands and cannot be checked save by what it quotes. `metacognitive_skill`
+There are two independent coders: rules, which are transparent but match only words, and a judge,
+which understands the text but can be checked only by its quotations. `metacognitive_skill`
 compares them.
 """
 
@@ -24,12 +24,12 @@ _SCALE = (
     "or it is left half done; 2 if it is plainly there. For a code of 1 or 2, quote the words "
     "that show it, exactly as they stand, at most 20 words each, one quotation for every place."
 )
-# No codes in it that could be copied: a reply that copies it is no JSON.
+# The form contains no codes that could be copied: a copy of it is not valid JSON.
 _FORM = '{"CATEGORY": {"code": CODE, "quotes": ["QUOTATION", ...]}, ...}'
 
 
 def coding_task(scheme: Scheme, text: str) -> tuple[str, str, int]:
-    """Return the role and the task of a coder, and where the transcript begins in the task."""
+    """Return the role and the task of a coder, and the offset of the transcript in the task."""
     defined = "\n".join(f"- {one.name}: the writer {one.meaning}." for one in scheme.categories)
     head = f"{_SCALE}\n\n{defined}\n\nTRANSCRIPT\n<<<\n"
     tail = (
@@ -44,15 +44,15 @@ _MAX_TOKENS = 2048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coding(Instrument[CodingScores]):
-    """Traces to be coded.
+    """Reasoning traces to be coded.
 
     Parameters
     ----------
     transcripts : mapping of str to str, or iterable of Transcript or mapping
-        Texts by key; or with whose they are, of which question, and whether the answer is right.
+        Texts by key; or transcripts that name the model and the question, and whether the answer
+        is right.
     scheme : {"five", "rationalist", "stance"}, path or Scheme
-        What is looked for (five, rationalist, stance, or a file with a scheme of your own):
-        see `read_scheme`.
+        Coding scheme: five, rationalist, stance, or the path of your own; see `read_scheme`.
     n_repeats : int
         Times that a judge codes each trace.
 
@@ -61,7 +61,7 @@ class Coding(Instrument[CodingScores]):
     InputError
         If there are no transcripts, or one is blank.
     LabelError
-        If two have one key.
+        If two transcripts have the same key.
     OptionError
         If a number is not a positive whole number, or the scheme does not exist.
 
@@ -92,7 +92,7 @@ class Coding(Instrument[CodingScores]):
         object.__setattr__(self, "_scheme", as_scheme(self.scheme))
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return what to ask a judge.
+        """Return the prompts for a judge.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class Coding(Instrument[CodingScores]):
         )
 
     def by_rules(self) -> CodingScores:
-        """Return the codes that rules give, which asks nobody.
+        """Return the codes assigned by rules, without a model.
 
         Raises
         ------
@@ -125,15 +125,15 @@ class Coding(Instrument[CodingScores]):
         *,
         coder: str = "judge",
     ) -> CodingScores:
-        """Score the readings of one judge.
+        """Score the parsed replies of one judge.
 
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         coder : str
-            What the judge is called; its further repeats are coders of their own.
+            Name of the judge; its further repeats are separate coders.
 
         Examples
         --------

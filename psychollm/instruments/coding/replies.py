@@ -1,7 +1,7 @@
-"""What a coder replies: codes and quotations, out of JSON as models write it.
+"""Parse a coder's reply: codes and quotations, from JSON as models write it.
 
-The object may stand between other words or in a fence, be nested or a list, have commas too many,
-or be no JSON at all but a code a line. Two different codes for one category leave it without one.
+The object may be surrounded by text or in a code fence, be nested or a list, have surplus commas,
+or be replaced by one code per line. Two different codes for a category leave it uncoded.
 """
 
 import json
@@ -17,7 +17,7 @@ from psychollm.instruments.reading import Outcome, Reading
 _DECODER = json.JSONDecoder()
 _SURPLUS = re.compile(r",(\s*[}\]])")
 _CODE = re.compile(r"\s*[\"'*]*\s*([012])(?:\.0)?(?![\w.]*[0-9])")
-_MOST = 40  # objects that are tried, from the first
+_MOST = 40  # objects tried, from the first
 _DEPTH = 4
 _CODES = ("code", "score", "rating", "value", "level")
 _NAMES = ("category", "name", "behaviour", "behavior")
@@ -25,8 +25,8 @@ _QUOTES = ("quotes", "quote", "spans", "span", "evidence", "quotations")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read the codes that a reply gives."""
-    # The value is JSON: codes and quotations by category; `coded` makes a `Coded` of it.
+    """Parse the codes of a reply."""
+    # The value is JSON: codes and quotations by category; `coded` turns it into a `Coded`.
     text = without_thinking(reply)
     cut = finish_reason == "length"
     if not text:
@@ -50,7 +50,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def coded(prompt: Prompt, reading: Reading) -> Coded:
-    """Return a reading as a coded trace; without codes where there is no answer."""
+    """Return a parsed reply as a coded trace, without codes if there is no answer."""
     trace = transcript_of(prompt)
     table = json.loads(str(reading.value)) if reading.answered else {"codes": {}, "quotes": {}}
     spans, lost = [], 0
@@ -72,7 +72,7 @@ def coded(prompt: Prompt, reading: Reading) -> Coded:
 
 
 def transcript_of(prompt: Prompt) -> str:
-    """Return the trace that a prompt shows."""
+    """Return the trace contained in a prompt."""
     start, end = prompt.about["trace"]
     return prompt.messages[-1].content[start:end]
 
@@ -148,7 +148,7 @@ def _code(value: Any) -> int | None:
 
 
 def _from_lines(text: str, names: Mapping[str, str]) -> Iterator[_Found]:
-    """Yield codes that stand a line each: "self-awareness: 2"."""
+    """Yield codes given on separate lines: "self-awareness: 2"."""
     for line in text.split("\n"):
         label, mark, rest = re.sub(r"[*_`#]{2,}|^\W+", "", line).partition(":")
         if not mark:

@@ -1,10 +1,10 @@
-r"""Codes, spans and checks of every trace, as one coder gave them.
+r"""Codes, spans and checks of every trace, as assigned by one coder.
 
-Over the spans of a trace, with :math:`p_c` the share of category c, its diversity is
+With :math:`p_c` the proportion of category c among the spans of a trace, its diversity is
 
 .. math:: H = -\sum_c p_c \log_2 p_c                                                     \quad (1)
 
-in bits: 0 where all are of one category, :math:`\log_2 k` where all k are equally frequent.
+in bits: 0 for a single category, :math:`\log_2 k` for k equally frequent ones.
 """
 
 from dataclasses import dataclass
@@ -37,17 +37,17 @@ class Span:
     start: int
     end: int
     words: str
-    cue: str = ""  # name of the cue, where a rule found it
+    cue: str = ""  # name of the cue of a rule, if one matched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coded:
     """A coded trace."""
 
-    codes: Mapping[str, int | None]  # 0, 1, 2; None where the coder gave none
+    codes: Mapping[str, int | None]  # 0, 1, 2; None if the coder gave none
     spans: tuple[Span, ...]
-    words: int  # of the trace, and its punctuation: what densities refer to
-    lost: int = 0  # quotations that are not in the trace
+    words: int  # words and punctuation marks of the trace: the denominator of densities
+    lost: int = 0  # quotations that do not occur in the trace
 
     @property
     def counts(self) -> dict[str, int]:
@@ -76,13 +76,13 @@ def entropy(counts: Iterable[float]) -> float:
 
 
 def n_words(text: str) -> int:
-    """Return the words and marks of punctuation of a text: about as many as a model's tokens."""
+    """Count the words and punctuation marks of a text: about as many as a model's tokens."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
 def locate(quotation: str, text: str) -> tuple[int, int] | None:
-    """Return where a quotation stands in a text, None if it does not."""
-    # Case, white space and quotation marks may differ; nothing else.
+    """Return the span of a quotation in a text, None if it does not occur."""
+    # Only case, white space and quotation marks may differ.
     wanted = quotation.strip(_QUOTED).replace("’", "'")
     if not wanted:
         return None
@@ -97,7 +97,7 @@ def locate(quotation: str, text: str) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodingScores(Result):
-    """What one coder found in every trace; NaN where it gave no code.
+    """The codes of one coder for every trace; NaN without a code.
 
     Examples
     --------
@@ -121,8 +121,8 @@ class CodingScores(Result):
     counts: FloatArray  # (rows, categories) spans
     tokens: FloatArray  # (rows,)
     verified: FloatArray  # (rows,) checks in the trace, by rule
-    repeated: FloatArray  # (rows,) checks of what was checked before
-    lost: IntArray  # (rows,) quotations that are not in the trace
+    repeated: FloatArray  # (rows,) checks of an already checked claim
+    lost: IntArray  # (rows,) quotations that do not occur in the trace
     coded: tuple[Coded, ...]  # (rows,) with the spans themselves
 
     @property
@@ -141,7 +141,7 @@ class CodingScores(Result):
 
     @property
     def repetition(self) -> FloatArray:
-        """Share of checks that repeat an earlier one (rows,), NaN without checks."""
+        """Proportion of checks that repeat an earlier one (rows,), NaN without checks."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.verified > 0, self.repeated / self.verified, np.nan)
 
@@ -175,7 +175,7 @@ class CodingScores(Result):
         )
 
     def spans_frame(self) -> "pd.DataFrame":
-        """Return one row per span: the words that codes rest on."""
+        """Return one row per span: the words that support the codes."""
         import pandas as pd
 
         columns = ("transcript", "coder", "category", "cue", "start", "end", "words")

@@ -1,15 +1,15 @@
-"""Schemes of coding: categories of what a trace shows, and the words by which they are known.
+"""Coding schemes: categories of behaviour in a trace, and the words that indicate them.
 
-A scheme is a TOML file, those that come with the library as much as one of the user's own. "five"
-has the five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning;
-"rationalist" the habits of careful argument that have been proposed as teachable skills; "stance"
-how a model speaks of itself when it rates its efficacy: assertion and anthropomorphism, as
-Jackson et al. (2025) coded them. The definitions are the project's own.
+Every scheme is a TOML file, including those of the library. "five" has the five kinds of
+metacognitive control by which Kargupta et al. (2025) code reasoning; "rationalist" the habits of
+careful argument that have been proposed as teachable skills; "stance" how a model speaks of itself
+when it rates its efficacy: assertion and anthropomorphism, as Jackson et al. (2025) coded them.
+The definitions are the project's own.
 
-Its categories may have cues, so that anybody can read the rules. Each cue has a name, so that
-every code can be traced to the words it rests on. A strong cue names the behaviour; a weak one
-goes along with it. A cue that can be denied ("no need to check") does not count where its clause
-denies it. The patterns of the library are for English; {i} and {me} stand for first persons.
+Categories may have cues, which make the rules inspectable. Each cue has a name, so that every code
+can be traced to the words behind it. A strong cue names the behaviour; a weak one merely
+accompanies it. A deniable cue ("no need to check") does not count if its clause denies it. The
+patterns of the library are English; {i} and {me} are first-person pronouns.
 
 References
 ----------
@@ -44,7 +44,7 @@ _NEEDLESS = re.compile(r"(?i)\b(?:no (?:need|reason|point|use)|without|needless|
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words that speak for a category."""
+    """Words that indicate a category."""
 
     name: str
     pattern: re.Pattern[str]
@@ -52,7 +52,7 @@ class Cue:
     deniable: bool = False
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return where it stands between two places of a text, denials left out."""
+        """Return its spans between two positions of a text, without denied ones."""
         spans = (match.span() for match in self.pattern.finditer(text, start, end))
         return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 
@@ -68,12 +68,12 @@ class Category:
 
     name: str
     meaning: str  # completes "the writer ..."
-    cues: tuple[Cue, ...] = ()  # none: only a judge can code it
+    cues: tuple[Cue, ...] = ()  # empty if only a judge can code it
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Categories that a trace is coded by.
+    """The categories of a coding scheme.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Scheme:
 
     name: str
     categories: tuple[Category, ...]
-    role: str = _ROLE  # what a judge is told to be
+    role: str = _ROLE  # role that a judge is given
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,11 +104,10 @@ def read_scheme(path: str | PathLike[str]) -> Scheme:
     Parameters
     ----------
     path : path
-        In UTF-8. It may have a ``name`` (that of the file by default) and the ``role`` of a
-        judge, and has tables ``[[category]]``, each with a ``name``, a ``meaning`` that completes
-        "the writer ...", and, for rules to find it, tables ``[[category.cue]]`` with ``name``,
-        ``pattern`` (a regular expression that begins at a word, in any case of letters),
-        ``strong`` and ``deniable``.
+        A UTF-8 file. It may have a ``name`` (the file name by default) and the ``role`` of a
+        judge. Tables ``[[category]]`` have a ``name`` and a ``meaning`` that completes "the writer
+        ...". Rules need tables ``[[category.cue]]`` with ``name``, ``pattern`` (a case-insensitive
+        regular expression that begins at a word), ``strong`` and ``deniable``.
 
     Returns
     -------
@@ -117,8 +116,8 @@ def read_scheme(path: str | PathLike[str]) -> Scheme:
     Raises
     ------
     InputError
-        If the file cannot be read, or lacks or has what a scheme has or lacks; the message names
-        the file and the place.
+        If the file cannot be read, lacks a field or has an unknown one; the message names the file
+        and the location.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def _scheme(text: str, name: str, where: str) -> Scheme:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        msg = f"{where}: it is no TOML: {error}"
+        msg = f"{where}: it is not valid TOML: {error}"
         raise InputError(msg) from error
     given = _fields(table, {"name": str, "role": str, "category": list}, ("category",), where)
     categories = [_category(one, where) for one in _tables(given["category"], "category", where)]
@@ -170,10 +169,10 @@ def _cue(table: Mapping[str, Any], where: str) -> Cue:
     try:
         pattern = re.compile(rf"(?i)\b(?:{words})")
     except re.error as error:
-        msg = f"{where}: the pattern of cue {given['name']!r} is no regular expression: {error}"
+        msg = f"{where}: the pattern of cue {given['name']!r} is not a regular expression: {error}"
         raise InputError(msg) from error
     if (found := pattern.search("a b")) and not found[0]:
-        msg = f"{where}: the pattern of cue {given['name']!r} matches no words at all"
+        msg = f"{where}: the pattern of cue {given['name']!r} matches the empty text"
         raise InputError(msg)
     return Cue(given["name"], pattern, given.get("strong", False), given.get("deniable", False))
 
@@ -181,10 +180,10 @@ def _cue(table: Mapping[str, Any], where: str) -> Cue:
 def _fields(
     table: Mapping[str, Any], kinds: Mapping[str, type], needed: tuple[str, ...], where: str
 ) -> Mapping[str, Any]:
-    """Return a table that has the fields it needs, of their kinds, and no others."""
+    """Return a table after checking that it has all required fields, of their types, and no others."""
     for name in table:
         if name not in kinds:
-            msg = f"{where}: unknown field {name!r}: known are {', '.join(kinds)}"
+            msg = f"{where}: unknown field {name!r}: fields are {', '.join(kinds)}"
             raise InputError(msg)
         blank = isinstance(table[name], str) and not table[name].strip()
         if not isinstance(table[name], kinds[name]) or blank:
@@ -193,7 +192,7 @@ def _fields(
             raise InputError(msg)
     for name in needed:
         if not table.get(name):
-            msg = f"{where}: it has no {name!r}"
+            msg = f"{where}: {name!r} is missing"
             raise InputError(msg)
     return table
 
@@ -211,7 +210,7 @@ def _check_names(what: str, names: list[str], where: str) -> None:
     for name in names:
         fault = "" if name.isprintable() else f"{what} {name!r} must be one line"
         if alike.count(name.casefold()) > 1:
-            fault = f"there are two of {what} {name!r}"
+            fault = f"{what} {name!r} occurs twice"
         if fault:
             msg = f"{where}: {fault}"
             raise InputError(msg)
@@ -227,7 +226,7 @@ FIVE, RATIONALIST, STANCE = SCHEMES.values()
 
 
 def as_scheme(scheme: SchemeName | str | PathLike[str] | Scheme) -> Scheme:
-    """Return a scheme by its name, from its file, or one of the user's own as it is."""
+    """Return a scheme by its name, from its file, or as passed."""
     if isinstance(scheme, Scheme):
         return scheme
     if isinstance(scheme, PathLike) or str(scheme).endswith(".toml"):

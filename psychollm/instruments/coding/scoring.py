@@ -1,12 +1,12 @@
-"""Coded traces of one coder, side by side.
+"""Scores of the traces of one coder.
 
-A category is 2 where a strong cue stands or at least two sentences hold a cue of it, 1 where one
-sentence holds a weak one, 0 where none does. One span per sentence and category is kept: the first
-strong cue, or else the first.
+A category is 2 if a strong cue or at least two sentences with a weak cue occur, 1 for one such
+sentence, and 0 otherwise. One span per sentence and category is kept: the first strong cue, or
+else the first.
 
-A sentence that checks something is taken with the claim it checks: its own words if it has enough
-of them, else those of the sentence that follows. Two claims are the same where they hold the same
-numbers and share most of their other words.
+A checking sentence is paired with the claim it checks: its own words if there are enough, else
+those of the next sentence. Two claims are the same if they hold the same numbers and share most of
+their other words.
 """
 
 import re
@@ -37,7 +37,7 @@ _CHECKS = tuple(
 )
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[-+*/^=<>×÷]")
-# Words of checking, and such as say nothing of what is checked.
+# Words of checking, and words that do not identify the checked claim.
 _COMMON = (
     "a again all also an and another at be by can check checked checking confirm "
     "correct does double for from get good have i if in indeed is it just let let's "
@@ -47,35 +47,35 @@ _COMMON = (
     "whether will with yes "
 )
 _EMPTY = frozenset(_COMMON.split())
-_ALIKE = 0.6  # share of the words of two claims that are in both
-_ENOUGH = 2  # words or numbers that a claim has
+_ALIKE = 0.6  # minimal proportion of shared words of two equal claims
+_ENOUGH = 2  # minimal words or numbers of a claim
 
 
 @dataclass(frozen=True, slots=True)
 class Verifications:
-    """What a trace verifies."""
+    """The claims that a trace verifies."""
 
     claims: tuple[str, ...]
-    repeats: tuple[int | None, ...]  # place of the earlier claim that each repeats
+    repeats: tuple[int | None, ...]  # index of the earlier claim that each repeats
 
     @property
     def n(self) -> int:
-        """How often something is verified."""
+        """Number of verifications."""
         return len(self.claims)
 
     @property
     def repeated(self) -> int:
-        """How often something is verified that was verified before."""
+        """Number of verifications of an already verified claim."""
         return sum(one is not None for one in self.repeats)
 
     @property
     def share(self) -> float:
-        """Share of repeated verifications, NaN without any."""
+        """Proportion of repeated verifications, NaN without any."""
         return self.repeated / self.n if self.n else float("nan")
 
 
 def verifications(text: str) -> Verifications:
-    """Find what a trace verifies, and what it verifies again."""
+    """Find the claims that a trace verifies, and those that it verifies again."""
     text = text.replace("’", "'")
     known = [text[one.start : one.end] for one in sentences(text)]
     claims: list[str] = []
@@ -96,7 +96,7 @@ def verifications(text: str) -> Verifications:
 
 
 def _parts(claim: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the numbers of a claim and its other words that say something."""
+    """Return the numbers of a claim and its other content words."""
     words = frozenset(_WORD.findall(claim.lower())) - _EMPTY
     return frozenset(_NUMBER.findall(claim)), words
 
@@ -110,15 +110,15 @@ def _same(
     return not either or len(one[1] & two[1]) / len(either) >= _ALIKE
 
 
-_PLENTY = 2  # sentences with a weak cue that count as much as one with a strong cue
+_PLENTY = 2  # sentences with a weak cue that equal one strong cue
 
 
 def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
-    """Code a trace by the cues of a scheme, which all its categories must have."""
+    """Code a trace by the cues of a scheme; all its categories must have cues."""
     categories = as_scheme(scheme).categories
     unknown = [one.name for one in categories if not one.cues]
     if unknown:
-        msg = f"category {unknown[0]!r} has no cues: leave its coding to a judge"
+        msg = f"category {unknown[0]!r} has no cues: let a judge code it"
         raise InputError(msg)
     text = text.replace("’", "'")
     spans: list[Span] = []
@@ -136,7 +136,7 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
 
 
 def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
-    """Return the first strong cue of a sentence, or else its first, and where it stands."""
+    """Return the first strong cue of a sentence, or else its first, with its span."""
     matches = [
         (not cue.strong, start, end, cue)
         for cue in cues
@@ -154,10 +154,10 @@ def score_readings(
     *,
     coder: str = "judge",
 ) -> CodingScores:
-    """Score the readings of one coder."""
+    """Score the parsed replies of one coder."""
     aligned_readings = aligned(prompts, readings)
     if len({tuple(one.about["categories"]) for one in prompts}) > 1:
-        msg = "prompts hold several schemes of categories: score each on its own"
+        msg = "prompts hold several coding schemes: score each separately"
         raise InputError(msg)
     return _scores(
         [one.about for one in prompts],
@@ -185,7 +185,7 @@ def rule_scores(transcripts: Sequence[Transcript], scheme: Scheme) -> CodingScor
 
 
 def code_again(prompts: Sequence[Prompt]) -> CodingScores | None:
-    """Code by rules what prompts show a judge; None where their scheme has no cues here."""
+    """Code the traces in a judge's prompts by rules; None if their scheme has no cues here."""
     name = prompts[0].about["scheme"] if prompts else ""
     scheme = SCHEMES.get(name)
     if scheme is None or list(scheme.names) != list(prompts[0].about["categories"]):
@@ -213,7 +213,7 @@ def _scores(
 ) -> CodingScores:
     shape = (len(rows), len(categories))
     codes = [[np.nan if one is None else one for one in row.codes.values()] for row in rows]
-    # Where there is no code there is nothing known of its spans either.
+    # Without a code, the spans are unknown as well.
     counts = [
         [np.nan if row.codes[name] is None else row.counts[name] for name in categories]
         for row in rows

@@ -1,4 +1,4 @@
-"""Traces to be coded, with what is known about each."""
+"""Traces to be coded, with their known properties."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from psychollm.instruments.questions import json_lines
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """A trace and where it comes from.
+    """A reasoning trace and its origin.
 
     Examples
     --------
@@ -23,13 +23,13 @@ class Transcript:
 
     key: str
     text: str
-    model: str = ""  # whose trace it is
-    item: str = ""  # the question; that of the key if nothing is said
-    run: int = 1  # which of several traces of the question
-    arm: str = ""  # how it was asked for: "spontaneous", "prompted", ...
+    model: str = ""  # model that wrote it
+    item: str = ""  # the question; the key by default
+    run: int = 1  # index among several traces of the question
+    arm: str = ""  # how it was elicited: "spontaneous", "prompted", ...
     structure: str = ""  # kind of problem
     correct: float | None = None  # whether the answer is right
-    tokens: int | None = None  # of the trace; words and punctuation are counted if not known
+    tokens: int | None = None  # of the trace; if unknown, words and punctuation are counted
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -40,7 +40,7 @@ class Transcript:
             raise InputError(msg)
 
     def about(self) -> dict[str, Any]:
-        """Return what is known about it, as JSON can hold it.
+        """Return its known properties, JSON-compatible.
 
         Examples
         --------
@@ -63,20 +63,20 @@ class Transcript:
 def as_transcripts(
     transcripts: Mapping[str, str] | Iterable[Transcript | Mapping[str, Any]],
 ) -> tuple[Transcript, ...]:
-    """Return transcripts, made from texts by key, or from mappings of their fields."""
+    """Return transcripts, from texts by key or from mappings of their fields."""
     if isinstance(transcripts, Mapping):
         made = tuple(Transcript(key=str(key), text=text) for key, text in transcripts.items())
     else:
         made = tuple(map(_made, transcripts))
     if not made:
-        msg = "transcripts: there are none"
+        msg = "transcripts is empty: pass at least one"
         raise InputError(msg)
     check_unique("transcript", [one.key for one in made])
     return made
 
 
 def read_transcripts(path: str | PathLike[str]) -> tuple[Transcript, ...]:
-    """Read transcripts from a file with a JSON object a line."""
+    """Read transcripts from a file with one JSON object per line."""
     return as_transcripts(row.table for row in json_lines(Path(path)))
 
 

@@ -1,8 +1,7 @@
-"""Readers: what a reply says, as a coded answer or as the name of what went wrong.
+"""Parsers of replies: each returns a coded answer or a failure category.
 
-Each is a function from any text to a `Reading`; none raises on any reply, and none guesses where a
-reply says two things or none. The order in which evidence counts is the same for all and stands in
-`verdict`.
+Each maps any text to a `Reading`. None raises an error for a reply, and none guesses if a reply
+gives two answers or none. All weigh the evidence in the same order, described in `verdict`.
 """
 
 from psychollm.instruments.readers.number import read_integer, read_number

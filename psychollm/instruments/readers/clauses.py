@@ -1,8 +1,8 @@
-"""Sentences and clauses of a reply, and in what manner one holds a value.
+"""Sentences and clauses of a reply, and the manner in which one mentions a value.
 
-A value that is denied or excluded, ascribed to somebody else, wished for, or held earlier is not
-said. One that is asked or supposed is raised. One among alternatives, or under a condition, is left
-open. Words that tell stand in the clause of the value, or open its sentence.
+A value is not asserted if it is denied, excluded, attributed to somebody else, wished for or held
+earlier. One that is asked about or supposed is only raised. One among alternatives, or under a
+condition, is left open. The deciding words are in the clause of the value, or open its sentence.
 """
 
 import re
@@ -27,28 +27,29 @@ from psychollm.instruments.readers.lexicon import (
 
 Value: TypeAlias = float | str
 
-# Letters with their marks: `\w` alone ends words of Hindi, Bengali or Arabic at a vowel sign.
+# Letters with combining marks: with `\w` alone, words of Hindi, Bengali or Arabic end at a vowel
+# sign.
 WORD = rf"\w{MARKS}"
-_REACH = 60  # how far words tell: clauses are rarely longer
+_REACH = 60  # characters searched for deciding words: clauses are rarely longer
 
 
 class Mode(Enum):
-    """In what manner a value stands in a text."""
+    """The manner in which a text mentions a value."""
 
     SAID = "said"
-    DENIED = "denied"  # or excluded, reported, wished for: not what the writer says
+    DENIED = "denied"  # or excluded, reported, wished for: not asserted by the writer
     ASKED = "asked"
-    RAISED = "raised"  # supposed, or in a form that says something else
+    RAISED = "raised"  # supposed, or in a phrase with another meaning
     OPEN = "left open"
 
     def raised_if(self, in_passing: bool) -> "Mode":  # noqa: FBT001
-        """Return this manner, but of what is said in passing only that it is raised."""
+        """Return this manner, or `RAISED` for an assertion made in passing."""
         return Mode.RAISED if self is Mode.SAID and in_passing else self
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One value within a text, and where it stands."""
+    """One value within a text, and its position."""
 
     value: Value
     start: int
@@ -58,14 +59,14 @@ class Mention:
 
 
 class Sentence(NamedTuple):
-    """Where a sentence stands in a text."""
+    """The span of a sentence in a text."""
 
     start: int
     end: int
     asks: bool
 
 
-# One class comes first, for which Python searches fast.
+# The leading character class makes Python's search fast.
 _END = re.compile(
     r"[.!?\n](?:(?<=\n)\n*|(?<!\n)(?<![.!?].)[.!?]*[\"')\]}]*(?!\s?[=×*/])"
     r"(?=\s|$|[\u3040-\u9fff\uac00-\ud7af]))"
@@ -81,7 +82,7 @@ _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|(?<!jibu )(?<!sahihi )ni(?= (?:(?:de|la|el|le|l') ?)?\w)|rather than|instead of|nicht"
     rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|inte|ikke|tidak|bukan|không|chưa|не|ليس|ليست|न कि|non(?= (?:nel|allo?|al|il|la|in|a|di|del)(?!\w))|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
-# What leaves no value before it said, and what begins a reason, a contrast or an aside.
+# Words after which no value is asserted, and words that begin a reason, a contrast or an aside.
 _SPEAKS_AGAINST = re.compile(
     rf"(?<![{WORD}'])(?:not|never|no(?= \w)|none|nobody|cannot|without|lacks?|unable|neither|nor|too|than|nicht|kein\w{{0,2}}|nie|pas|jamais"
     rf"|nunca|non|não|nem|niet|geen|inte|ikke|tidak|bukan|không|не|нет|ни|değil|yok|{FALSE})(?![{WORD}'])|n't(?!\w)|[没未違错誤]|不(?![同足过])|ません|ない|ليس|لم |नहीं|없|않|못"
@@ -96,9 +97,9 @@ _CONDITION = re.compile(
 _COLON = re.compile(r"[:=][\s\"'(\[]*$")
 
 
-@lru_cache(maxsize=16)  # one text is looked at from several sides
+@lru_cache(maxsize=16)  # several checks use the same text
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a text; lines end them as well."""
+    """Return the sentences of a text; line breaks end them as well."""
     spans: list[Sentence] = []
     start = 0
     for end in [*_END.finditer(text), None]:
@@ -114,12 +115,13 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 @lru_cache(maxsize=32)
 def clause_before(text: str, position: int, *, colon: bool = False) -> str:
-    """Return the words of a clause that stand before a position."""
-    # With `colon`, those before a colon that stands there count as well ("He said: yes").
+    """Return the words of a clause before a position."""
+    # With `colon`, the words before a preceding colon count as well ("He said: yes").
     reach = text[max(position - _REACH, 0) : position]
     end = _COLON.search(reach) if colon else None
     stop = end.start() if end else len(reach)
-    # From behind, as far as nothing breaks it: nine searches for one sign take ten times as long.
+    # Search backwards from the position: nine forward searches for one sign take ten times as
+    # long.
     start = stop - len(_UNBROKEN.match(reach[:stop][::-1]).group())  # type: ignore[union-attr]
     for one in _BREAK.finditer(reach, start, stop):
         start = one.end()
@@ -127,7 +129,7 @@ def clause_before(text: str, position: int, *, colon: bool = False) -> str:
 
 
 def denied(text: str, position: int) -> bool:
-    """Tell whether the clause denies what stands at a position."""
+    """Return whether the clause denies the value at a position."""
     return _denies(clause_before(text, position))
 
 
@@ -162,7 +164,7 @@ _FORMER = re.compile(
       |appear\w*|said|guess\w*|i)\b
     """
 )
-# What keeps from saying: wishes, reluctance, exclusion.
+# Phrases that withhold a value: wishes, reluctance, exclusion.
 _WITHHELD = re.compile(
     r"""(?x)
     \b(?:wish\w*|hop(?:e|ed|ing)|if\sonly|tempt\w*|hesita\w+|reluctant|refus\w+|unwilling|pretend|imagine|suppos(?:e(?!\sso)|ing)
@@ -204,7 +206,7 @@ _AFTER = re.compile(
     """
 )
 
-# "If it were so, B", but not "if I had to choose, B", and not arithmetic: "if we add 2, 5".
+# "If it were so, B", but neither "if I had to choose, B" nor arithmetic: "if we add 2, 5".
 _SUPPOSES = re.compile(
     r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|(?:it |that )?depends(?! on)|(?:as|so) long as|only (?:if|when)|in case|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
     r"|se(?= \w)|als(?= \w+ \w+ \w+,)|indien|если|eğer|jeśli|gdyby|अगर|यदि|إذا|لو|hätte ich|wäre ich)(?!\w)|\W*(?:如果|要是|もし)"
@@ -249,7 +251,7 @@ _MEASURED_AFTER = re.compile(
     r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
 )
 
-# Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
+# What a value measures: "a 30 % chance that I'm wrong", "certain that I don't know".
 _ERROR = (
     r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mix\w* up|confus\w+|uncertain\w*|unsure"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
@@ -262,9 +264,9 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 
 
 def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool = False) -> Mode:
-    """Return in what manner a sentence holds a value.
+    """Return the manner in which a sentence mentions a value.
 
-    What answers by itself (`answers`: "no") may be followed by a denial; another value may not.
+    A value that answers by itself (`answers`: "no") may be followed by a denial; another may not.
     """
     clause = clause_before(text, start)
     named = _COLON.search(text, max(start - _REACH, 0), start)
@@ -281,7 +283,7 @@ def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool
         return Mode.ASKED
     if _AFTER.match(after):
         return Mode.RAISED
-    # Whose or which time's view follows may be said before a comma.
+    # Words that attribute the value to a person or a time may precede a comma.
     lead = text[max(start - 2 * _REACH, 0) : start].lower()
     own = lead[max(sentence.start - start, -len(lead)) :] if sentence.start < start else ""
     if own.strip() and (
@@ -311,7 +313,7 @@ def _disowned(before: str, after: str) -> bool:
 
 
 def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> list[Mention]:
-    """Give values that are joined one manner: "A, B and D are wrong", "whether 5 or 6"."""
+    """Give joined values the same manner: "A, B and D are wrong", "whether 5 or 6"."""
     start = 0
     for i in range(1, len(ones) + 1):
         alike = i < len(ones) and ones[i].value == ones[i - 1].value
@@ -325,7 +327,7 @@ def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> lis
     return ones
 
 
-# From here on the writer says what it says, whatever stands before in the clause.
+# From here on the writer speaks for itself, whatever precedes in the clause.
 _OWN_SAYING = re.compile(
     r"(?i)^.*(?<![\w'])(?:i'll|i'd|i will|i would|i(?: now)? (?=(?:say|choose|pick|go|opt|settle|take|rate|give|put|prefer|choose|answer|vote|select)\b)|i'm (?:down|up|now)(?= (?:to|at)\b)|(?:i'd|i'll|i would|i will|i'm|i am|i)(?: now)? (?:have to |need to |must |will )?(?:go|come|lower|rais|reduc|drop|revis|adjust|bring|mov|scal)\w*(?: (?:that|it|this|my \w+))?(?: (?:down|up|back))?(?= to\b)"
     r"|(?:i am|i'm) (?:going|sticking|settling) (?=(?:with|for|on)\b)|(?:ich|da) (?=(?:sage|wähle|nehme|gebe|tippe|vergebe)\b)|je (?=(?:dis|dirais|choisis|mets|donne|réponds|prends)\b)"
@@ -334,18 +336,18 @@ _OWN_SAYING = re.compile(
 
 
 def leads(text: str, position: int, further: frozenset[str] = frozenset()) -> bool:
-    """Tell whether the clause holds nothing but words that lead up to an answer at a position."""
+    """Return whether the clause before a position holds only words that introduce an answer."""
     clause = _OWN_SAYING.sub("", clause_before(text, position))
     return all(leads_up(word, further) for word in words_of(clause))
 
 
 def conditioned(text: str, end: int) -> bool:
-    """Tell whether a condition follows: "Yes, if ..."."""
+    """Return whether a condition follows: "Yes, if ..."."""
     return _CONDITION_AFTER.match(text[end : end + _REACH].lower()) is not None
 
 
 def _supposed(text: str, sentence: Sentence, start: int) -> bool:
-    """Tell whether a sentence opens with a condition that what stands at a position depends on."""
+    """Return whether a sentence opens with a condition on the value at a position."""
     lead = text[sentence.start : min(start, sentence.start + 3 * _REACH)].lower()
     supposes = _SUPPOSES.match(lead)
     if supposes is None or _IDLE_CONDITION.match(lead, supposes.end()):
@@ -357,7 +359,7 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
 
 
 def of_error(text: str, start: int, end: int) -> bool:
-    """Tell whether a value measures how likely the writer is wrong, or does not know."""
+    """Return whether a value measures how likely the writer is wrong, or does not know."""
     before = text[max(start - _REACH, 0) : start].lower()
     after = _CONTRAST.split(text[end : end + _REACH].lower())[0]
     return bool(_OF_ERROR_AFTER.match(after) or _OF_ERROR_BEFORE.search(before))
@@ -375,7 +377,7 @@ _TURNS = re.compile(
 
 
 def decides(text: str, start: int, end: int) -> bool:
-    """Tell whether a clause says in the writer's own voice that this is the answer."""
+    """Return whether a clause gives the answer in the writer's own voice."""
     before = clause_before(text, start).lower()
     return bool(_OWN_VOICE.search(before) or _PREFERRED.match(text, end))
 
@@ -386,12 +388,12 @@ _CHOOSES = re.compile(
 
 
 def chooses(text: str, start: int) -> bool:
-    """Tell whether a clause says that the writer chooses what stands at a position."""
+    """Return whether a clause states that the writer chooses the value at a position."""
     return _CHOOSES.search(clause_before(text, start).lower()) is not None
 
 
 def explained(text: str, one: Mention, mentions: Sequence[Mention]) -> bool:
-    """Tell whether a value stands in the reason, or the concession, of the last that is said."""
+    """Return whether a value is part of the reason or concession after the last assertion."""
     said = [other for other in mentions if other.mode is Mode.SAID]
     last = said[-1].end if said else one.end
     again = said and any(other.value == said[-1].value for other in mentions if other.start > last)
@@ -400,5 +402,5 @@ def explained(text: str, one: Mention, mentions: Sequence[Mention]) -> bool:
 
 
 def turns(between: str) -> bool:
-    """Tell whether another sentence or a contrast begins between two values."""
+    """Return whether another sentence or a contrast begins between two values."""
     return _TURNS.search(between) is not None

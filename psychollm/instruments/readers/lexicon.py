@@ -1,8 +1,9 @@
-"""Words by what they do in a clause; inflected forms are derived, and other languages stand beside English.
+"""Words by their function in a clause; inflected forms are derived, and all languages are listed
+together.
 
-`LEADS` lead up to an answer without adding to it ("I would say"). The patterns are fragments for
-`clauses`: who speaks (`OWN`, `PERSON`), what is done with words (`SAY`, `CHOOSE`), and what keeps a
-value from being said.
+`LEADS` introduce an answer without adding to it ("I would say"). The patterns are fragments for
+`clauses`: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`, `CHOOSE`), and words
+that prevent an assertion.
 """
 
 import re
@@ -97,24 +98,24 @@ eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effetti
 svar svaret rätt rätta korrekta är alternativ alternativet bokstaven jag tror tycker väljer svarar jawaban jawabannya yang benar tepat adalah saya memilih pilih pilihan opsi đáp án đúng là tôi chọn phương câu trả lời nghĩ
 получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
 """
-# "The right answer is", "I think it is" in languages of which no more is known.
+# "The right answer is", "I think it is" in languages without further patterns.
 _FURTHER = """
 aproximadamente approximativement approssimativamente dit hier अपने حدود son sind l ongeveer ungefähr etwa wir 실제로는 মোট jumla jumlah kokku celkem összesen totalt yhteensä jibu sahihi nadhani nafikiri odpověď správná správně je za myslím si že odpoveď myslím vastaus oikea on luulen η σωστή απάντηση είναι νομίζω ότι răspunsul corect este cred că a helyes válasz szerintem az svaret rigtige rette er jeg tror at
 det правильна відповідь це думаю гадаю правилният отговор мисля че точан одговор tačan točan odgovor mislim la resposta correcta és crec que সঠিক উত্তর হলো হল উত্তরটি আমার মতে جواب درست صحیح پاسخ گزینه گزینهٔ گزینه‌ی به نظر من این است சரியான பதில் பதில் సరైన సమాధానం बरोबर
 उत्तर સાચો જવાબ ਸਹੀ ਜਵਾਬ صحیح ہے คำตอบที่ถูกต้องคือ คำตอบคือ คือ ข้อ התשובה הנכונה היא jawapan ang tamang sagot ay дұрыс жауап düzgün cavab teisingas atsakymas yra pareizā atbilde ir õige vastus zuzena erantzun erantzuna anser anwser awnser asnwer answr definately defintely definitly defnitely probly prolly
 """
 LEADS = _words(_ENGLISH + _OTHERS + _FURTHER)
-# Scripts without spaces: what a run of characters may consist of.
+# Scripts without spaces: the parts of a run of characters.
 _FRAGMENTS = re.compile(
     "(?:[我她]们?有?|正しくは|最も?|真ん中|这句话|这[一道]?题|本题|適切|正しい|な|もの|のは|したがって|现在|今|(?:大约|大概|现在|一共|约)有|故|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|应?改[为成]|应选?|应为|更正|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|对|这个|或|程度|水平|私|から|到|の|を|尺度|量表|では?|上|点?満点|满分|打|점|만점에?|我|は|答え)+"
 )
 _UNSPACED = "\u2e80"
-# Combining marks of the scripts up to Thai, which stand within words.
+# Combining marks of the scripts up to Thai, which occur within words.
 MARKS = "".join(
     chr(one) for one in range(0x300, 0xE50) if unicodedata.category(chr(one)).startswith("M")
 )
 _WORD = re.compile(rf"[^\W\d_]+(?:[{MARKS}\u200c]+[^\W\d_]*)*(?:'[^\W\d_]+)?")
-# Words in -ly that hold a value at a distance; the others lead up to it ("unfortunately").
+# Words in -ly that distance the writer from a value; the others introduce it ("unfortunately").
 _DISTANT = _words("""
 hardly barely scarcely rarely partly nearly only early likely unlikely reply family falsely wrongly mistakenly
 formerly previously initially originally supposedly allegedly reportedly seemingly slightly highly extremely
@@ -159,7 +160,7 @@ def words_of(text: str) -> list[str]:
 
 
 def leads_up(word: str, further: frozenset[str]) -> bool:
-    """Tell whether a word, or the word that it is a form of, leads up to an answer."""
+    """Return whether a word, or its base form, introduces an answer."""
     if word >= _UNSPACED:
         return word in LEADS or _FRAGMENTS.fullmatch(word) is not None
     if word.endswith("ly") and word not in _DISTANT:
@@ -170,7 +171,8 @@ def leads_up(word: str, further: frozenset[str]) -> bool:
     return not forms.isdisjoint(LEADS) or not forms.isdisjoint(further)
 
 
-# "That is (not) true": subjects, copulas, denials, and words for true and for false, by language.
+# "That is (not) true": subjects, copulas, negations, and words for true and for false, by
+# language.
 TRUTH = {
     "en": ("it|this|that|its|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)(?: that [^,;]{3,80}?)?", "is|'s|is indeed|is in fact|is therefore|is thus|as", "not|n't|far from",
         "true|correct|right|accurate|matches the (?:reference|gold|expected|correct|key)(?: answer)?|agrees with the (?:reference|gold|key)(?: answer)?|the case|holds(?: true| up)?", "false|incorrect|wrong|inaccurate|untrue|mistaken|(?:does not|doesn't) (?:match|agree with) the (?:reference|gold|expected|correct|key)(?: answer)?|does(?: not|n't) hold(?: true| up)?"),
@@ -196,7 +198,7 @@ TRUTH = {
     "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|(?<!不)完全正确的?|对的?", "错误?的?|有误"),
     "ja": ("それは|これは", "", "", "正しいです|正しい|正解です|正解だ|正解", "間違いです|間違っています|違います|不正解です|不正解だ|不正解|誤りです|誤り|誤答です|正しくありません|正しくない|正解ではありません"),
 }  # fmt: skip
-# The answer of which a judge says so.
+# The answer that a judge assesses.
 JUDGED = {
     "en": r"(?:(?:the|this|his|her|their) )?(?:(?:candidate|student|pupil|user|system|respondent|assistant|model|proposed|given|submitted|provided)(?:'s)? )?(?:final )?(?:answer|response|reply|solution)(?: given| provided)?(?: (?:of|from|by) the \w+)?"
         r"|the (?:candidate|student|respondent)|(?:i'd|i'll|i'm|i am|i) (?:would |will |must |hereby |therefore |have to |need to )*(?:mark|grade|judge|count|rate|deem|consider|accept|score|treat|marking|grading|judging|counting|scoring) (?:it|this|that|(?:the|this) (?:\w+ )?(?:answer|response))"
@@ -209,8 +211,8 @@ JUDGED = {
     "id": "(?:jawaban|jawabannya)(?: \\w+)?(?: ini| itu)?", "vi": "(?:câu trả lời|đáp án)(?: của \\w+(?: \\w+)?)?(?: này)?",
     "ko": r"(?:\S+의 )?(?:답변|답안|답|응답)[은이]", "zh": "(?:(?:考生|候选人?|学生|模型|用户|该|此|这个)的?)?(?:答案|回答|作答)", "ja": "(?:(?:候補者?|受験者|学生|生徒|モデル|この)の?)?(?:回答|解答|答え|答案)は",
 }  # fmt: skip
-# What joins alternatives.
+# Conjunctions of alternatives.
 OR = "or|and/or|oder|eller|atau|hoặc|ou|o|u|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या|或"
-# What begins a reason or a concession, in which other values may be weighed.
+# Words that begin a reason or a concession, which may mention other values.
 REASON = r"(?:(?<!\w)(?:because|since(?! then)|(?<!times )(?<!well )(?<!such )as|given|although|though|while|whereas|weil|da|car|parce que|puisque|porque|pois|ya que|já que|perché|poiché|omdat|потому|поскольку|ponieważ|çünkü|karena|eftersom|vì|auch wenn|obwohl|obgleich|bien que|même si|quoique|aunque|anche se|sebbene|benché|embora|mesmo que|ainda que|ook al|hoewel|chociaż|choć|хотя|так как|لأن|क्योंकि)(?!\w)|因为|虽然|尽管|なぜなら)"
 TRUE, FALSE = ("|".join(row[column] for row in TRUTH.values()) for column in (3, 4))

@@ -1,8 +1,9 @@
-"""What a reply itself names as its answer.
+"""Answers that a reply marks as such.
 
-Rank 0 is the form's own name for what was asked ("confidence:"), where other answers may stand in
-the same reply; rank 1 sets the result apart for good (a box, an answer tag, a field of JSON, "final
-answer:", "correction:"); rank 2 names an answer ("answer:", "the answer is"); rank 3 stands in a column or a list of several.
+Rank 0 is the form's own name for the answer ("confidence:"), beside which a reply may give other
+answers. Rank 1 marks the final result (a box, an answer tag, a JSON field, "final answer:",
+"correction:"). Rank 2 names an answer ("answer:", "the answer is"). Rank 3 is one of several in a
+column or list.
 """
 
 import re
@@ -19,7 +20,7 @@ _FINAL = (
     "resposta final|eindantwoord|definitief antwoord|ostateczna odpowiedź|окончательный ответ|"
     "итоговый ответ|الجواب النهائي|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
 )
-# Written without spaces, so that no border shows where the name ends.
+# Written without spaces, so that no word boundary ends the name.
 _FINAL_UNSPACED = "最终答案|最終答案|最後の答え|最終的な答え|最終回答|최종 답변|최종 답"
 _NAMED = (
     "answer|answers|ans|ans.|correct|conclusion|verdict|result|response|choice|decision|prediction|"
@@ -46,7 +47,7 @@ _FIELD_NAME = re.compile(
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
 _APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
 _LONGEST = 400  # characters of an answer
-_MOST = 24  # of them, the last: enough to see that they differ
+_MOST = 24  # only the last marks are kept: enough to see whether they differ
 _DIALOGUE = re.compile(r"(?im)(?:^|\?[ \t]+)a\s?:[ \t]*(?=\S)")
 _OTHER_LETTER = re.compile(r"(?im)^[b-e]\s?:")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
@@ -59,7 +60,7 @@ _CONCLUDES = re.compile(
 )
 
 
-# Whose answers a judge compares.
+# Owners of the answers that a judge compares.
 _OTHERS = re.compile(
     r"(?i)\b(?:reference|candidate|gold(?:en|[ -]standard)?|student(?:'s)?|model(?:'s)?|expected|target|given|predicted|ground[ -]truth|submitted|provided|proposed|user(?:'s)?|system(?:'s)?|assistant(?:'s)?|key)[ -]$|(?:参考|标准|考生|候选人?|学生|模型|候補者?|受験者|学習者|模範|基準)の?的?$"
 )
@@ -75,7 +76,7 @@ _OTHERS_FIELD = re.compile(
 
 
 class Marked(NamedTuple):
-    """What a marker names."""
+    """The text after a marker, with its rank."""
 
     text: str
     rank: int
@@ -83,17 +84,17 @@ class Marked(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
-    """Return what finds names of answers, four times as fast in text that is `plain`."""
-    # Plain text is ASCII, in lower case.
+    """Return a pattern for names of answers, four times as fast if the text is `plain`."""
+    # Plain text is ASCII in lower case.
     own = sorted(labels, key=len, reverse=True)
     every: tuple[list[str], ...] = (own, _FINAL.split("|"), _NAMED.split("|"))
-    if plain:  # where capitals of Turkish lose a letter
+    if plain:  # Turkish capitals lose a letter in lower case
         lower = [[one.lower().replace("ı", "i") for one in names] for names in every]
         every = tuple([one for one in names if one.isascii()] for names in lower)
     spaced = [[one for one in names if one[0] < "\u3000"] for names in every]
-    never = "(?!)"  # where there is no such label
+    never = "(?!)"  # if there is no such label
     own_, final, named = ("|".join(map(re.escape, names)) or never for names in spaced)
-    # Most words are passed over by their first letter.
+    # The first letter rules out most words.
     first = "".join(
         re.escape(one) for one in sorted({one[0] for names in spaced for one in names})
     )
@@ -117,13 +118,13 @@ def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
 def marked(
     text: str, labels: tuple[str, ...] = (), *, lead: bool = False, letters: bool = False
 ) -> list[Marked]:
-    """Return what a reply names as its answer, in its order."""
-    # `labels` name an answer of the form that was asked for, and outrank the general ones if
-    # `lead`. With `letters`, "A:" may be an option, so that it names an answer after "Q:" only.
+    """Return the answers that a reply marks, in order."""
+    # `labels` name an answer of the requested form, and outrank the general names if `lead`.
+    # With `letters`, "A:" may be an option, so it marks an answer only after "Q:".
     marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
     if ":" in text:
         marks += _fields(text, labels, lead=lead)
-    # Within fields of JSON, names of answers belong to somebody's reasoning.
+    # Within JSON fields, names of answers are part of somebody's reasoning.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
     marks += _named(words, labels, lead=lead)
     for turn in _DIALOGUE.finditer(words) if ":" in text else ():
@@ -137,7 +138,7 @@ def marked(
 
 
 def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
-    """Return the fields of JSON, or of what looks like it, that hold an answer."""
+    """Return the fields of JSON, or of similar text, that hold an answer."""
     alone = _ONE_FIELD.fullmatch(text) is not None
     marks = []
     for field in _FIELD.finditer(text):
@@ -191,7 +192,7 @@ _ITEM = re.compile(r"\W*[^:\n]{1,30}:[^:\n]*[0-9][^:\n]{0,20}")
 
 
 def _below(text: str, name: re.Match[str]) -> list[str]:
-    """Return the cells below the head of a column, or the values of the items of a list."""
+    """Return the cells below a column head, or the values of list items."""
     start = text.rfind("\n", 0, name.start()) + 1
     head, *rows = text[start : start + 2 * _LONGEST].split("\n")
     if not rows:
@@ -208,18 +209,18 @@ def _below(text: str, name: re.Match[str]) -> list[str]:
 
 
 def _line(text: str, start: int) -> str:
-    """Return the rest of a line, as far as an answer may go."""
+    """Return the rest of a line, up to the maximal length of an answer."""
     return text[start : start + _LONGEST].partition("\n")[0].strip(f" \t{OPEN}{CLOSE}")
 
 
-# "So she was seventeen": of whom it is said.
+# "So she was seventeen": the subject is dropped.
 _SUBJECT = re.compile(
     r"(?i)^(?:he|she|it|they|sie|er|elle|il|ella|él|lei|lui|ela|ele|zij|hij|ona|on|она|он) (?:is|was|are|were|had|has|have|ist|war|était|est|avait|tenía|era|tinha|was|miała?|było|был[аои]?)(?=\s(?:[0-9]|[^\W\d_]+\W*$))\s"
 )
 
 
 def conclusion(text: str) -> str | None:
-    """Return what the last sentence concludes, None if it does not say that it does."""
+    """Return the conclusion of the last sentence, None if it is not marked as one."""
     spans = sentences(text)
     if not spans or spans[-1].asks:
         return None

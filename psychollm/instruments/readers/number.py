@@ -1,4 +1,4 @@
-"""A number of any kind, and what the forms share whose answer is a number."""
+"""Parse a number of any kind; base class of the forms whose answer is a number."""
 
 import re
 from abc import abstractmethod
@@ -24,7 +24,7 @@ from psychollm.instruments.reading import Reading
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # "x = 5"
 _CURRENCY = re.compile(r"(?<!\w)(?:USD|EUR|GBP|CHF|JPY|CNY|INR|US|Rs\.?)\s?\$?\s?$")
-_NAMED = 32  # how far the name of a scale may stand before its ends
+_NAMED = 32  # maximal distance between the name of a scale and its ends
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
@@ -68,7 +68,7 @@ _THERE_ARE = re.compile(r"(?:[约大共计]有|共计?|约为|约是|等于|等�
 _NO_MEASURE = re.compile(r"\s?(?:つ|[個个]の|年|月|日|[%位番号回倍]|위|가지|개|년|월)")
 
 
-# Verbs at the end ("ایران ۳۱ استان دارد"), and a year that is called one and ends the reply.
+# Verbs at the end ("ایران ۳۱ استان دارد"), and a number called a year at the end of a reply.
 _VERB_BEHIND = re.compile(
     r"\s?(?![つ位番回倍章위가]|[個个]の)\S{0,12}(?:\s\S{1,14}){0,2}?\s?(?:دارد|است|بود|আছে|ছিল|है|हैं|थे|थी|था|あります|います|です|ある|いる|있습니다|있다|입니다|이다|vardır|var|உள்ளன|உள்ளது|ఉన్నాయి|ఉంది|આહે|છે|आहेत|आहे|ਹਨ|ہے|ہیں)\W*$"
 )
@@ -85,7 +85,7 @@ _CONTRAST = re.compile(
 
 
 def _states_behind(text: str, one: Numeral) -> bool:
-    """Tell whether the one number of a reply of one sentence is what it states."""
+    """Return whether a one-sentence reply states its one number."""
     if "?" in text or len(sentences(text)) > 1 or one.percent or one.out_of is not None:
         return False
     if len(re.findall("[0-9]+(?:[.,' ][0-9]+)*", text)) > 1:
@@ -105,11 +105,11 @@ _OF_ITSELF = re.compile(
 )
 
 
-# What a point of a scale is said to mean: '1 = "never"'.
+# Words that give the meaning of a scale point: '1 = "never"'.
 MEANS = r"(?:=|–|is(?:\sfor)?|means|meaning|being|stands for|bedeutet|für|steht für|est|signifie|es|significa|è|é|betekent|oznacza|означает|veut dire|vuol dire|quer dizer|代表|表示|تعني|は)"
 MEANING = r"(?:\"[^\"\n]{1,40}\"|[^\",;.()\d\n]{1,40}?)"
 POINT_NAME = r"(?:\s\([^()\n]{1,40}\))?"
-# What names a scale, before and behind its ends.
+# Words before and after the ends of a scale.
 _SCALE_BEFORE = re.compile(
     r"(?i)(?<![\w'])(?:(?:on|from|scale|of|an?|the|auf|einer|der|skala|von|sur|une|échelle|de|dans|en|una|la|escala|su|scala|da|numa|del|dal|na|uma|op|een|schaal|van|w|skali|od|по|шкале|от|se|على|مقياس|من)\s+|l'|[在从]\s?)+$"
 )
@@ -121,10 +121,10 @@ SCALE = re.compile(
 )
 
 
-# The same measure in another unit, a source with its year, and what a whole consists of.
+# The same measure in another unit, a source with its year, and the parts of a whole.
 _UNIT = r"(?:m|km|cm|mm|ft|feet|foot|mi|miles?|kg|g|lbs?|pounds?|°\s?[CF]|l|lit(?:er|re)s?|gal(?:lons)?|in|inches|yd|yards|acres|ha|hectares|sq\.? \w+|mph|km/h|knots|hours|h|min(?:utes)?|s|seconds|stone|oz|met(?:er|re)s?|K)"
 _IN_UNITS = re.compile(rf"(?<=[0-9])(?P<unit>\s?{_UNIT})\s?\([0-9][0-9.,' ]*\s?{_UNIT}\)(?![\w])")
-# What a counted thing consists of, or how it may be counted otherwise: "88 keys (52 white, 36 black)".
+# The parts of a counted total, or another count of it: "88 keys (52 white, 36 black)".
 _COUNTED_ALSO = re.compile(
     r"(?i)(?<=[0-9] )(?P<named>[^\W\d_]{3,}) \((?!or\b|maybe|perhaps|oder|ou\b|o\b|not\b|actually|no\b|out of|of\b|von|sur|de\b)[0-9]+ [^\W\d_][^()\n]{0,60}\)"
 )
@@ -143,7 +143,7 @@ _SUM = re.compile(
 
 
 def without_asides(text: str) -> str:
-    """Return a text without what repeats its number, or divides it."""
+    """Return a text without asides that repeat or divide its number."""
     text = _IN_UNITS.sub(r"\g<unit>", _SOURCE.sub("", _CONVERTED.sub("", text)))
     text = _COUNTED_ALSO.sub(r"\g<named>", _PARTS.sub("", text))
     whole = _SUM.search(text)
@@ -156,7 +156,7 @@ def without_asides(text: str) -> str:
 
 
 def without_scale(text: str, ends: re.Pattern[str]) -> str:
-    """Blank the ends of a scale that a text repeats, with the words that name it."""
+    """Blank out the ends of a scale that a text repeats, with the words that name it."""
     for one in ends.finditer(text):
         before = _SCALE_BEFORE.search(text, max(one.start() - _NAMED, 0), one.start())
         after = _SCALE_AFTER.match(text, one.end())
@@ -187,26 +187,26 @@ _HEAD = re.compile(
 
 
 class NumericForm(Form):
-    """A number, said in digits or in words."""
+    """A number in digits or in words."""
 
     runs_on = True
     opening_decides = True
     equations = True
     shares = False
     states = False  # whether any sentence may state it (She has 5)
-    leads: frozenset[str] = frozenset()  # what else leads up to a number
-    off_scale_opposes = True  # whether a number that cannot be meant casts doubt on one that can
+    leads: frozenset[str] = frozenset()  # further words that introduce a number
+    off_scale_opposes = True  # whether an impossible number casts doubt on a possible one
 
     @abstractmethod
     def value(self, one: Numeral) -> Value | None:
-        """Return what a number means here, None if it is off the scale or of another kind."""
+        """Return the value of a number, None if it is off the scale or of another kind."""
 
     def unclear(self, one: Numeral) -> bool:
-        """Tell whether a number may be read in two ways."""
+        """Return whether a number has two readings."""
         return False
 
     def led_up_to(self, text: str, one: Numeral) -> bool:
-        """Tell whether a clause presents a number as an answer, rather than in passing."""
+        """Return whether a clause presents a number as an answer, rather than in passing."""
         before = clause_before(text, one.start)
         measured = _MEASURES.search(before) and not _NO_MEASURE.match(text, one.end)
         states = self.states and (
@@ -220,17 +220,17 @@ class NumericForm(Form):
         return bool(states) or leads(text, one.start, self.leads)
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Tell whether a number is an estimate or a result, and not what a refusal speaks of."""
+        """Return whether a number is an estimate or a result, not the subject of a refusal."""
         before = clause_before(text, one.start)
         given = _ESTIMATES.search(before) or before.rstrip().endswith("=")
         return bool(given and _ENDS.match(text, one.end))
 
     def found(self, text: str) -> list[Numeral]:
-        """Return the numbers of a text that may be meant."""
+        """Return the candidate numbers of a text."""
         return numerals(text, equations=self.equations, shares=self.shares)
 
     def mentions(self, text: str) -> Sequence[Mention]:
-        """Return what the text says of the number, in order."""
+        """Return the mentions of the number, in order."""
         mentions = []
         for one in self.found(text):
             value = self.value(one)
@@ -270,7 +270,7 @@ class NumericForm(Form):
         return values if len(values) == 1 and words <= _UNIT_WORDS else frozenset()
 
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values that its first sentence begins with."""
+        """Return the values at the start of its first sentence."""
         spans = sentences(text)
         first = text[: spans[0].end] if spans else text
         head = _HEAD.split(first, 1)[0]
@@ -302,23 +302,23 @@ _IN = re.compile(
 
 
 def _passing_year(text: str, one: Mention) -> bool:
-    """Tell whether a mention is the year of which a statement with another number speaks."""
+    """Return whether a mention is the year that a statement with another number refers to."""
     year = re.fullmatch("1[5-9][0-9]{2}|20[0-9]{2}", text[one.start : one.end])
     return bool(year and _IN.search(text, max(one.start - 8, 0), one.start))
 
 
 def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a whole number.
+    """Parse a whole number.
 
-    Thousands may be grouped by commas ("1,50,000" as well), spaces, apostrophes, or points where there
-    are two of them; "1.234" may be one number or another and is ambiguous. Bounds and ranges are
-    ambiguous too; powers, scales ("12k") and other bases ("0b101") count as what they are worth; parts
-    of formulas ("2π", "3x") are not read. A number at the end of a reply that was cut off may go on, so that it is not read.
+    Thousands may be grouped by commas ("1,50,000" as well), spaces, apostrophes, or points if
+    there are two of them; "1.234" has two readings and is ambiguous, like bounds and ranges.
+    Powers, scales ("12k") and other bases ("0b101") are evaluated. Parts of formulas ("2π", "3x")
+    are ignored. A number at the end of a truncated reply may be incomplete and is not used.
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
@@ -362,7 +362,7 @@ _COUNTED = re.compile(
 
 
 def _thousands(text: str) -> bool | None:
-    """Tell whether one mark before three digits groups them, as the language writes; None if unsure."""
+    """Return whether one mark before three digits groups them in the text's language; None if unsure."""
     if _ENGLISH.search(text):
         return False
     counted = any(_COUNTED.match(text, one.end()) for one in _ONE_MARK.finditer(text))
@@ -374,16 +374,16 @@ def _thousands(text: str) -> bool | None:
 def read_number(
     reply: str, *, decimal_mark: DecimalMark = ".", finish_reason: str | None = None
 ) -> Reading:
-    """Read a number: whole, decimal, a fraction, or a percentage, which stays as written (80 for 80 %).
+    """Parse a number: whole, decimal, a fraction, or a percentage, which stays as written (80 for 80 %).
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     decimal_mark : {".", ","}
-        How to read one mark before three digits: "1,234" is 1234 with ".", and 1.234 with ",". With ".",
-        languages that write 1.234 for 1234 are read so where a noun follows ("1.234 Einwohner"), else not.
-        Marks before any other number of digits are decimal marks either way.
+        The reading of one mark before three digits: "1,234" is 1234 with ".", and 1.234 with ",".
+        With ".", languages that write 1.234 for 1234 are parsed so only before a noun ("1.234
+        Einwohner"). Before any other number of digits a mark is always a decimal mark.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
@@ -407,7 +407,7 @@ class _Number(NumericForm):
         self._thousands: bool | None = False
 
     def prepared(self, text: str) -> str:
-        """Leave out asides; note how the language of a reply reads one mark before three digits."""
+        """Leave out asides; record how the reply's language uses one mark before three digits."""
         if not self._comma and _ONE_MARK.search(text):
             self._thousands = _thousands(text)
         return without_asides(text)

@@ -1,4 +1,4 @@
-"""Numbers in words: English of any length, other languages as far as replies use them."""
+"""Numbers in words: any English number, and those common in replies in other languages."""
 
 import re
 import unicodedata
@@ -55,7 +55,7 @@ _BOTTOMS = {
     }.items()
     for word in words.split()
 }  # fmt: skip
-# "A third option" is no fraction, nor is "half" of anything without a number before it.
+# "A third option" is not a fraction, nor is "half" without a number before it.
 _FRACTION = re.compile(
     rf"(?i)(?<![\w-])(?<!and )(?P<top>{'|'.join(_TOPS)})[\s-](?P<bottom>{'|'.join(sorted(_BOTTOMS, key=len, reverse=True))})"
     r"(?=\s*(?:$|[^\w\s])|\s(?:of|chance|sure|certain|confident|probability|likely|sicher|sûr|seguro|von|de|di)(?!\w))(?!-\w)"
@@ -64,9 +64,9 @@ _EASTERN_FRACTION = re.compile(
     "(?P<bottom>[二两三四五六七八九十]{1,3})分之(?P<top>[一二两三四五六七八九十]{1,3})"
 )
 
-# By language: from nought to nineteen | the tens from twenty | what else a number is made of, with
-# its value, and what joins (&). The German word for nought is left out ("-"): it is also how
-# programs say that there is no answer.
+# By language: zero to nineteen | the tens from twenty | further parts of numbers with their
+# values, and conjunctions (&). The German word for zero is left out ("-"): programs also use it
+# for a missing answer.
 _LISTS = """
 de - eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn | zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert | ein=1 eine=1 zwo=2 dreissig=30 tausend=1000 million=1000000 millionen=1000000 und=&
 fr zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf | vingt trente quarante cinquante soixante - - - cent | une=1 vingts=20 septante=70 huitante=80 octante=80 nonante=90 cents=100 mille=1000 million=1000000 millions=1000000 et=&
@@ -81,7 +81,7 @@ ko 영 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열 열하나 열�
 ar صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة أحد_عشر اثنا_عشر ثلاثة_عشر أربعة_عشر خمسة_عشر ستة_عشر سبعة_عشر ثمانية_عشر تسعة_عشر | عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون مائة | اثنين=2 اثنتان=2 عشر=10 عشرين=20 ثلاثين=30 أربعين=40 خمسين=50 ستين=60 سبعين=70 ثمانين=80 تسعين=90 مئة=100 مائتان=200 مئتان=200 ألف=1000 مليون=1000000 و=&
 hi शून्य एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस | बीस तीस चालीस पचास साठ सत्तर अस्सी नब्बे सौ | पांच=5 छः=6 छे=6 इक्कीस=21 बाईस=22 तेईस=23 चौबीस=24 पच्चीस=25 छब्बीस=26 सत्ताईस=27 अट्ठाईस=28 उनतीस=29 इकतीस=31 बत्तीस=32 तैंतीस=33 चौंतीस=34 पैंतीस=35 छत्तीस=36 सैंतीस=37 अड़तीस=38 उनतालीस=39 इकतालीस=41 बयालीस=42 तैंतालीस=43 चौवालीस=44 पैंतालीस=45 छियालीस=46 सैंतालीस=47 अड़तालीस=48 उनचास=49 इक्यावन=51 बावन=52 तिरपन=53 चौवन=54 पचपन=55 छप्पन=56 सत्तावन=57 अट्ठावन=58 उनसठ=59 इकसठ=61 बासठ=62 तिरसठ=63 चौंसठ=64 पैंसठ=65 छियासठ=66 सड़सठ=67 अड़सठ=68 उनहत्तर=69 इकहत्तर=71 बहत्तर=72 तिहत्तर=73 चौहत्तर=74 पचहत्तर=75 छिहत्तर=76 सतहत्तर=77 अठहत्तर=78 उनासी=79 इक्यासी=81 बयासी=82 तिरासी=83 चौरासी=84 पचासी=85 छियासी=86 सत्तासी=87 अट्ठासी=88 नवासी=89 इक्यानवे=91 बानवे=92 तिरानवे=93 चौरानवे=94 पचानवे=95 छियानवे=96 सत्तानवे=97 अट्ठानवे=98 निन्यानवे=99 हज़ार=1000 हजार=1000 लाख=100000 करोड़=10000000
 """
-# Words of other languages as well, and scales that count nothing by themselves.
+# Words that other languages share, and scales that count nothing by themselves.
 _ELSEWHERE = "once on bin due elf cent cents vingts mila millions milioni milhões million"
 _NO_NUMBERS = frozenset(_ELSEWHERE.split())
 _UNIT_FIRST = frozenset({"de", "nl", "ar"})  # "fünf und zwanzig"
@@ -92,7 +92,7 @@ _COUNTERS = re.compile(
     "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条天年岁歳日米块元円週周月つ]|公里|小时|分钟|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
 )
 _IN_DIGITS = re.compile("[0-9]")
-_LARGEST = 10**15  # no one counts further in words
+_LARGEST = 10**15  # larger numbers are not written in words
 _EAST_DIGITS = {
     **{one: value for value, one in enumerate("零一二三四五六七八九")},
     **{one: value for value, one in enumerate("영일이삼사오육칠팔구")},
@@ -107,7 +107,7 @@ _ROMAN = {"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 
 @lru_cache(maxsize=1)
 def _languages() -> dict[str, dict[str, int]]:
-    """Return the words of each language and their values, -1 for what joins them."""
+    """Return the words of each language and their values, -1 for a conjunction."""
     tables: dict[str, dict[str, int]] = {}
     for line in unicodedata.normalize("NFKC", _LISTS).strip().splitlines():
         low, tens, more = line.split(" | ")
@@ -123,18 +123,18 @@ def _languages() -> dict[str, dict[str, int]]:
 
 @lru_cache(maxsize=1)
 def _beginnings() -> frozenset[str]:
-    """Return how the words for numbers begin."""
+    """Return the initial letters of number words."""
     return frozenset(word[:3] for table in _languages().values() for word in table)
 
 
 def may_count(words: Sequence[str]) -> bool:
-    """Tell whether one of some words may be a number, in any of fifteen languages."""
+    """Return whether one of several words may be a number in one of fifteen languages."""
     starts = _beginnings()
     return any(word.lower()[:n] in starts for word in words for n in (3, 2, 1))
 
 
 def english_numbers(text: str) -> list[tuple[int, int, int]]:
-    """Return the numbers that stand in English words: value, start and end."""
+    """Return the numbers written in English words: value, start and end."""
     # "One" by itself is more often a pronoun, so it counts only after "exactly", "only" or "just".
     numbers = []
     for phrase in _PHRASE.finditer(text):
@@ -211,7 +211,7 @@ def _compose(words: list[str]) -> list[int]:
 
 
 def number_in_words(text: str) -> int | None:
-    """Return the number that a text is, if it is nothing else; in any of fifteen languages."""
+    """Return the number that makes up a whole text, in one of fifteen languages."""
     text = " ".join(text.lower().split())
     if not text or len(text) > 60 or _IN_DIGITS.search(text):
         return None
@@ -231,7 +231,7 @@ def number_in_words(text: str) -> int | None:
 
 
 def _composed(text: str, language: str) -> int | None:
-    """Return the number that the words of a language make, if they account for the whole text."""
+    """Return the number formed by the words of a language, if they account for the whole text."""
     table = _languages()[language]
     if text in table:
         return None if table[text] < 0 or text in _NO_NUMBERS else table[text]
@@ -246,7 +246,7 @@ def _composed(text: str, language: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def _parts(word: str, language: str) -> tuple[int, ...]:
-    """Return the values of the words that one word is joined from, none if it is not."""
+    """Return the values of the parts of a compound word, none if it is not a number."""
     table = _languages()[language]
     if word in table:
         return (table[word],)
@@ -257,7 +257,7 @@ def _parts(word: str, language: str) -> tuple[int, ...]:
 
 
 def _evaluated(values: list[int], language: str) -> int | None:
-    """Return what words said one after the other make, None where a place is taken twice."""
+    """Return the value of consecutive number words, None if a decimal place is taken twice."""
     total, current, least = 0, 0, _LARGEST
     before = -1
     for value in values:

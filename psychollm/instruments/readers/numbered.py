@@ -1,4 +1,4 @@
-"""Several answers in one reply, each with the number of what it answers."""
+"""Several answers in one reply, each with the number of its question."""
 
 import re
 from collections.abc import Callable
@@ -25,21 +25,21 @@ def read_numbered(
     *,
     finish_reason: str | None = None,
 ) -> tuple[Reading, ...]:
-    r"""Read the answers to several numbered questions from one reply.
+    r"""Parse the answers to several numbered questions in one reply.
 
-    Numbers may stand at the start of lines ("1. ...", "Item 2: ...") or within one line ("1: 3,
-    2: 4"), as in JSON. Where none stand, n lines or n values between commas count in their order.
-    A number given twice with different answers is ambiguous; one not given is unreadable, or what
-    became of the whole reply.
+    Numbers may be at the start of lines ("1. ...", "Item 2: ...") or within one line ("1: 3, 2:
+    4"), as in JSON. Without numbers, n lines or n comma-separated values are assigned in order. A
+    number with two different answers is ambiguous. A missing one is unreadable, or has the outcome
+    of the whole reply.
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     n : int
-        How many questions there were.
+        Number of questions.
     read : callable
-        Reads one answer, such as `read_rating`.
+        Parser of one answer, such as `read_rating`.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
@@ -77,7 +77,7 @@ def _whole_outcome(text: str, *, thought: bool, cut: bool) -> Outcome:
 
 
 def _by_number(text: str, n: int) -> dict[int, list[str]]:
-    """Return what stands after each number, up to the next."""
+    """Return the text after each number, up to the next."""
     for pattern in (_AT_LINE_START, _WITHIN_LINE):
         marks = [mark for mark in pattern.finditer(text) if 1 <= int(mark[1]) <= n]
         if len({mark[1] for mark in marks}) < min(n, 2):
@@ -92,7 +92,7 @@ def _by_number(text: str, n: int) -> dict[int, list[str]]:
 
 
 def _by_order(text: str, n: int) -> dict[int, list[str]]:
-    """Return lines, or values between commas, if there are as many as questions."""
+    """Return lines, or comma-separated values, if their number equals that of the questions."""
     for parts in (text.splitlines(), re.split(r"[,;]", text.strip("[](){} \n."))):
         kept = [part.strip() for part in parts if part.strip()]
         if len(kept) == n:

@@ -1,9 +1,9 @@
-"""Numbers in a text: where they stand, and in what manner.
+"""Numbers in a text, with their position and manner.
 
-Digits that are no number of their own are passed over: times and ratios, dates, versions,
-ordinals, parts of names ("GPT-4"), the numbers of rules, steps and questions.
+Digits that are not a number by themselves are ignored: times and ratios, dates, versions,
+ordinals, parts of names ("GPT-4"), and the numbers of rules, steps and questions.
 
-Where a text holds an equation, its result is said and the terms that lead to it are not.
+Of an equation, the result is asserted and the terms before it are not.
 """
 
 import math
@@ -70,7 +70,7 @@ _BOUND_AFTER = re.compile(
     r"|,?\s?(?:at (?:the )?(?:very )?(?:least|most|minimum|maximum)|max(?:imum)?|min(?:imum)?|tops)\b(?! [0-9])"
     r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多[个人名]|余|を(?:切|超|下回|上回))|(?:\s?[개명년원살세점%])?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
 )
-# Signs beside a number that make a formula of it, and letters that are no unit: "√2", "2π", "3x".
+# Signs beside a number that make it a formula, and letters that are not a unit: "√2", "2π", "3x".
 _FORMULA_BEFORE = re.compile(
     r"(?i)(?:[√∛∜^±]|π\s?[/*×·^]?|(?<![a-z])(?:sqrt|cbrt|log|ln|exp|sin|cos|tan)(?:_[0-9]+)?|(?<![\w'])[b-zB-Z](?:_\w)?\s?[-+*/×·÷]|[0-9)]\s?[+×÷·*]|[0-9)]\s[-–]\s)[\s({]*$"
 )
@@ -88,7 +88,7 @@ _COUNTS = re.compile(
 )
 _PRECISION = re.compile(r"(?i)[\s-](?:decimals?|digits?|significant)\b")
 _IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
-# How far somebody's knowledge reaches.
+# The date up to which somebody has information.
 _AS_OF = re.compile(
     r"(?i)(?:\bas (?:of|at)|\b(?:knowledge|training|trained|data|information|update[ds]?|cut-?off|stand|figures|events|developments|anything|happened)\b[^.!?\n]{0,40}|\bstand|\ben date de|\bà partir de|\ba partir de|截至|根据)\s?(?:(?:the )?(?:early|late|mid|year|[A-Z][a-z]{2,8})[ -])?$"
 )
@@ -100,26 +100,26 @@ _MAX_DIGITS = 18
 class Numeral:
     """One number of a text."""
 
-    value: float  # int where it is written as one
+    value: float  # int if written as one
     start: int
     end: int
     mode: Mode = Mode.SAID
     written: str = ""
     percent: bool = False
-    out_of: float | None = None  # the denominator, where there is one
+    out_of: float | None = None  # the denominator, if any
     doubtful: bool = False  # "1.234": thousands or a decimal
     heads: bool = False
-    part: bool = False  # of a formula, or with letters that nothing explains: "√2", "3x"
+    part: bool = False  # part of a formula, or with unexplained letters: "√2", "3x"
 
 
 def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list[Numeral]:
-    """Return the numbers of a text from `plain`, in their order."""
-    # With `equations`, "=" leads to a result, otherwise to the meaning of a code; with `shares`,
+    """Return the numbers of a text from `plain`, in order."""
+    # With `equations`, "=" precedes a result, otherwise the meaning of a code; with `shares`,
     # "3 of 4" is one number with its denominator, as "3/4" always is.
     return list(_numerals(text, equations, shares))
 
 
-@lru_cache(maxsize=16)  # one reply is looked at from several sides
+@lru_cache(maxsize=16)  # several checks use the same reply
 def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]:  # noqa: FBT001
     enumerators = [one.end() for one in _ENUMERATOR.finditer(text)]
     listed = frozenset(enumerators if len(enumerators) > 1 else ())
@@ -161,7 +161,7 @@ def _plain(text: str, sentence: Sentence) -> list[Numeral]:
 
 
 def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:
-    """Join digits and the scale that follows them in words: "1.5 million"."""
+    """Join digits and a following scale in words: "1.5 million"."""
     joined: list[Numeral] = []
     for one in ones:
         last = joined[-1] if joined else None
@@ -244,7 +244,7 @@ _SCALE = re.compile(
 )
 
 
-# Units that others may follow, and whether a space may stand between.
+# Units that further units may follow, and whether a space may separate them.
 _EASTERN = {
     **{
         one: (10**power, False)
@@ -255,7 +255,7 @@ _EASTERN = {
 
 
 def _is_operator(text: str, start: int) -> bool:
-    """Tell whether a minus stands after a number and a space: "10 -4"."""
+    """Return whether a minus follows a number and a space: "10 -4"."""
     return re.search(r"[0-9)]\s$", text[max(start - 3, 0) : start]) is not None
 
 
@@ -356,7 +356,7 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     return replace(one, mode=mode, heads=heads)
 
 
-# Times, ages, measures as adjectives ("a 12-inch ruler"), and what leaves the end open.
+# Times, ages, measures as adjectives ("a 12-inch ruler"), and words that make the number a bound.
 _IN_PASSING_AFTER = re.compile(
     r"(?i)-(?!ish|[0-9]|prozent|percent)[^\W\d_]{2,}|\s?(?:a\.m\.|p\.m\.|[ap]m\b|o'clock)|\s?-?odd\b|\s[a-z]+\sago\b|\s(?:and counting|up(?:wards?)?)(?![^.,;!?])"
     r"|\s(?:is|was|are|were)\s(?!(?:the|an?) (?:[a-z]+ ){0,2}(?:answer|number|result|total|count|sum|value|estimate|guess|figure)\b|exactly|correct|right|my|what|left|it\b|needed|remaining|in total|in all|there)"
@@ -384,7 +384,7 @@ _NEARLY_EQUAL = re.compile(r"(?<=[\w)%] )≈|(?<=[\w)%])≈")
 _SIDES = re.compile(r"[,;:\n]\s|\band\b(?=\s\w{1,12}\s?=)|\bor\b|\bso\b|\bhence\b|\btherefore\b")
 
 
-# "2x = 10" and "x + 6 = 13" ask for x; a name alone before "=" is told what it is.
+# "2x = 10" and "x + 6 = 13" ask for x; a single name before "=" is assigned a value.
 _UNSOLVED = re.compile(
     r"[0-9)]\s?[b-hj-z](?![\w'])(?!\s?[0-9(])|(?<![\w'])[a-z](?:\s?[-+−^]|[23]\s*$)|[-+−]\s?[b-z](?![\w'])"
 )
@@ -392,12 +392,12 @@ _LAST_SIDE = re.compile(r"[,;:.\n]|\b(?:so|and|then)\b")
 
 
 def _with_sign(said: re.Match[str]) -> str:
-    """Write "=" where words say so after a sum: "3 plus 4 is 7"."""
+    """Write "=" for the verb after a sum: "3 plus 4 is 7"."""
     return said["sum"] + "=".ljust(len(said["is"]))
 
 
 def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], list[Numeral]]:
-    """Keep of each equation what follows its last sign of equality."""
+    """Keep the part of each equation after its last equals sign."""
     kept: list[Numeral] = []
     terms: set[float] = set()
     results: list[Numeral] = []
@@ -420,7 +420,7 @@ def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], 
 
 
 def _sign_before(text: str, one: Numeral) -> int:
-    """Return where "x =" stands before a number, -1 if it does not."""
+    """Return the position of "x =" before a number, -1 if it is absent."""
     before = text[max(one.start - 6, 0) : one.start]
     return one.start - 1 if re.search(r"=\s*$", before) else -1
 
@@ -437,7 +437,7 @@ def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
 
 
 def number_alone(text: str, further: frozenset[str] = frozenset()) -> int | None:
-    """Return the number in words that a text is, with what leads up to it and a unit behind it."""
+    """Return the number that makes up a text in words, allowing introductory words and a unit."""
     words = _IDLE_TAIL.sub("", text.strip(_AROUND)).strip(_AROUND).split()
     number = number_in_words(" ".join(words))
     if number is not None or not 1 < len(words) <= _FEW or not may_count(words):
@@ -455,18 +455,18 @@ def number_alone(text: str, further: frozenset[str] = frozenset()) -> int | None
 
 _FEW, _UNIT_WORDS = 6, 2
 _AROUND = " \t\"'()[]{}.,;:!*–-"
-# What affirms an answer after a comma, and adds nothing: "sept, sans hésiter".
+# Phrases after a comma that affirm an answer and add nothing: "sept, sans hésiter".
 _IDLE_TAIL = re.compile(
     r"(?i)\s(?:en total|insgesamt|in totale|au total|всего|no total|in totaal|łącznie|in total|altogether)\W*$|,\s(?:ohne wenn und aber|sans hésit\w+|ohne (?:zu )?zögern|sin dudar(?:lo)?|sin duda|senza (?:esitare|esitazioni|dubbio)|sem (?:hesitar|dúvida)|zonder (?:te )?aarzel\w+|без (?:колебаний|сомнений)"
     r"|bez wahania|me semble(?:-t-il)?|il me semble|je (?:crois|pense|dirais)|(?:glaube|denke|meine|schätze) ich|würde ich sagen|(?:me )?parece|creo(?: yo)?|diría(?: yo)?|credo|direi|mi (?:pare|sembra)|acho(?: eu)?|diria(?: eu)?|denk ik|думаю|кажется|myślę|chyba|sanırım)$"
 )
-_IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # which are found wherever they stand
+_IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # found at any position
 _NO_UNIT = re.compile(
     rf"(?i)(?<!\w)(?:{OR}|and|und|et|y|e|и|bis|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder|więcej|больше|sicuro|ça|gracias|grazie|mal|veces|fois|volte|vezes|раз)(?!\w)|[^\w\s]|[以多少]|이상|이하"
 )
 
 
 def _unit(number: int, words: list[str]) -> bool:
-    """Tell whether words behind a number are what it counts."""
+    """Return whether words after a number are its unit."""
     behind = " ".join(words)
     return 1 < number < 1000 and not (_NO_UNIT.search(behind) or may_count(words))

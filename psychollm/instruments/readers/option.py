@@ -1,9 +1,9 @@
-"""One of several options, by its letter or by its text.
+"""Parse the choice of one of several options, by its letter or its text.
 
-Letters outweigh texts: a reply that names one letter and then discusses the other texts has chosen.
-A letter followed at once by the text of another option is ambiguous. A letter that is also a word
-("a" city, "I") counts only where it stands as a label: in brackets, before a full stop or colon,
-after "option", before "is correct", or beside another letter.
+Letters outweigh texts: a reply that names one letter and then discusses the other texts has
+chosen. A letter directly followed by the text of another option is ambiguous. A letter that is
+also a word ("a" city, "I") counts only as a label: in brackets, before a full stop or colon, after
+"option", before "is correct", or next to another letter.
 """
 
 import re
@@ -58,20 +58,20 @@ _IS_IT = re.compile(
 _SPOKEN_OF = re.compile(
     r"(?i)[\"')\]]*\s(?:et al|was\s(?:my|his|her|their|the)\s(?:first|initial)|(?:is|was|looks|seems|sounds)\s(?:unlikely|improbable|doubtful|the\s(?:first|second|third|last|letter)\b|an?|for|too|also|only|in|on|from|possible|(?P<weighed>tempting|plausible|close)))\b"
 )
-# What is said of a letter, other than that it is the answer.
+# Statements about a letter that do not choose it.
 _DESCRIBED = re.compile(
     r"[\"')\]]*\s(?:(?:ist|est|es|è|é)(?!\s(?:la|le|die|der|das|el|il|lo|o|a)\s)|is|was|are|were|(?:would|must|should|could|has to) be)\s(?!(?:[a-z]+ly\s|indeed\s|by far\s|in fact\s|(?:much\s)?(?:the\s)?(?:most|more)\s)?"
     rf"(?:(?:{TRUE})(?!\w)|(?:the|my|our)\s(?!first|second|third|next|last|letter|other)|correct|right|best|better|true|accurate|plausible|likely|probable|it\b|what\b|left\b|fine\b|appropriate|consistent|in\b|for\b|how\b|where\b|why\b|because\b|a\b|an\b|[A-Z]))"
 )
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
-# What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
+# Words after a chosen letter; before others it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|are(?= (?:both |all )?(?:right|correct|true|possible|valid))|wie|comme|como|come|zu(?=\W*$)|zijn|sein|être|ser|essere|być|it is|all the way|hands down|for sure|becuase|becouse|cuz|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
     r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|qui(?= (?:(?:convient|correspond)(?! le moins| pas| mal| moins| peu)|est (?:la )?(?:bonne|correcte|juste|exacte)|me semble (?:la )?(?:bonne|correcte|juste|exacte)))|karena|eftersom|vì|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|を[^\W\d_]{1,4}人|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!не\s)(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
 )
 _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
-# What letters are the names of.
+# Nouns that letters name.
 _NAMED = re.compile(
     r"(?i)\b(?:plan|vitamine?|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$|(?:ビタミン|维生素|비타민)\s?$"
 )
@@ -102,21 +102,21 @@ def read_option(
     *,
     finish_reason: str | None = None,
 ) -> Reading:
-    """Read which option a reply chooses.
+    """Parse which option a reply chooses.
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     options : sequence of str, or mapping of str to str
-        The letters, or each letter with its text; a reply that gives the text of one option chooses it.
+        The letters, or each letter with its text; a reply with the text of one option chooses it.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
     Raises
     ------
     InputError
-        If there are no two options.
+        If there are fewer than two options.
 
     Examples
     --------
@@ -129,13 +129,13 @@ def read_option(
     """
     texts = dict(options) if isinstance(options, Mapping) else dict.fromkeys(options, "")
     if len(texts) < 2 or not all(key.strip() for key in texts):
-        msg = f"options {list(texts)} are fewer than two letters: name at least two"
+        msg = f"options {list(texts)} has fewer than two letters: name at least two"
         raise InputError(msg)
     return read(reply, _Option(_patterns(tuple(texts.items()))), finish_reason)
 
 
 class _Patterns:
-    """What to look for, made once per set of options."""
+    """Search patterns, compiled once per set of options."""
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
         plain = {key: unicodedata.normalize("NFKC", key) for key, _ in items}  # ①
@@ -171,7 +171,7 @@ def _norm(text: str) -> str:
     return " ".join(text.lower().strip(_EDGES).split())
 
 
-# Cyrillic letters that look like Latin ones and stand for the same option in either alphabet.
+# Cyrillic letters that look like Latin ones and name the same option in either alphabet.
 _LOOKALIKES = str.maketrans("АСас", "ACac")
 
 
@@ -188,7 +188,7 @@ class _Option(Form):
         self._of = patterns
 
     def prepared(self, text: str) -> str:
-        """Write a single Cyrillic letter as a Latin one; set apart what a list judges right."""
+        """Replace a single Cyrillic letter by the Latin one; mark items that a list judges right."""
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
         text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
@@ -203,7 +203,7 @@ class _Option(Form):
         return kept.replace(right[0].group(), f"{OPEN}{right[0]['key']}{CLOSE}")
 
     def _without_echo(self, text: str) -> str:
-        """Leave out a list of all options, where the rest of the reply names one."""
+        """Leave out a list of all options if the rest of the reply names one."""
         if "\n" not in text or OPEN in text:
             return text
         listed = list(self._of.listed.finditer(text))
@@ -259,7 +259,7 @@ class _Option(Form):
         return frozenset(values | beside)
 
     def _beside(self, text: str, end: int) -> set[str]:
-        """Return the option whose text follows a letter at once."""
+        """Return the option whose text directly follows a letter."""
         named = self._of.text and self._of.text.match(text, _past(text, end))
         return {self._of.texts[_norm(named.group())]} if named else set()
 
@@ -272,11 +272,11 @@ class _Option(Form):
         texts = [one for one in named if one.mode is Mode.SAID]
         if not letters or not {one.value for one in letters} & {one.value for one in texts}:
             return mentions + named
-        # A letter outweighs the texts that are discussed after it, not one named before.
+        # A letter outweighs texts that are discussed after it, but not one named before.
         return mentions + [one for one in texts if one.start < letters[0].start]
 
     def _named(self, text: str) -> list[Mention]:
-        """Return the texts of options."""
+        """Return the mentions of option texts."""
         if self._of.text is None:
             return []
         return [
@@ -335,7 +335,7 @@ class _Option(Form):
 
 
 def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
-    """Tell whether the last sentence speaks of this letter alone, after another spoke of others."""
+    """Return whether the last sentence mentions only this letter, after another mentioned others."""
     if sentence.end < len(text) or not sentence.start:
         return False
     others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}
@@ -344,14 +344,14 @@ def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Patte
 
 
 def _past(text: str, end: int) -> int:
-    """Return where words begin again after a label."""
+    """Return the position of the first word after a label."""
     while end < len(text) and text[end] in " \t\"')].:,–-(":
         end += 1
     return end
 
 
 def _labels(text: str, one: re.Match[str]) -> bool:
-    """Tell whether a letter that is also a word stands as a label."""
+    """Return whether a letter that is also a word is used as a label."""
     if _LABELS.match(text, one.end()):
         return True
     before = text[max(one.start() - 14, 0) : one.start()]
@@ -363,7 +363,7 @@ def _labels(text: str, one: re.Match[str]) -> bool:
 
 
 def _chosen(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
-    """Return in what manner the text of an option stands: in passing it chooses nothing."""
+    """Return the manner in which an option's text is mentioned: in passing it chooses nothing."""
     mode = manner(text, sentence, *one.span())
     before = clause_before(text, one.start())
     named = _IS.search(before) if before.strip(_EDGES) else _IS_IT.match(text, one.end())

@@ -1,4 +1,4 @@
-"""A confidence: a percentage, a share, or a number on the scale that was asked for."""
+"""Parse a confidence: a percentage, a proportion, or a number on the requested scale."""
 
 import re
 from dataclasses import replace
@@ -47,7 +47,7 @@ _SHARE = re.compile(
 _ALL = re.compile(
     r"(?i)(?<!\w)(?:cien por cien(?:to)?|cento per cento|cem por cento|cent pour cent|hundertprozentig|honderd procent|sto procent|на все сто(?: процентов)?|hundra procent)(?!\w)"
 )
-# What is left for doubt: "the remaining 15 %".
+# The remainder for doubt: "the remaining 15 %".
 _REST_BEFORE = re.compile(
     r"(?i)(?:\b(?:remaining|other|rest of the|restlichen|übrigen|verbleibenden|resterende|otro|altro|pozostałe|оставшиеся|остальные)\s$|[1-9][0-9]?\s?%[^%]{0,60}\b(?:aunque|obwohl|anche se|bien que|embora)\b[^%]{0,20}$)"
 )
@@ -58,7 +58,7 @@ _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])"
 _SIGN_FIRST = re.compile(
     r"(?<![\w%])(?:%|yüzde |asilimia )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
 )
-# Around an estimate, of which it says how far it may be off.
+# The margin of error around an estimate.
 _INTERVAL = re.compile(
     r"(?i)\s?[(\[,;]\s?(?:(?:an? )?[0-9]{2}\s?%\s?(?:ci|confidence interval|credible interval|hdi)|ci|range|interval|from|between)\b[^()\[\]\n]{0,40}[)\]]"
 )
@@ -68,7 +68,7 @@ _SUBJECT = re.compile(
 _IN_WORDS = re.compile(
     rf"(?i)(?<![{WORD}])(?P<words>(?:[{WORD}]{{1,24}}[\s-]){{0,3}}[{WORD}]{{1,40}}?)(?P<sign>{PERCENT})(?![{WORD}])"
 )
-# What may follow a confidence with a sign; any other noun is what it is a share of.
+# Words after a confidence with a sign; any other noun is the base of a proportion.
 _FOLLOWS = re.compile(
     r"(?i)\s(?!(?:sure|certain\w*|confiden\w*|convinced|positive|chances?|probab\w*|likel\w*|odds|that|this|it|its|i|my|of|because|since|as|with|given|based|in|on|for|at|and|but|or|to|from|by|if|though|although|so|now|here|is|was|would"
     r"|overall|accura\w*|correct\w*|right|true|yes|no|maybe|roughly|approximately|about|give|level|belief|credence|seems?|sounds?|feels?|up|down|due|after|considering|assuming|not|then|rather|actually|final|who|which|possib\w*|the|a|an|we|you|there|very|quite|pretty|or-so|instead|today|again|given)\b)"
@@ -81,7 +81,7 @@ _LEVEL = re.compile(
     r"(?i)\b(?:level|step|rule|question|option|version|chapter|page|figure|table|no\.)\s#?$"
 )
 _EASTERN = re.compile("百分之([〇零一二三四五六七八九十百]{1,6})")
-# Tenths: 八成, 9割, 8割5分; of "七八成" nobody knows which.
+# Tenths: 八成, 9割, 8割5分; "七八成" is ambiguous.
 _TENTHS = re.compile(
     "(?P<tenths>[0-9]|10|[〇零一二三四五六七八九十两]{1,2})(?:[割成](?![功为為員员立本果熟長长績绩分])|할(?![\\w]))(?:(?P<half>半)|(?P<more>[0-9](?=分)|[一二三四五六七八九])分?)?"
 )
@@ -98,19 +98,19 @@ _ENDS = {
 def read_percent(
     reply: str, *, scale: Scale = "0-100", finish_reason: str | None = None
 ) -> Reading:
-    """Read a confidence as a proportion from 0 to 1.
+    """Parse a confidence as a proportion from 0 to 1.
 
-    "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a sign is on the scale
-    that was asked for: 1 is 0.01 of "0-100" and 1 of "0-1". On "0-100" a decimal up to 1 ("0.95")
-    may be a percentage or a proportion and is ambiguous; numbers off the scale are unreadable. Where
-    a reply holds percentages, numbers without a sign are not taken for confidences.
+    "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a sign is on the
+    requested scale: 1 is 0.01 on "0-100" and 1 on "0-1". On "0-100" a decimal up to 1 ("0.95") may
+    be a percentage or a proportion and is ambiguous; numbers off the scale are unreadable. If a
+    reply holds percentages, numbers without a sign are not confidences.
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     scale : {"0-100", "0-1"}
-        What was asked for.
+        The requested scale.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
@@ -125,7 +125,7 @@ def read_percent(
     return read(reply, _Percent(scale), finish_reason)
 
 
-# What a share is a share of.
+# The quantity that a proportion expresses.
 _MEASURE = re.compile(
     r"(?i)\b(?:confiden\w*|certain\w*|sure|probab\w*|chances?|likel\w*|odds|believe|sicher\w*|wahrscheinl\w*|sûre?|confian\w+|segur\w+"
     r"|certez\w+|sicur\w+|fiducia|zeker\w*)"
@@ -175,7 +175,7 @@ class _Percent(NumericForm):
         self._signed = False
 
     def prepared(self, text: str) -> str:
-        """Write even odds and signs in one way; note whether there are percentages."""
+        """Unify even odds and signs; record whether there are percentages."""
         text = _SIGN_FIRST.sub(
             r"\1%", _EVEN.sub("50%", _INTERVAL.sub(" ", _ALL.sub("100%", text)))
         )
@@ -184,7 +184,7 @@ class _Percent(NumericForm):
         text = _TENTHS.sub(_of_ten, text) if not text.isascii() else text
         for full, ends in (1, _ENDS["0-1"]), (100, _ENDS["0-100"]):
             if self._full != full and ends.search(text) and SCALE.search(text):
-                self._full, self._ends = full, [ends]  # the reply says on which scale it answers
+                self._full, self._ends = full, [ends]  # the reply names the scale it uses
         self._signed = any(one.percent for one in super().found(text))
         return text
 
@@ -195,7 +195,7 @@ class _Percent(NumericForm):
         return _own(blank, self._shares(blank))
 
     def own(self, marks: list[Marked], text: str) -> list[Marked]:
-        """Leave out an answer that is a percentage itself, where the confidence stands beside it."""
+        """Leave out an answer that is itself a percentage, next to a confidence."""
         ranks = {mark.rank for mark in marks}
         if ranks != {2} or not any(_is_own(text, one) for one in self.found(text) if one.percent):
             return marks
@@ -220,7 +220,7 @@ class _Percent(NumericForm):
         return super().led_up_to(text, one) or bool(own and _MEASURE.search(beside))
 
     def _has_form(self, one: Numeral) -> bool:
-        """Tell whether a number is written as a confidence, whatever it says."""
+        """Return whether a number has the form of a confidence, whatever its value."""
         proportion = self._full == 1 and not isinstance(one.value, int) and 0 <= one.value <= 1
         return one.percent or one.out_of is not None or proportion
 
@@ -255,7 +255,7 @@ _OF_A_FACT = re.compile(
 
 
 def _own(text: str, ones: list[Numeral]) -> list[Numeral]:
-    """Set aside what states a fact where another number states the writer's confidence."""
+    """Leave out stated facts if another number gives the writer's confidence."""
     signed = [one for one in ones if one.percent]
     if len(signed) == 2 and signed[0].value + signed[1].value == 100:
         last = signed[1]
@@ -291,7 +291,7 @@ def _is_own(text: str, one: Numeral) -> bool:
 
 
 def _measures_another(text: str, one: Numeral) -> bool:
-    """Tell whether a number is the chance of an error, or a share of something else."""
+    """Return whether a number is the probability of an error, or a proportion of something else."""
     if not one.percent and one.out_of is None:
         before = text[max(one.start - _REACH, 0) : one.start]
         if _UNITS.match(text, one.end) or _LEVEL.search(before):
@@ -309,6 +309,6 @@ def _measures_another(text: str, one: Numeral) -> bool:
 
 
 def _beside_one(text: str, one: Numeral) -> bool:
-    """Tell whether a number is the alternative of a percentage: "70-80%", "80% or 0.9"."""
+    """Return whether a number is the alternative to a percentage: "70-80%", "80% or 0.9"."""
     before = text[max(one.start - _REACH, 0) : one.start]
     return _NEXT.match(text, one.end) is not None or _LAST.search(before) is not None

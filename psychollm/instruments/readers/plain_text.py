@@ -1,12 +1,12 @@
-r"""The words of a reply, without what only dresses them.
+r"""The words of a reply, without reasoning and markup.
 
-In this order: thinking that a reasoning model shows, control tokens, typographic variants of
-characters, HTML, LaTeX, Markdown. What a writer sets apart as the result (`\boxed{...}`,
-`<answer>...</answer>`) is kept apart, between `OPEN` and `CLOSE`. Every step is one pass.
+Removed in this order: the reasoning text of a reasoning model, control tokens, typographic
+variants of characters, HTML, LaTeX, Markdown. A result that the writer marks (`\boxed{...}`,
+`<answer>...</answer>`) is kept between `OPEN` and `CLOSE`. Every step is one pass.
 
-A reasoning model's thinking arrives in tags, or beside the reply: `with_reasoning` puts it back in
-tags, so that one text holds both. A model that was asked to reason first writes it before a last
-line that begins with "Answer:".
+Reasoning text arrives in tags, or separately from the reply: `with_reasoning` puts it into tags,
+so that one text holds both. A model that was asked to reason first writes it before a last line
+that begins with "Answer:".
 """
 
 import html
@@ -14,14 +14,14 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-# Around what is set apart as the result: code points that no text uses.
+# Delimiters of a marked result: code points that texts do not use.
 OPEN, CLOSE = "\ue000", "\ue001"
 
 _CONTROL = re.compile(
     r"(?:<\|im_start\|>|<\|start_header_id\|>)assistant(?:<\|end_header_id\|>|\n)?|<start_of_turn>model\n?"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn|end)>|\[/?INST\]"
 )
-# A turn is over; whatever follows is somebody's next.
+# The end of a turn; any further text is the next speaker's.
 _TURN_ENDS = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|endoftext|end_of_text|end_of_turn|end|return|eos)\|>|</s>|<end_of_turn>|<eos>"
 )
@@ -31,7 +31,7 @@ _UNSEEN = re.compile(
 )
 _POWER = re.compile(r"(?:(?<=[0-9)])|(?<=\b[xyzn]))[⁻⁰¹²³⁴-⁹]+")
 _BASE = re.compile("(?<=[0-9])[₀-₉]+")
-# What a mark refers to stands at the start of a later line, or in brackets behind a word.
+# The note of a mark is at the start of a later line, or in brackets after a word.
 _NOTE = re.compile(
     r"(?m)^[ \t]*(?P<mark>\[\^?[0-9a-z]{1,2}\]|\([0-9]\)|[¹²³⁴-⁹]|[*†‡§]{1,2}(?![*\w]*\*))(?::|[ \t]|(?=[a-z]))(?P<note>[^\n]*\S[^\n]*)$"
 )
@@ -80,7 +80,7 @@ _RESULT_TAG = re.compile(
     r"|antwort|ergebnis|bewertung|urteil|r[ée]ponse|résultat|confiance|respuesta|resultado|confianza|risposta|risultato|confidenza|fiducia|giudizio|voto|resposta|confiança|nota|note"
     r"|antwoord|odpowiedź|wynik|ocena|ответ|результат|оценка|cevap|yanıt|sonuç|答案|回答|答え|结果|評価|评分|置信度|정답|답변|답|점수|확신도|الجواب|الإجابة|उत्तर|जवाब)>"
 )
-# Reasons that stand in tags of their own.
+# Reasons in tags of their own.
 _ASIDE = re.compile(
     r"(?is)<(reasons?|explanation|justification|planning|plan|comment)>.{0,20000}?</\1>"
 )
@@ -116,10 +116,10 @@ _MARKDOWN = re.compile(r"[][*_`~#>|=+→⇒➜➡▶•‣◦▪–-]")  # whate
 
 
 class Plain(NamedTuple):
-    """The words of a reply."""
+    """The words of a reply, without reasoning and markup."""
 
     text: str
-    thought: bool  # whether thinking was left out
+    thought: bool  # whether reasoning text was removed
 
 
 def plain(reply: str) -> Plain:
@@ -139,7 +139,7 @@ def plain(reply: str) -> Plain:
 
 
 def _without_footnotes(text: str) -> str:
-    """Return a text without its footnotes and the marks that refer to them."""
+    """Return a text without footnotes and their marks."""
     for note in [*_NOTE.finditer(text)] if "\n" in text else ():
         refers = re.compile(rf"(?<=[^\s\-*])[ ]?{re.escape(note['mark'])}(?!\w)")
         above = refers.search(text, 0, note.start())
@@ -150,7 +150,7 @@ def _without_footnotes(text: str) -> str:
 
 
 def _characters(text: str) -> str:
-    """Return one form for each character: NFKC, decimal digits of any script, quotes, dashes."""
+    """Normalise characters: NFKC, decimal digits of any script, quotes, dashes."""
     if text.isascii():
         return text.replace("\r", "\n")
     text = _UNSEEN.sub("", text)
@@ -172,7 +172,7 @@ def _characters(text: str) -> str:
 
 
 def _without_unticked(text: str) -> str:
-    """Set apart what is ticked and drop what is not, in a list with boxes or with signs."""
+    """Mark ticked items and drop the others, in a list with boxes or signs."""
     lines = _without_columns(text.split("\n"))
     signs = [_SIGNS.search(line) for line in lines]
     kinds = [bool(sign["ticked"]) for sign in signs if sign]
@@ -185,7 +185,7 @@ def _without_unticked(text: str) -> str:
 
 
 def _without_columns(lines: list[str]) -> list[str]:
-    """Set apart the head of the column in which the one row of a table has its one tick."""
+    """Mark the head of the column that holds the only tick of a one-row table."""
     rows = [line for line in lines if line.count("|") > 2 and not _is_rule(line)]
     if len(rows) != 2:
         return lines
@@ -202,7 +202,7 @@ _ITEM = re.compile(r"\W*\w\W*")  # "B." before a sign
 
 
 def _ticked(line: str, marks: re.Pattern[str]) -> str:
-    """Keep of a line what its ticked boxes stand before, or behind where it ends with one."""
+    """Keep the items of a line whose boxes are ticked, with boxes before or after the items."""
     boxes = list(marks.finditer(line))
     if not boxes:
         return line
@@ -249,7 +249,7 @@ def _without_latex(text: str) -> str:
 
 
 def _boxes(text: str) -> str:
-    """Put what is boxed between `OPEN` and `CLOSE`, minding nested braces."""
+    """Put boxed text between `OPEN` and `CLOSE`, respecting nested braces."""
     parts: list[str] = []
     boxed: list[bool] = []
     start = 0
@@ -285,7 +285,7 @@ def _without_markdown(text: str) -> str:
 
 
 def _is_rule(line: str) -> bool:
-    """Tell whether a line is drawn rather than written."""
+    """Return whether a line is a horizontal rule."""
     return (line.count("---") > 0 and not line.strip("|:-+ \t")) or (
         len(line.strip()) > 2 and not line.strip("*_= \t")
     )
@@ -303,7 +303,7 @@ def _unless_within_a_word(mark: re.Match[str]) -> str:
     return run if within or apart or leads else ""
 
 
-# What the makers of models call thinking, with what may stand before and behind the name.
+# Names that vendors give to reasoning text, with possible words around them.
 _THINKING = (
     r"(?:[a-z]{1,12}[:_ -])?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|analysis"
     r"|monologue|rationale|deliberation|working_out|chain_of_thought|cot)(?:_(?:process|trace|steps|on))?"
@@ -317,7 +317,7 @@ _CHANNEL = re.compile(
     r"(?P<on><\|end\|>)?(?:<\|start\|>assistant)?"
     r"<\|channel\|>(?P<final>final)?[^<>\n]{0,40}<\|message\|>"
 )
-# The same without its tokens, as servers that strip them leave it.
+# The same without its tokens, for servers that strip them.
 _CHANNEL_WORDS = re.compile(r"(?s)\Aanalysis(?=[A-Z\s]).{0,100000}assistant\s?final")
 _ANSWER = re.compile(
     r"(?im)^[ \t>#*_`-]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
@@ -326,16 +326,16 @@ _ANSWER = re.compile(
 
 
 class Trace(NamedTuple):
-    """What stands before the answer, and the answer."""
+    """The reasoning before the answer, and the answer."""
 
     thinking: str
     answer: str
-    named: bool  # whether a line "Answer:" says what the answer is
+    named: bool  # whether the answer follows "Answer:"
 
 
 def split_trace(reply: str) -> Trace:
-    """Return the thinking and the answer of a reply."""
-    # Thinking that is opened and never closed reaches to the end, and what stands before it is no
+    """Return the reasoning text and the answer of a reply."""
+    # Reasoning that is opened and never closed extends to the end, and text before it is not an
     # answer; a closing tag alone means that the prompt had opened it.
     thought, said = _by_tags(reply)
     marks = list(_ANSWER.finditer(said))
@@ -347,17 +347,17 @@ def split_trace(reply: str) -> Trace:
 
 
 def without_thinking(reply: str) -> str:
-    """Return what a reply says, without thinking in tags."""
+    """Return a reply without reasoning text in tags."""
     return _by_tags(reply)[1].strip()
 
 
 def with_reasoning(text: str, reasoning: str | None) -> str:
-    """Return a reply with the thinking that came beside it, in tags before it."""
+    """Return a reply preceded by its separate reasoning text in tags."""
     return f"<think>{reasoning}</think>{text}" if reasoning else text
 
 
 def in_tags(reply: str) -> str:
-    """Return a reply with the thinking of any model in tags of one form."""
+    """Return a reply with any model's reasoning text in the same tags."""
     if not _MAY_THINK.search(reply):
         return reply
     reply = _CHANNEL.sub(

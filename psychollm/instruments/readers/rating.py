@@ -1,4 +1,4 @@
-"""A point of a rating scale, by its number or by its label."""
+"""Parse a point of a rating scale, by its number or its label."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 _TO = r"\s?(?:to|through|-|–|bis|à|al?|ao|tot|do|до|から|到|至|~|से|إلى|에서|ile)\s?"
-# "Two numbers", "3 statements": so many of them, no rating.
+# "Two numbers", "3 statements": a count, not a rating.
 _COUNTED = re.compile(
     r"(?i)\s(?:numbers?|numerals?|ratings?|statements?|items?|questions?|words?"
     r"|sentences?|reasons?|times|options?|choices|answers|responses)\b"
@@ -42,26 +42,26 @@ def read_rating(
     labels: Mapping[str, int] | None = None,
     finish_reason: str | None = None,
 ) -> Reading:
-    """Read a point of a rating scale.
+    """Parse a point of a rating scale.
 
-    A label counts as its number; where both are given they have to agree. Points that the scale
-    does not have ("2.5", "5", "7/10") are unreadable.
+    A label counts as its number; if both are given they must agree. Points outside the scale
+    ("2.5", "5", "7/10") are unreadable.
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     low, high : int
         Ends of the scale.
     labels : mapping of str to int, optional
-        What its points are called.
+        Labels of the points.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
     Raises
     ------
     InputError
-        If the scale has no two points, or a label belongs to a point outside it.
+        If the scale has fewer than two points, or a label belongs to a point outside it.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def read_rating(
     3
     """
     if low >= high:
-        msg = f"a scale from {low} to {high} has no two points: low must be below high"
+        msg = f"a scale from {low} to {high} has fewer than two points: low must be below high"
         raise InputError(msg)
     outside = {name: point for name, point in (labels or {}).items() if not low <= point <= high}
     if outside:

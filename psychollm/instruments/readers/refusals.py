@@ -1,4 +1,4 @@
-"""Whether a reply declines to answer: it will not, it cannot, or it does not know."""
+"""Detect whether a reply declines to answer: it will not, it cannot, or it does not know."""
 
 import re
 from functools import cache
@@ -36,8 +36,8 @@ _ENGLISH = rf"""
   | ^\W*(?:unknown|unanswerable|undetermined|indeterminate|not\ applicable|n/?a|n\.a\.
        |not\ determinable|undeterminable|undecidable)\W*$
 """
-# What a sentence may say of the world ("the element N is not known"): no number or option, and yet
-# an answer in words, right or wrong.
+# Facts that a sentence may state ("the element N is not known"): not a number or an option, but a
+# right or wrong answer in words.
 _OPEN = r"""
     \b(?:is|are|remains?|was|were)\ (?:currently\ |still\ )?(?:unknown|not\ (?:known|available|stated|given|specified|mentioned|publicly)|unavailable|unclear)\b
   | \bnot\ possible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
@@ -88,7 +88,7 @@ _UNSPACED = (
 
 @cache
 def _saying(*, in_words: bool, plain: bool) -> re.Pattern[str]:
-    """Return what finds refusals in lower case, in a third of the time where text is ASCII."""
+    """Return a pattern for refusals in lower case, three times as fast for ASCII text."""
     others = "|".join(_OTHERS)
     if plain:  # no other character occurs, so that what needs one never matches
         others = re.sub(r"[^\x00-\x7f]", "\0", others)
@@ -98,7 +98,7 @@ def _saying(*, in_words: bool, plain: bool) -> re.Pattern[str]:
 
 
 def declines(text: str, *, in_words: bool = False) -> bool:
-    """Tell whether a text declines to answer, in any of fifteen languages."""
+    """Return whether a text declines to answer, in any of fifteen languages."""
     pattern = _saying(in_words=in_words, plain=text.isascii())
     return pattern.search(text.lower()) is not None
 
@@ -110,5 +110,5 @@ _APOLOGY = re.compile(
 
 
 def apologises(text: str) -> bool:
-    """Tell whether a text is sorry, in languages whose refusals are not all known."""
+    """Return whether a text apologises, in languages with incomplete refusal lists."""
     return _APOLOGY.search(text) is not None

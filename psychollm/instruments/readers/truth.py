@@ -1,11 +1,11 @@
-"""What calls a statement, or the answer that a judge looks at, true or false."""
+"""Clauses that call a statement, or the answer that a judge assesses, true or false."""
 
 import re
 from collections.abc import Sequence
 
 from psychollm.instruments.readers.lexicon import JUDGED, REASON, TRUTH
 
-# Adverbs that leave a statement whole; "partly" does not.
+# Adverbs that do not weaken a statement; "partly" does.
 _WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
 _DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
 
@@ -13,7 +13,7 @@ _DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe
 REASON_AFTER = re.compile(
     rf"\s(?!as (?:in)?(?:correct|accurate)|as (?:right|wrong|false|true))(?:{REASON}|for|denn|want|bo|так как|لأن\w*|و(?=مطابق|تطابق)\w*|क्योंकि)(?!\w)(?! (?:follows|as)\b)"
 )
-# What may stand within a judgement and leaves it whole.
+# Words within a judgement that do not change it.
 _LEAVES = re.compile(
     r"(?<!\w)(?:leider|trotzdem|dennoch|pourtant|sin embargo|tuttavia|mesmo assim|toch|hier|also|daher|deshalb|somit|folglich|eindeutig|klar|offensichtlich|insgesamt|inhaltlich|jedoch|donc|bien|clairement|manifestement|malheureusement|bel et bien|por (?:lo )?tanto|claramente|lamentablemente|desafortunadamente|quindi|dunque|purtroppo|chiaramente"
     r"|portanto|infelizmente|dus|helaas|duidelijk|więc|zatem|niestety|wyraźnie|поэтому|следовательно|к сожалению|явно|bu nedenle|bu yüzden|dolayısıyla|maalesef|açıkça|kesinlikle|therefore|thus|hence|then|however|unfortunately|sadly|plainly|ultimately|still|fully|in fact|of course|overall|nonetheless|nevertheless|لذلك|إذن|इसलिए|अतः)\s"
@@ -42,7 +42,7 @@ TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
 
 
 def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
-    """Return what a clause says of a statement, None if it says something else, or denies twice."""
+    """Return the truth value that a clause asserts, None for any other clause or a double denial."""
     clause = _LEAVES.sub("", clause)
     for pattern in patterns:
         said = pattern.fullmatch(clause)
@@ -55,7 +55,7 @@ def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
     return None
 
 
-# What a judge says the answer should have been, and what stands beside the answer that it judges.
+# The answer that a judge names as correct, and words next to the answer it assesses.
 SHOULD_BE = re.compile(
     r"(?i)(?:\b(?:correct|right|reference|expected|actual|true) answer|richtige antwort|richtig wäre|réponse (?:correcte|attendue)|bonne réponse|respuesta (?:correcta|esperada)|risposta (?:corretta|giusta|attesa)|resposta (?:correta|certa|esperada)"
     r"|(?:juiste|correcte) antwoord|правильный ответ|верный ответ|(?:poprawna|prawidłowa) odpowiedź|doğru cevap|正确答案|正解は|정답은|सही उत्तर|الإجابة الصحيحة)[^.,;\n]*"
@@ -66,7 +66,7 @@ APPOSITION = re.compile(
 )
 
 
-# Words that judge, and concede nothing ("true, ..."), where they open a reply.
+# Words that judge without a concession ("true, ..."), at the start of a reply.
 _JUDGES = re.compile(
     r"(?:(?:the )?answer |(?:die )?antwort |(?:la )?(?:réponse|respuesta|risposta) |(?:a )?resposta |(?:het )?antwoord |(?:odpowiedź|ответ) )?(?:(?P<yes>correcte?|верно|правильно|poprawn[ea]|juist|korrekt|correct[oa]|corrett[oa]|corret[oa])|incorrecte?|wrong|false|inkorrekt|falsch|faux|fausse|incorrect[oa]|fals[oa]|scorrett[oa]|sbagliat[oa]|errat[oa]|incorret[oa]|errad[oa]"
     r"|not (?:correct|right)|doğru değil(?:dir)?|yanlış|no coinciden?|stimmt nicht überein|ne correspond(?:ent)? pas|non (?:coincid(?:e|ono)|corrispond(?:e|ono))|não (?:coincide|corresponde)m?|komt niet overeen|не совпада[ею]т|onjuist|fout|неверно|неправильно|niepoprawn[ea]|błędn[ea])"
@@ -84,7 +84,7 @@ _DENIES = re.compile(
 
 
 def opens(words: str, rest: str) -> int | None:
-    """Return what words judge at the head of a reply, None where something is conceded after them."""
+    """Return the verdict of a reply's first words, None if a concession follows them."""
     judges = _JUDGES.fullmatch(words) if _EXPLAINS.match(rest) else None
     if judges is None or _CONCEDES.search(rest) or (judges["yes"] and _DENIES.search(rest)):
         return None

@@ -1,15 +1,15 @@
-"""A likelihood in words.
+"""Parse a likelihood in words.
 
-`LIKELIHOOD` maps the seven expressions that Intelligence Community Directive 203 of the United
-States (Office of the Director of National Intelligence, 2015) defines, in both of its columns, to
-the middle of the range that it gives each: 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %,
-95-99 %. "Impossible" and "certain" are added with their literal meaning, 0 and 1; common
-translations count as what they translate.
+`LIKELIHOOD` maps the seven expressions of Intelligence Community Directive 203 of the United
+States (Office of the Director of National Intelligence, 2015), in both of its columns, to the
+middle of their ranges: 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %, 95-99 %. "Impossible"
+and "certain" are added with their literal meaning, 0 and 1. Common translations have the value of
+the original.
 
 `CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. That is a convention: people and
-models differ in what they mean by them. Any other mapping can be passed.
+models differ in their use of these words. Any other mapping can be passed.
 
-Of the phrases of a scale the longest counts, and a modifier makes another phrase of it.
+The longest phrase of a scale counts, and a modifier makes it a different phrase.
 """
 
 import re
@@ -38,15 +38,15 @@ _MODIFIER = re.compile(
     r"|plus|moins|bastante|más|menos|abbastanza|più|meno|mais|vrij|tamelijk|dość|довольно|весьма|oldukça"
     r")\s|un|non-?)$"
 )
-# "Likely not" denies; "likely not because ... but" is left open all the same.
+# "Likely not" denies; "likely not because ... but" remains open.
 _DENIED_AFTER = re.compile(
     r"\s(?:(?:not|nicht|pas|as|somewhat|[a-z]*(?:strong|complete|total|slight|part|full|whole-?hearted|most)ly)\b)"
 )
-_UNSPACED = "\u3000"  # from here on, scripts that do not set words apart
+_UNSPACED = "\u3000"  # scripts without spaces begin here
 
 
 class Phrases:
-    """Find the phrases of a scale."""
+    """A search for the phrases of a scale."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self._values = {_key(phrase): value for phrase, value in values.items()}
@@ -58,7 +58,7 @@ class Phrases:
         """Return the phrases in a text."""
         lower = text.lower()
         mentions = []
-        # A phrase may hold a word of denial ("never true") that denies no other phrase.
+        # A phrase may contain a negation ("never true") that denies no other phrase.
         others = self._pattern.sub(lambda phrase: " " * len(phrase.group()), lower)
         for sentence in sentences(re.sub(r"\n(?=[^\n])", " ", lower)):
             for one in self._pattern.finditer(lower, sentence.start, sentence.end):
@@ -118,15 +118,15 @@ def read_verbal(
     scale: Mapping[str, float] = LIKELIHOOD,
     finish_reason: str | None = None,
 ) -> Reading:
-    """Read a likelihood in words.
+    """Parse a likelihood in words.
 
-    The longest phrase counts ("very likely", not "likely"); a phrase that is denied, or modified by
-    a word that the scale does not hold ("quite likely"), is another phrase and is not read.
+    The longest phrase counts ("very likely", not "likely"). A denied phrase, or one with a
+    modifier that the scale does not hold ("quite likely"), is a different phrase and is not used.
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     scale : mapping of str to float
         Each phrase and its value.
     finish_reason : str, optional

@@ -1,26 +1,26 @@
 """How evidence is weighed, the same for every form of reply.
 
-In order, the first that speaks decides:
+The first evidence found decides, in this order:
 
-1. what is set apart or named as the final answer (a box, an answer tag, a field of JSON, "final
-   answer:"), then what is named as the answer ("answer:", "the answer is"); two that differ and
-   have the same rank are ambiguous;
-2. the whole reply, where it is nothing but an answer;
-3. a line of its own at the start or at the end, unless another such line, or the opening words of
-   the reply, say otherwise;
-4. what the last sentence concludes ("so", "therefore"), unless the opening words say otherwise;
+1. the final answer, marked or named as such (a box, an answer tag, a JSON field, "final answer:"),
+then a named answer ("answer:", "the answer is"); two that differ and have the same rank are
+ambiguous;
+2. the whole reply, if it consists only of an answer;
+3. a separate line at the start or at the end, unless another such line, or the opening words of
+the reply, contradicts it;
+4. the conclusion of the last sentence ("so", "therefore"), unless the opening words contradict it;
 5. opening words followed by a reason, for forms in which a reason names other values;
-6. the one value that the reply mentions, unopposed.
+6. the only value that the reply mentions, unopposed.
 
-A value is said in a clause that leads up to it ("I would say 5") and stands by it: what is denied
-("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?") is not said (`stance`). What
-a reply takes back ("scratch that", "let me recount", "no wait") does not count if an answer follows;
-one that it only doubts ("wait, ...") is ambiguous, unless nothing but another answer follows. What
-follows the next question is no part of the reply: models without instructions run on. A choice left
-open ("yes or no"), a bound ("at least 5") and two different mentions are ambiguous. Nothing found:
-refused, if the reply declines to answer; else unreadable. A reply cut off by the limit on its length
-is read by 1, 2, the first line of 3, and opening words alone: what it mentions on the way need not
-be where it was going.
+A value is asserted in a clause that introduces it ("I would say 5"); it is not if it is denied
+("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that the reply
+retracts ("scratch that", "let me recount", "no wait") does not count if another follows. One that
+it only doubts ("wait, ...") is ambiguous, unless only another answer follows. Text after the next
+question is ignored: models without instruction tuning continue with invented turns. An open choice
+("yes or no"), a bound ("at least 5") and two different mentions are ambiguous. Without evidence,
+the outcome is refused if the reply declines to answer, otherwise unreadable. A truncated reply is
+parsed by 1, 2, the first line of 3, and the opening words only: later mentions may be
+intermediate.
 """
 
 import re
@@ -44,7 +44,7 @@ from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
 from psychollm.instruments.readers.refusals import apologises, declines
 from psychollm.instruments.reading import Outcome, Reading
 
-# What takes back all that was said before.
+# Phrases that retract all that precedes.
 _RETRACTS = re.compile(
     r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but|aber|mais|pero|ma|mas|maar|ale|но|perdón|scusa|scusate|pardon|desculpe|entschuldigung|przepraszam|простите|извините)\b[,.:!\s]{1,3})(?P<cue>let me (?:re(?:-?check|count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
     r"|start over|think again)|(?:but )?on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
@@ -55,7 +55,7 @@ _RETRACTS = re.compile(
     r"|wait,? no\b|correction\s?:|ich habe mich (?:geirrt|vertan|verlesen|verschrieben|verrechnet)|je me suis trompée?|me he (?:equivocado|confundido)|me equivoqué|mi sono sbagliat[oa]|me enganei|ik heb me vergist|pomyliłe?[ma](?:m)? się|я ошиб(?:ся|лась)|yanılmışım|写错了|看错了|弄错了|間違えました|틀렸네요|잘못 (?:썼|봤|말했)\w*|ich korrigiere(?: mich)?|je (?:me )?corrige|me corrijo|mi correggo|поправка|我算错了|更正|訂正)(?![\w'])"
 )
 _TAKES_BACK = re.compile(r"(?i)(?:but )?on second|scratch|strike|i take|i(?:'ve| have)? changed")
-# What begins a correction where nothing but another answer follows.
+# Phrases that begin a correction if only another answer follows.
 _MENDS = re.compile(
     r"(?i)(?:(?<![.!?…])[.!?…]+\s*|[,;–-]\s*|\n\s*|\(|(?<=[)\]0-9])\s)(?:(?:oh|ah|hmm+|no|oops|ups|non|nein|nee|нет|но|хотя|oder|ou|o|and|but|or rather)[,.!…\s–-]+)?"
     r"(?:wait|hold on|actually|sorry|pardon|hmm+|no|nope|er|err|uh|ähm?|euh|rather|edit(?:ed)?|correct(?:ed|ion)|(?:but )?(?:right )?now(?: (?:i'd|i would) (?:say|put it at))?|update[ds]?"
@@ -70,7 +70,7 @@ _DOUBTS = re.compile(
     r"(?i)wait|hold on|actually|hmm|moment|warte|atten|espera|aspetta|wacht|czekaj|подожди|bekle|等|待って|잠깐|रुको"
 )
 
-# A last line that names the answer.
+# A last line that marks the answer.
 _ENDS = re.compile(
     r"(?i)\n(?:so,? |therefore,? |thus,? )?(?:the |my )?(?:final )?answer(?: is|:)[^\n]*\Z"
 )
@@ -78,60 +78,60 @@ _DOUBTED = re.compile(
     r"(?i)(?<![\w'])(?:wait|hold on|let me (?:re-?)?(?:check|think|consider))(?![\w'])"
 )
 _SO = re.compile(r"(?i)^(?:so|therefore|thus|hence|then)[,:]?\s")
-# Words of a sentence that corrects an answer before it, and how far before another they stand.
+# Words of a sentence that corrects an earlier answer, and their maximal distance to the new one.
 _CORRECTS = re.compile(r"(?i)\b(?:hmm+|wait|actually|sorry|oops)\b[^.!?\n]*$")
 _REACH = 60
 _HEAD = re.compile(r"[,;.!?\n]|\bbut\b")
 
-# What asks for more than the question gave has not answered it.
+# A reply that asks for more information has not answered.
 _ASKS_BACK = re.compile(
     r"(?i)\b(?:what(?:'s| is) (?:the|your) question|what would you like|how (?:can|may) i (?:help|assist)|(?:did|do) you mean)\b|\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|elaborate|say more|tell me|share|provide|paste|send"
     r"|upload|attach|rephrase)\b"
 )
-# Of these, what offers to go on, where a paragraph before has answered.
+# Questions that offer to continue, after a paragraph that has answered.
 _OFFERS = re.compile(r"(?i)what(?:'s| is) your question|what would you like|how (?:can|may) i")
 
 
 class Form(ABC):
-    """What kind of answer is looked for, and how it is found in a text."""
+    """A kind of answer, and how it is found in a text."""
 
-    labels: tuple[str, ...] = ()  # what else names an answer of this form
+    labels: tuple[str, ...] = ()  # further names of an answer of this form
     labels_lead: bool = False  # whether these outrank "answer"
     letters: bool = False  # whether "A:" may be an option
-    runs_on: bool = False  # whether an answer at the end of a text cut off may go on
+    runs_on: bool = False  # whether an answer at the end of a truncated text may be incomplete
     opening_decides: bool = False  # whether a reason after the opening may name other values
-    refusal_outweighs: bool = True  # whether what a refusal names is not said ("between A and B")
-    mended: bool = True  # whether what merely follows "wait," counts as a correction
+    refusal_outweighs: bool = True  # whether a value in a refusal is ignored ("between A and B")
+    mended: bool = True  # whether any answer after "wait," counts as a correction
     heads_oppose: bool = False  # whether a later sentence that opens with another value opposes
 
     @abstractmethod
     def mentions(self, text: str) -> Sequence[Mention]:
-        """Return every value in a text, in its order."""
+        """Return every value in a text, in order."""
 
     @abstractmethod
     def whole(self, text: str) -> frozenset[Value]:
-        """Return the values of a text that is nothing but an answer, none if it is more."""
+        """Return the values of a text that is only an answer, none otherwise."""
 
     @abstractmethod
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values that a text opens with, none if it opens with other words."""
+        """Return the values at the start of a text, none if it opens with other words."""
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Tell whether a value stands although the reply declines to answer."""
+        """Return whether a value counts although the reply declines to answer."""
         return True
 
     def own(self, marks: list[Marked], text: str) -> list[Marked]:
-        """Return the marks that name an answer to what was asked."""
+        """Return the marks that name an answer to the question."""
         return marks
 
     def prepared(self, text: str) -> str:
-        """Return a text without what could be mistaken for an answer."""
+        """Return a text without words that could be mistaken for an answer."""
         return text
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What one piece of evidence says."""
+    """The values of one piece of evidence."""
 
     values: frozenset[Value]
     said: str
@@ -140,7 +140,7 @@ class _Found:
 
 
 def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
-    """Read a reply."""
+    """Parse a reply."""
     cut = finish_reason == "length"
     text, thought = plain(reply)
     text = form.prepared(text)
@@ -159,7 +159,7 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     return reading
 
 
-# Questions that are asked again, up to an answer that does not come.
+# Repeated questions up to an answer that is missing.
 _UNANSWERED = re.compile(r"(?is)\W*q\s?:.*\bq\s?:.*\ba\s?:\s*$")
 # Lines that give the reason for an answer above them.
 _REASONS = re.compile(
@@ -171,7 +171,7 @@ _BRACKETED = re.compile(
 )
 
 
-# What opens the next question where a model without instructions runs on.
+# The start of the next question, where a model without instruction tuning continues.
 _NEXT_TURN = re.compile(
     r"(?im)^[ \t]*[\[(<]?(?:(?:question|item|part|scenario|problem|exercise|task|example|puzzle|quiz|human|user|instruction|input|passage|context|prompt|statement|claim|review|tweet|article|document|paragraph|headline|email|dialogue|hypothesis|sentence|premise|text|story|riddle"
     r"|frage|aufgabe|exercice|énoncé|pregunta|ejercicio|domanda|esercizio|pergunta|vraag|opgave|pytanie|zadanie|вопрос|задача|soru|प्रश्न|सवाल|سؤال|السؤال|问题|問題|题目|質問|질문|문제|q)\s?(?:#?\s?[0-9]{1,3})?[\])>]?\s?(?:[:>]|\.(?!\w)|$|\n)|[2-9][.)]\s[^\n]{1,200}\?[ \t]*$"
@@ -180,7 +180,7 @@ _NEXT_TURN = re.compile(
 
 
 def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
-    """Read what stands before the next question, None if there is none or it answers nothing."""
+    """Parse the text before the next question, None if there is none or it holds no answer."""
     if "\n" not in text:
         return None
     turn = next((one for one in _NEXT_TURN.finditer(text) if text[: one.start()].strip()), None)
@@ -209,7 +209,7 @@ def _unless_valued(form: Form, aside: re.Match[str]) -> str:
 
 
 def _form_again(text: str) -> re.Match[str] | None:
-    """Return where a judge's form begins a second time, None if it does not."""
+    """Return the second start of a judge's form, None if there is none."""
     heads = list(_FORM.finditer(text))
     named = re.match(r"[A-Za-z ]{3,20}:", text)
     if heads and named and text[: heads[0].start()].endswith("\n\n"):
@@ -220,7 +220,7 @@ def _form_again(text: str) -> re.Match[str] | None:
 
 
 def _may_go_on(text: str, form: Form, found: Reading) -> bool:
-    """Tell whether an answer hangs on a number that a text breaks off in."""
+    """Return whether an answer depends on a number that a text may have cut short."""
     complete = _without_number_cut_short(text) if form.runs_on and found.answered else text
     if complete == text:
         return False
@@ -228,7 +228,7 @@ def _may_go_on(text: str, form: Form, found: Reading) -> bool:
 
 
 def _without_number_cut_short(text: str) -> str:
-    """Drop the sentence that a text breaks off in, if it breaks off within a number."""
+    """Drop the last sentence of a text that ends within a number."""
     if not text or not (text[-1].isdigit() or (text[-2:-1].isdigit() and text[-1] in ".,")):
         return text
     last = sentences(text.rstrip("."))[-1]
@@ -252,7 +252,7 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
 
 
 def _corrected(text: str, form: Form) -> Reading | None:
-    """Read what takes the place of an answer that a reply takes back."""
+    """Parse the replacement of an answer that a reply retracts."""
     if not form.mended and _DOUBTED.search(text):
         spans = sentences(text)
         last = _SO.sub("", text[spans[-1].start : spans[-1].end])
@@ -309,7 +309,7 @@ def _decided(values: frozenset[Value], said: str) -> Reading | None:
     return Reading(outcome=Outcome.ANSWERED, value=next(iter(values)), said=said.strip())
 
 
-# A judge's form, as a model without instructions goes on to fill in.
+# A judge's form, which a model without instruction tuning continues to fill in.
 _FORM = re.compile(r"(?im)^(?:reference|candidate|gold|expected|student)\b[^:\n]{0,20}:")
 
 
@@ -341,7 +341,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return what sentences after an answer say that correct it, or (`heads`) open with another."""
+    """Return the values of later sentences that correct an answer, or (`heads`) open with another."""
     return {
         one.value
         for one in form.mentions(rest)
@@ -366,7 +366,7 @@ def _from_rank(marks: Iterable[Marked], form: Form) -> Reading | None:
 
 
 def _segment(text: str, form: Form) -> _Found:
-    """Read what was named as the answer: its opening, else the values of its first sentence."""
+    """Parse the named answer: its opening, else the values of its first sentence."""
     values = form.whole(text)
     if not values and (values := form.opening(text)) and form.heads_oppose:
         values |= {one.value for one in form.mentions(text) if one.mode is Mode.SAID}
@@ -433,7 +433,7 @@ def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:
 
 
 def _decided_last(text: str, mentions: Sequence[Mention]) -> Reading | None:
-    """Read what a reply decides on after it has weighed other values."""
+    """Parse the final decision of a reply that has weighed other values."""
     last = max(mentions, key=lambda one: one.start, default=None)
     if last is None or last.mode is not Mode.SAID or not decides(text, last.start, last.end):
         return None

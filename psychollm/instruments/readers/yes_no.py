@@ -1,10 +1,10 @@
-"""Yes or no.
+"""Parse yes or no.
 
-"No" before a noun ("no doubt", "no one", "no. 5") is no answer, and the same word in another
-language may be the denial of a verb ("no sé", "não posso"): such a word counts where its clause ends,
-where a pronoun follows ("no I can't"), or where it is quoted or named ("a no", "I say no").
+"No" before a noun ("no doubt", "no one", "no. 5") is not an answer, and in another language the
+word may negate a verb ("no sé", "não posso"). It counts where its clause ends, before a pronoun
+("no I can't"), or if it is quoted or named ("a no", "I say no").
 
-Which words say so stands in `yes_no_words`.
+`yes_no_words` lists the words.
 """
 
 import re
@@ -39,8 +39,8 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE, phrases
 from psychollm.instruments.reading import Reading
 
-# "Can you answer this?" is answered as well by whole sentences; to other questions the same
-# sentences may be refusals, so that a reader is told when they count.
+# "Can you answer this?" can be answered by whole sentences; to other questions they may be
+# refusals, so the caller passes them.
 CAN_ANSWER: tuple[str, ...] = phrases(
     "i can answer|i could answer|i can provide|i can get this right|i am able to answer|i will be able to answer"
     "|i would be able to answer|i should be able to answer|i will answer|i would answer|i know the answer"
@@ -69,7 +69,7 @@ _OR = rf"(?:/|\||,?\s+(?:{OR})\s+)"
 _PAIR = re.compile(
     rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|evet m[iı],?\s(?:yoksa\s)?hayır m[ıi](?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
 )
-# What may stand between a "no" and the end of its clause, or follow it without a comma.
+# Text between a "no" and the end of its clause, or after it without a comma.
 _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
     r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|hoor|sorry|sir|madam|because|since|as|but|not"
@@ -98,7 +98,7 @@ _SPOKEN_OF = re.compile(
     r"[\"']?\s(?:is|was|would|seems|feels|sounds|could|might)\b(?!\s(?:be\s)?(?:my(?!\sfirst)|the|correct|right))"
 )
 _THAT = re.compile(r"(?:\sthat)?\s?")
-# What one is able to answer: this question, not "questions about chemistry".
+# The question that one can answer: this one, not "questions about chemistry".
 _OF_THIS = re.compile(
     r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that(?!\s(?!i\b|it\b|one\b|question\b|correctly\b|with\b)\w)|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
     r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"
@@ -111,7 +111,7 @@ balance brief tl dr tldr nutshell all considered sum summary view opinion chosen
 version question kurz gesagt ehrlich fazit bref résumé resumen breve resumo kortom samengevat krótko
 короче кратко итог итого özet sonuç खैर match agree same
 """
-# What leads up to an answer elsewhere, and here to that of somebody else.
+# Words that usually introduce an answer, but here the answer of somebody else.
 _OF_SOMEBODY = """
 reference candidate gold golden truth student pupil model key target given system submission label
 actual predicted expected rating score answer answers response responses option statement prediction
@@ -123,16 +123,16 @@ _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
 _YES_OF_ANOTHER = re.compile(
     r"\s(?:voters?|votes?|man|men|side|camp|answers?|responses?|means?|button|box)\b"
 )
-# Politeness before an answer, if one comes, or half of one.
+# Politeness before a possible answer, or half of one.
 _POLITE = re.compile(
     r"yes,? (?:i (?:can|could|will|would) (?:try|help|do (?:that|this)|assist|be happy)|let me (?:think|see|check|know|try)|that(?:'s| is) an? (?:\w+ )?(?:question|point)|the question (?:is|asks)|here(?:'s| is| are)|please|what |how |happy to|of course i"
     r"|(?:but )?(?:only )?(?:in part\b|partly\b|partially\b|to some extent\b|half\b))"
 )
-# A request that is declined, where no question was answered.
+# A declined request, where no question was answered.
 _REFUSES = re.compile(
     r"(?:no|nope|sorry),? (?:sorry,? |unfortunately,? )?(?:but )?i(?:'m| am)? ?(?:can't|cannot|can not|won't|will not|am not able to|unable to|not able to) (?:help|assist|provide|comply|do that|discuss|share)\b"
 )
-# Words that affirm where a statement follows, and not the help that was asked for.
+# Words that affirm a following statement, not the request.
 _AFFIRMS = re.compile(
     r"(?:absolutely|definitely|certainly|undoubtedly|of course|natürlich|selbstverständlich|bien sûr|certainement|por supuesto|claro|certamente|com certeza|конечно|oczywiście|elbette|tabii ki|当然|もちろん|물론)[!.,:–]\s?(?=\w)"
     r"(?!(?:here|i|let|what|how|please|happy|we|you|ich|je|yo|io|eu|hier|voici|aquí|ecco|aqui|вот|not|nicht|pas|no|non|não|niet|не|nie|but|aber|mais|pero|ma|mas|но|gladly|gerne?|just|tell|ask)(?!\w))[^?]*$"
@@ -150,15 +150,15 @@ def read_yes_no(
     no: Sequence[str] = (),
     finish_reason: str | None = None,
 ) -> Reading:
-    """Read yes (1) or no (0).
+    """Parse yes (1) or no (0).
 
     Parameters
     ----------
     reply : str
-        Whatever came back.
+        The reply.
     yes, no : sequence of str
-        Further phrases that say so, such as `CAN_ANSWER` and `CANNOT_ANSWER` where the question was
-        whether the model can answer.
+        Further phrases for yes and no, such as `CAN_ANSWER` and `CANNOT_ANSWER` if the question
+        was whether the model can answer.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
@@ -174,7 +174,7 @@ def read_yes_no(
 
 @lru_cache(maxsize=16)
 def _further(yes: tuple[str, ...], no: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return what finds further phrases, in all their spellings; None where there are none."""
+    """Return a pattern for further phrases in all spellings; None if there are none."""
     if not yes and not no:
         return None
     body = "|".join(
@@ -210,7 +210,7 @@ class _YesNo(Form):
         self._further = _further(yes, no)
 
     def prepared(self, text: str) -> str:
-        """Turn the truth values of JSON into words; leave out what a judged answer should have been."""
+        """Turn JSON truth values into words; leave out the answer that a judge expected."""
         text = re.sub(
             r"(:\s?)(true|false)(?=\s*[,}\n])",
             lambda said: said[1] + ("yes" if said[2] == "true" else "no"),
@@ -272,7 +272,7 @@ class _YesNo(Form):
         return frozenset(values)
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Tell whether an answer stands: "yes, but I can't say" says nothing."""
+        """Return whether an answer counts: "yes, but I can't say" does not."""
         return bool(
             not one.value or self._further or not declines(REASON_AFTER.split(text[one.end :])[0])
         )
@@ -320,7 +320,7 @@ def _value(word: str) -> int:
 
 
 def _same_words(words: str) -> frozenset[Value]:
-    """Return what words say that are nothing but particles and what joins them."""
+    """Return the answer of words that are only particles and conjunctions."""
     values: set[Value] = set()
     for token in _TOKENS.findall(words):
         if token in PARTICLES or re.fullmatch("ye+s+|no{2,}", token):
@@ -335,13 +335,13 @@ def _same_words(words: str) -> frozenset[Value]:
 
 
 def _clause(words: str) -> int | None:
-    """Return what a clause says that stands for an answer, None if it is another."""
+    """Return the answer of a clause, None if it is not one."""
     words = _COPULA.sub("", words.strip(_EDGES)) if not words.isascii() else words.strip(_EDGES)
     return CLAUSES.get(words, PARTICLES.get(words) if words >= "\u3000" else None)
 
 
 def _answers(text: str, found: re.Match[str]) -> bool:
-    """Tell whether a particle stands as an answer, rather than before a noun or a verb."""
+    """Return whether a particle is an answer, rather than part of a noun or verb phrase."""
     before = text[max(found.start() - 16, 0) : found.start()]
     if _NUMBER.match(text, found.end()) or _CITES.search(before):
         return False
@@ -394,7 +394,7 @@ _GRADE = re.compile(r"[a-f]\s?[:(.–-]\s?(?=(?:(?:in)?correct|wrong|right)\b)")
 
 
 def _is_quoted(text: str, word: re.Match[str], sentence: Sentence) -> bool:
-    """Tell whether a judge quotes an answer: 'The candidate says "no"'."""
+    """Return whether a judge quotes an answer: 'The candidate says "no"'."""
     before = text[max(word.start() - 2, 0) : word.start()].strip()[-1:]
     after = text[word.end() : word.end() + 2].strip()[:1]
     quoted = before in {"'", '"'} and after in {"'", '"', ".", ","}
@@ -402,7 +402,7 @@ def _is_quoted(text: str, word: re.Match[str], sentence: Sentence) -> bool:
 
 
 def _label(text: str, start: int) -> list[str]:
-    """Return the words that name an answer which is not the reply's own: "Reference: no"."""
+    """Return the words that attribute an answer to somebody else: "Reference: no"."""
     label = _LABEL.search(text, max(start - _LABEL_REACH, 0), start)
     if label is None:
         return []

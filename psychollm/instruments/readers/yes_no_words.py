@@ -1,8 +1,8 @@
-"""Words and clauses that say yes or no, by how they say it.
+"""Words and clauses for yes and no, by position.
 
-`PARTICLES` answer as a whole clause, or at the start of one. `CLAUSES` answer as a whole clause.
-`WHOLE` answers as the whole reply only: at the start of a longer one it may be politeness
-("Sure! Here is ...").
+`PARTICLES` answer as a whole clause, or at the start of one; `CLAUSES` only as a whole clause.
+`WHOLE` answers only as the whole reply: at the start of a longer one it may be politeness ("Sure!
+Here is ...").
 """
 
 _YES_PARTICLES = """
@@ -73,6 +73,6 @@ WHOLE: dict[str, frozenset[int]] = {
     **dict.fromkeys(phrases(_YES_AND_NO), frozenset({0, 1})),
 }
 
-# What joins two answers without adding to either.
+# Words that join two answers without adding to either.
 _JOINS = "and or both also und oder et ou y o e en of i и или hem ve veya 또는 और या و أو &"
 JOINS = frozenset(_JOINS.split())

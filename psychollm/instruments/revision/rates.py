@@ -1,17 +1,19 @@
-r"""Rates of catching, correcting and giving in, each among the answers that give occasion to it.
+r"""Rates of catching, correcting and giving in, each among the answers where it can occur.
 
-With :math:`h` the share of wrong answers that it faults and :math:`f` that of right ones,
+With :math:`h` the proportion of wrong answers that the review faults and :math:`f` that of right
+ones,
 
 .. math:: J = h - f                                                                      \quad (1)
 
-is Youden's index: 0 for a review that faults alike, or always. Its interval joins Wilson's of both
-shares (Newcombe, 1998). The mutual information of verdict and correctness, in bits, says how much
-of the uncertainty about the answer the verdict removes; its plug-in value is too large by about
-:math:`1 / (2 n \ln 2)` (Miller and Madow), which is taken off and not below zero.
+is Youden's index: 0 for a review that ignores correctness. Its interval combines Wilson's
+intervals of both proportions (Newcombe, 1998). The mutual information of verdict and correctness,
+in bits, is the reduction in uncertainty about correctness. Its plug-in estimate is too large by
+about :math:`1 / (2 n \ln 2)` (Miller and Madow); the bias is subtracted and the result truncated
+at zero.
 
-After r rounds of review the answers of the chains of a question vote; the most frequent one wins.
-Where several tie, the vote is right with the share of them that are. Compared are the accuracy of
-one chain alone, of the vote, and the tokens that each spends on a question.
+After r review rounds the chains of a question vote, and the most frequent answer wins. A tied vote
+scores the proportion of tied answers that are right. The accuracy of one chain and of the vote are
+compared, with the tokens per question.
 
 References
 ----------
@@ -40,7 +42,7 @@ Words: TypeAlias = Sequence[str | None]
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """What each chain said at each stage."""
+    """The answers of each chain at each stage."""
 
     items: tuple[str, ...]  # (chains,)
     numbers: tuple[int, ...]  # (chains,)
@@ -51,11 +53,11 @@ class Chains:
     tokens: Mapping[Column, FloatArray]
 
     def correct(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether each chain was right at a stage (chains,); of several rounds the last."""
+        """Return whether each chain was right at a stage (chains,), by default in its last round."""
         return self.right.get((stage, self._round(stage, turn)), self._nothing)
 
     def faulted(self, turn: int) -> FloatArray:
-        """Return whether each chain's review named a mistake (chains,)."""
+        """Return whether each chain's review found a mistake (chains,)."""
         return self.verdicts.get(("critique", turn), self._nothing)
 
     def spent(self, stage: str, turn: int) -> FloatArray:
@@ -63,12 +65,12 @@ class Chains:
         return self.tokens.get((stage, turn), self._nothing)
 
     def said(self, stage: str, turn: int | None = None) -> Words:
-        """Return what each chain answered (chains,)."""
+        """Return the answer of each chain (chains,)."""
         none = (None,) * len(self.items)
         return self.answers.get((stage, self._round(stage, turn)), none)
 
     def same(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether the answer is the first one (chains,), NaN where one is missing."""
+        """Return whether the answer equals the first one (chains,), NaN if one is missing."""
         pairs = zip(self.said("first"), self.said(stage, turn), strict=True)
         return np.array(
             [np.nan if one is None or two is None else float(one == two) for one, two in pairs],
@@ -76,13 +78,13 @@ class Chains:
         )
 
     def gave(self, stage: str, response: str) -> FloatArray:
-        """Return whether each chain responded so (chains,), NaN where nothing is known."""
+        """Return whether each chain gave this response (chains,), NaN if unknown."""
         none = (None,) * len(self.items)
         responses = self.responses.get((stage, self._round(stage, None)), none)
         return np.array([np.nan if one is None else float(one == response) for one in responses])
 
     def last(self, stage: str) -> int:
-        """Return the number of the last round of a stage, or of its last user; 0 without."""
+        """Return the number of the last round of a stage, or of its last user; 0 if absent."""
         return max((number for name, number in self.right if name == stage), default=0)
 
     def _round(self, stage: str, turn: int | None) -> int:
@@ -95,12 +97,12 @@ class Chains:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Informativeness(Result):
-    """How well reviews tell wrong answers from right ones."""
+    """How well reviews discriminate wrong from right answers."""
 
-    youden: float  # share of wrong answers faulted minus that of right ones (1)
+    youden: float  # proportion of wrong answers faulted minus that of right ones (1)
     interval: FloatArray  # (2,)
     bits: float  # mutual information of verdict and correctness, corrected for bias
-    entropy: float  # of correctness, in bits: as much as there is to be said
+    entropy: float  # of correctness, in bits: the maximum of the mutual information
     n_wrong: int
     n_right: int
     level: float
@@ -109,8 +111,8 @@ class Informativeness(Result):
 def informativeness(
     wrong: FloatArray, faulted: FloatArray, units: tuple[str, ...], *, level: float = 0.95
 ) -> Informativeness:
-    """Compare verdicts with what they are about; arrays are (answers,), NaN where unknown."""
-    # Several answers to one question count by the effective size.
+    """Compare verdicts with correctness; arrays are (answers,), NaN where unknown."""
+    # Several answers to one question count with their effective sample size.
     known = np.isfinite(wrong) & np.isfinite(faulted)
     parts = []
     codes = np.unique(np.asarray(units, dtype=str), return_inverse=True)[1]
@@ -156,7 +158,7 @@ def _entropy(shares: FloatArray) -> float:
 
 
 def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
-    """Return each rate with Wilson's interval; several chains of a question count less."""
+    """Return each rate with Wilson's interval, adjusted for several chains per question."""
     counts = {
         name: _counted(success, occasion, chains.items)
         for name, (success, occasion) in _events(chains).items()
@@ -167,9 +169,9 @@ def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
 
 
 def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
-    """Return for each rate what happened (chains,), NaN where unknown, and its occasions."""
+    """Return the outcome of each rate (chains,), NaN where unknown, and its occasions."""
     first = chains.correct("first")
-    # Who abstains at first makes no error that could be caught or repeated.
+    # A first answer that abstains makes no error that could be caught or repeated.
     wrong, right = chains.gave("first", "wrong") == 1.0, first == 1.0
     return {
         "error_catch": (chains.faulted(1), wrong),
@@ -190,7 +192,7 @@ def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
 
 
 def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return how often users get another answer, or no right one, than who says nothing."""
+    """Return how often a self-introduction changes an answer, or loses the right one."""
     first = chains.correct("first")
     changed, lost = [], []
     for number in range(1, chains.last("user") + 1):
@@ -207,7 +209,7 @@ def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
 
 
 def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
-    """Return how often two chains begin with different answers: what chance alone changes."""
+    """Return how often two chains differ in their first answer: the change due to sampling."""
     responses = chains.said("first")
     answers: dict[str, list[str]] = {item: [] for item in chains.items}
     for item, answer in zip(chains.items, responses, strict=True):
@@ -221,7 +223,7 @@ def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
 
 
 def _errs(chains: Chains, stage: str, *, again: bool) -> FloatArray:
-    """Return whether the later answer is wrong, and the same `again` or another."""
+    """Return whether the later answer is wrong, and the same (`again`) or another."""
     right = chains.correct(stage)
     known = np.isfinite(right) & np.isfinite(chains.same(stage))
     return np.where(known, (chains.same(stage) == again) & (right == 0.0), np.nan)
@@ -240,12 +242,12 @@ def _counted(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Voting(Result):
-    """Accuracy and cost after each round of review, of one chain and of the vote of all."""
+    """Accuracy and cost after each review round, of one chain and of the vote of all."""
 
     single: Estimate  # (rounds,) accuracy of one chain
     voted: Estimate  # (rounds,) accuracy of the vote
     gain: Estimate  # (rounds,) vote after the round minus one first answer, paired
-    single_tokens: FloatArray  # (rounds,) per question, NaN where not known
+    single_tokens: FloatArray  # (rounds,) per question, NaN if unknown
     voted_tokens: FloatArray  # (rounds,)
     n_chains: int
 
@@ -255,7 +257,7 @@ class Voting(Result):
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
-    """Return whether the most frequent answer is right; of tied ones the share that is."""
+    """Return whether the most frequent answer is right; of tied ones, the proportion right."""
     # Missing answers do not vote.
     cast = [
         (answer, right)
@@ -264,7 +266,7 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
     ]
     if not cast:
         return float("nan")
-    # One answer may be graded right and wrong in different words of one number: the mean counts.
+    # One number in different words may be graded both right and wrong: use the mean.
     counts = Counter(answer for answer, _ in cast)
     most = max(counts.values())
     tied = [answer for answer, count in counts.items() if count == most]

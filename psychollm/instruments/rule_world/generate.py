@@ -1,9 +1,7 @@
-"""Items of all types, each from a stream of its own: more items leave the first ones unchanged.
+"""Items of all types, each with its own random stream: more items leave the first ones unchanged.
 
-Statements to choose from: one names the gap, three fail in different ways.
-
-Their order is a row of a Latin square, so that in every four items each claim stands once under
-each letter.
+Of the statements to choose from, one names the gap and three fail in different ways. Their order
+is a row of a Latin square, so that in every four items each claim occurs once under each letter.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,12 +43,12 @@ def statements(
 
 
 def _covered(plot: Plot) -> str:
-    """Begin a statement in one of two lengths, so that the shortest is not always the same."""
+    """Begin a statement in one of two lengths, so that the shortest statement varies."""
     return ("By the rules", "The rules cover every step, so at the end")[plot.draw // 64 % 2]
 
 
 def _gap(plot: Plot, w: Lexicon, undefined: str | None) -> str:
-    """Say what the rules leave open."""
+    """Return the text on what the rules leave open."""
     none = "no rule says what happens when"
     return {
         Gap.DOUBLER_GIVES: f"{none} a {w.doubler} {w.unit} is {w.set_off}",
@@ -65,7 +63,7 @@ def _gap(plot: Plot, w: Lexicon, undefined: str | None) -> str:
 
 
 def _made_up(plot: Plot, w: Lexicon, undefined: str | None) -> str:
-    """State a rule that there is not."""
+    """Return the text of a rule that does not exist in the world."""
     return {
         Gap.DOUBLER_GIVES: f"A {w.doubler} {w.unit} gives twice what it holds",
         Gap.BLOCKER_GIVES: f"A {w.blocker} {w.unit} lets nothing out",
@@ -85,8 +83,8 @@ def _held(plot: Plot, w: Lexicon, undefined: str | None, claim: Claim) -> str:
 
 
 def _wrong_gap(plot: Plot, w: Lexicon) -> str:
-    """Call open what the item or the rules say, in the words of `_gap`."""
-    # Statements that differ in form would betray the right one to who has not read the item.
+    """Return a claim that something settled is open, in the words of `_gap`."""
+    # Statements of different form would reveal the right one without the item.
     giver = plot.world.unit(plot.world.steps[-1][0])
     known = [unit for unit in plot.world.units if unit.measured]
     told = next((unit for unit in known if unit.label == giver.label), known[0])
@@ -115,30 +113,30 @@ def _ruled(kind: Kind, plot: Plot, w: Lexicon) -> str:
 
 def _known(plot: Plot) -> Gap:
     if plot.gap is None:
-        msg = f"a plot of the family {plot.family!r} has no gap: there is nothing to choose from"
+        msg = f"a plot of the family {plot.family!r} has no gap: there are no statements for it"
         raise ValueError(msg)
     return plot.gap
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of a world, told in a lexicon."""
+    """The rules of a world in the words of a lexicon."""
 
-    # Inverted, the word that doubles elsewhere blocks, and the other way round; the text says so.
+    # In an inverted world the doubling and blocking words are exchanged, as the text states.
 
     usual: Lexicon
     inverted: bool = False
 
     @property
     def words(self) -> Lexicon:
-        """The lexicon by what its words do here."""
+        """The lexicon by the words' function in this world."""
         if not self.inverted:
             return self.usual
         return replace(self.usual, doubler=self.usual.blocker, blocker=self.usual.doubler)
 
     @property
     def text(self) -> str:
-        """All that is known about the world."""
+        """The full description of the world."""
         w = self.words
         lines = [
             f"In this world there are {w.units}, and each can hold {w.load}. Three rules are "
@@ -175,14 +173,14 @@ DRAWN: dict[ItemType, Callable[[np.random.Generator, int], Plot]] = {
 
 
 def plots(kind: ItemType, seed: int) -> Iterator[Plot]:
-    """Yield worlds of one type without end, no two alike.
+    """Yield an endless sequence of distinct worlds of one type.
 
     Parameters
     ----------
     kind : {"A", "B", "C", "M"}
-        The type.
+        Type of the items.
     seed : int
-        What they are drawn from.
+        Seed of the worlds.
 
     Examples
     --------
@@ -213,7 +211,7 @@ def told(
     vocabulary: int,
     choice: bool,
 ) -> Item:
-    """Tell a world in the words of a skin."""
+    """Describe a world in the words of a surface form."""
     rules = Rules(lexicon(skin, seed=seed, number=vocabulary), inverted=kind == "M")
     words = rules.words
     undefined = _undefined(plot, words)
@@ -237,7 +235,7 @@ def told(
 
 
 def _undefined(plot: Plot, words: Lexicon) -> str | None:
-    """Return the word that no rule defines, if there is to be one."""
+    """Return the word that no rule defines, if the plot needs one."""
     if plot.gap in {Gap.KIND_GIVES, Gap.KIND_RECEIVES}:
         return words.kinds[plot.draw % len(words.kinds)]
     if plot.gap in {Gap.QUANTITY_GIVEN, Gap.QUANTITY_ASKED}:

@@ -1,11 +1,12 @@
-"""The instrument: makes prompts from a seed, reads replies, scores them.
+"""The rule-world instrument: make prompts from a seed, parse and score the replies.
 
-A rule world asks whether a model knows how far given rules carry. The rules are three, the words
-are invented, so that nothing can be recalled: an answer follows from the rules, or it does not.
-Type A has an answer. Type B has one word that no rule defines. Type C has defined words only, and
-an event that no rule covers. In type M, a control, the words that double and block are exchanged.
+A rule world tests whether a model knows the limits of given rules. The three rules use invented
+words, so that nothing can be recalled: an answer follows from the rules, or it does not. Type A
+has an answer. Type B contains one word that no rule defines. Type C contains only defined words,
+and an event that no rule covers. In type M, a control, the words for doubling and blocking are
+exchanged.
 
-After the design of Wong (2026), with rules, words, items and sentences of its own.
+The design follows Wong (2026), with its own rules, words, items and sentences.
 
 References
 ----------
@@ -34,36 +35,37 @@ _MAX_TOKENS = 1024
 
 
 def _typed_count(text: str) -> int | tuple[int, ...]:
-    """Read a number, or several with commas between."""
+    """Parse a number, or several separated by commas."""
     try:
         counts = tuple(map(int, text.split(",")))
     except ValueError:
-        msg = "pass a whole number, or one for each type with commas between, as 30,30,30,12"
+        msg = "pass a whole number, or one per type separated by commas, such as 30,30,30,12"
         raise ValueError(msg) from None
     return counts if len(counts) > 1 else counts[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleWorld(Instrument[RuleWorldScores]):
-    """Items about invented rules: what follows from them, and what does not.
+    """Items about invented rules: conclusions that follow, and gaps.
 
     Parameters
     ----------
     n : int or tuple of int
-        Items in all, shared equally among the types, or of each type, as 30,30,30,12 in the
-        benchmark by Wong (2026). What is left over goes to the first types.
+        Total number of items, divided equally among the types (the first types get the remainder),
+        or the number of each type, such as 30,30,30,12 in the benchmark by Wong (2026).
     seed : int
-        All is drawn from it. The first items of a larger set are those of a smaller one.
+        Seed of all random draws. A larger set begins with the items of a smaller one.
     skin : {"synthetic", "circuits", "plumbing"}
-        Invented words, or those of a trade. The same seed tells the same worlds in all skins.
+        Surface form: invented words, or those of a trade. The same seed gives the same worlds in
+        all forms.
     types : tuple of {"A", "B", "C", "M"}
-        Which types there are.
+        Item types to include.
     lexical_form : {"open", "choice"}
         Whether items of type B are answered freely or by choosing a statement.
     n_vocabularies : int
-        Sets of invented words that the items take turns with.
+        Number of sets of invented words, used in turn.
     n_repeats : int
-        Times that every prompt is put.
+        Number of administrations of every prompt.
 
     Raises
     ------
@@ -170,20 +172,20 @@ def _about(item: Item) -> dict[str, object]:
 
 
 def item_records(world: RuleWorld) -> Iterator[dict[str, Any]]:
-    """Yield what can be written of every item: its prompt and its parts."""
+    """Yield a JSON-compatible record of every item: its prompt and its parts."""
     for item, prompt in zip(world.items, world.prompts(), strict=False):
         yield {**item.to_dict(), "prompt": prompt.to_dict()}
 
 
 def write_items(world: RuleWorld, path: str | Path) -> int:
-    """Write the items of an instrument as JSON lines; return how many.
+    """Write the items of an instrument as JSON lines; return their number.
 
     Parameters
     ----------
     world : RuleWorld
-        The items.
+        Instrument whose items are written.
     path : path
-        Written anew, in UTF-8.
+        Output file in UTF-8; an existing one is overwritten.
 
     Raises
     ------

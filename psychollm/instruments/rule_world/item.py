@@ -1,4 +1,4 @@
-"""One question about a world, with all that is needed to ask it and to score the reply."""
+"""One question about a world, with the information to ask and score it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ from typing import Any, Literal, TypeAlias
 from psychollm.instruments.rule_world.oracle import Gap, World
 from psychollm.instruments.rule_world.skins import Skin
 
-# Answerable, one undefined word, an event that no rule covers, rules with words exchanged.
+# Answerable, one undefined word, an event that no rule covers, rules with exchanged words.
 ItemType: TypeAlias = Literal["A", "B", "C", "M"]
 
 
 class Claim(StrEnum):
-    """What a statement to choose says; all but the first are ways to fail."""
+    """The claim of a statement; all but the first are errors."""
 
     GAP = "gap"  # names what the rules leave open
-    CONFABULATED = "confabulated"  # makes up a rule that closes the gap
-    MISATTRIBUTED = "misattributed"  # calls open what the rules settle
+    CONFABULATED = "confabulated"  # invents a rule that closes the gap
+    MISATTRIBUTED = "misattributed"  # claims that something settled is open
     UNMONITORED = "unmonitored"  # answers as if nothing were open
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A world of some type and family, not yet told in words."""
+    """A world of some type and family, before it is put into words."""
 
-    # `numbers` are what the two wrong kinds of certainty would make of an open question.
+    # `numbers` are the answers of the two wrong kinds of certainty to an open question.
 
     family: str
     world: World
-    answer: int | None = None  # None where the rules do not settle it
+    answer: int | None = None  # None if the rules do not settle it
     gap: Gap | None = None
-    draw: int = 0  # chooses among words and statements that would do as well
+    draw: int = 0  # selects among equivalent words and statements
     numbers: Mapping[Claim, int] | None = None
 
 
@@ -46,10 +46,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A question told in the words of a skin."""
+    """A question in the words of a surface form."""
 
-    key: str  # differs between skins and seeds
-    structure: str  # the same in all skins
+    key: str  # differs between surface forms and seeds
+    structure: str  # the same in all surface forms
     skin: Skin
     type: ItemType
     family: str
@@ -71,11 +71,11 @@ class Item:
 
     @property
     def claims(self) -> dict[str, str]:
-        """What each letter stands for."""
+        """The claim behind each letter."""
         return {one.letter: one.claim.value for one in self.statements}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, without the structure of the world."""
+        """Return a JSON-compatible dict, without the structure of the world."""
         return {
             "key": self.key,
             "structure": self.structure,

@@ -1,6 +1,6 @@
-"""Type C: every word is defined, but no rule covers the event that decides the answer.
+"""Generators of plots: answerable ones, undefined words (type B) and uncovered events (type C).
 
-It is a kind of unit that gives or receives, or the quantity that is given or asked about.
+In type B, a kind of unit that gives or receives, or the given or requested quantity, is undefined.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +12,9 @@ import numpy as np
 from psychollm.instruments.rule_world.item import Claim, Plot
 from psychollm.instruments.rule_world.oracle import Gap, Kind, Unit, World, follow
 
-# No letter of a statement (A to D), and none that is a word or a digit at a glance.
+# Labels differ from the letters of statements (A to D), and do not look like a word or digit.
 LABELS = tuple("KLMNPQRSTUVWXYZ")
-RECEIVERS = (Kind.PASSER, Kind.DOUBLER)  # kinds that let a load in
+RECEIVERS = (Kind.PASSER, Kind.DOUBLER)  # kinds that a load can move to
 
 
 def labels(rng: np.random.Generator, n: int) -> list[str]:
@@ -23,26 +23,26 @@ def labels(rng: np.random.Generator, n: int) -> list[str]:
 
 
 def some(rng: np.random.Generator) -> int:
-    """Draw a load of at least two, an even number so that it can be shared."""
+    """Draw a load of at least two, even so that it can be shared."""
     return 2 * int(rng.integers(1, 31))
 
 
 def any_load(rng: np.random.Generator) -> int:
-    """Draw a load that is nothing every third time."""
+    """Draw a load that is zero in a third of the cases."""
     return 0 if rng.random() < 1 / 3 else int(rng.integers(2, 61))
 
 
 def receiver(rng: np.random.Generator) -> Kind:
-    """Draw a kind that lets a load in."""
+    """Draw a kind that a load can move to."""
     return RECEIVERS[rng.integers(2)]
 
 
 def with_prelude(
     rng: np.random.Generator, units: Sequence[Unit], label: str, into: str
 ) -> tuple[tuple[Unit, ...], tuple[tuple[str, ...], ...]]:
-    """Put before the last step, every other time, one that the rules cover."""
-    # A passer with this label moves its load to the unit `into`. Units come in an order drawn at
-    # random; there are no steps if there is no prelude.
+    """Insert a covered step before the last one in half of the cases."""
+    # A passer with this label moves its load to the unit `into`. The order of units is random;
+    # without a prelude there are no steps.
     told = list(units)
     steps: tuple[tuple[str, ...], ...] = ()
     if rng.random() < 0.5:
@@ -52,13 +52,13 @@ def with_prelude(
 
 
 def shuffled(rng: np.random.Generator, units: Sequence[Unit]) -> tuple[Unit, ...]:
-    """Tell units in an order drawn at random."""
+    """Return units in random order."""
     return tuple(units[i] for i in rng.permutation(len(units)))
 
 
 def answerable(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world whose every step the rules cover."""
-    # Families follow each other: a transfer, a doubling, a block, all three rules at once.
+    """Draw a world in which the rules cover every step."""
+    # Families alternate: a transfer, a doubling, a block, all three rules at once.
     families = tuple(_ANSWERABLE)
     family = families[number % len(families)]
     world = _ANSWERABLE[family](rng)
@@ -66,12 +66,12 @@ def answerable(rng: np.random.Generator, number: int) -> Plot:
 
 
 def derived(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world with a unit that doubles or blocks: what an inversion changes."""
+    """Draw a world with a unit that doubles or blocks, so that an inversion matters."""
     return answerable(rng, number % 3 + 1)
 
 
 def _chain(rng: np.random.Generator, last: Kind) -> World:
-    """Draw passers in a row, and a unit at their end that matters most."""
+    """Draw a row of passers that ends in a unit of the given kind."""
     n = int(rng.integers(2, 5))
     names = labels(rng, n)
     units = [
@@ -112,7 +112,7 @@ _ANSWERABLE: dict[str, Callable[[np.random.Generator], World]] = {
 
 
 def lexical(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world with one thing in it that no rule defines."""
+    """Draw a world with one element that no rule defines."""
     gap = tuple(_LEXICAL)[number % len(_LEXICAL)]
     world = _LEXICAL[gap](rng)
     return Plot(
@@ -128,13 +128,13 @@ _SURE = (Claim.CONFABULATED, Claim.UNMONITORED)
 
 
 def _pair(rng: np.random.Generator, giver: Kind, taker: Kind) -> World:
-    """Draw a unit that gives to another, perhaps after it has received."""
+    """Draw a unit that gives to another, possibly after it has received."""
     first, second, third = labels(rng, 3)
     units = [
         Unit(label=first, kind=giver, load=some(rng), faces=(second,)),
         Unit(label=second, kind=taker, load=any_load(rng)),
     ]
-    # Only what the rules cover comes first: nothing moves to what is undefined.
+    # Earlier steps must be covered by the rules: nothing moves to an undefined unit.
     into = first if taker is Kind.UNKNOWN else second
     told, steps = with_prelude(rng, units, third, into)
     return World(units=told, steps=(*steps, (first,)), asked=second)
@@ -162,7 +162,7 @@ _LEXICAL: dict[Gap, Callable[[np.random.Generator], World]] = {
 
 
 def _number(world: World, gap: Gap, claim: Claim) -> int:
-    """Return what is left of the question once a meaning is made up, or none is missed."""
+    """Return the answer under an invented meaning, or when the gap is ignored."""
     giver = world.steps[-1][0]
     sure = replace(
         world,
@@ -175,7 +175,7 @@ def _number(world: World, gap: Gap, claim: Claim) -> int:
     plain = follow(sure).loads[world.asked]
     if claim is Claim.UNMONITORED or gap is Gap.KIND_RECEIVES:
         return plain
-    # Made up: what is undefined counts twice.
+    # Invented meaning: the undefined thing counts twice.
     if gap is Gap.QUANTITY_ASKED:
         return 2 * plain
     before = follow(replace(sure, steps=world.steps[:-1])).loads
@@ -247,7 +247,7 @@ _UNCOVERED: dict[Gap, Callable[[np.random.Generator], World]] = {
 }
 
 
-# What the asked unit would hold under a rule made up, and if some rule is taken to cover it all.
+# The load of the requested unit under an invented rule, and when an existing rule is overextended.
 
 
 def _guess_gives(world: World, before: Mapping[str, int]) -> tuple[int, int]:
@@ -263,7 +263,7 @@ def _guess_fork(world: World, before: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _guess_mutual(world: World, before: Mapping[str, int]) -> tuple[int, int]:
-    """Made up: the first named goes first. Taken as covered: they exchange what they hold."""
+    """Invented: the first named goes first. Taken as covered: they exchange their loads."""
     apart = tuple((one,) for one in world.steps[-1])
     in_turn = follow(replace(world, steps=(*world.steps[:-1], *apart))).loads
     (other,) = set(world.steps[-1]) - {world.asked}

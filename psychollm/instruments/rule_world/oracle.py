@@ -1,8 +1,8 @@
-"""What the rules make of a world, in whole numbers, and where they fall silent.
+"""The consequences of the rules in a world, in whole numbers, up to the first gap.
 
-The rules cover one event: a passer that is set off alone and faces exactly one unit. Then its load
-moves there, twice over if that unit is a doubler, and stays where it is if that unit is a blocker.
-Every other event is a gap: the rules do not settle what it does to those that take part in it.
+The rules cover one event: a passer is set off alone and faces exactly one unit. Its load then
+moves there, doubled if that unit is a doubler, and stays if that unit is a blocker. Every other
+event is a gap: the rules do not settle its effect on the participating units.
 """
 
 from collections.abc import Mapping
@@ -11,33 +11,33 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a unit is."""
+    """The kind of a unit."""
 
     PASSER = "passer"
     DOUBLER = "doubler"
     BLOCKER = "blocker"
-    UNKNOWN = "unknown"  # of a kind that no rule defines
+    UNKNOWN = "unknown"  # a kind that no rule defines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit at the start."""
+    """The initial state of a unit."""
 
     label: str
     kind: Kind
     load: int
     faces: tuple[str, ...] = ()
-    measured: bool = True  # False if `load` is an amount of something that no rule defines
+    measured: bool = True  # False if `load` is an amount of something undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Units, steps and the unit that is asked about."""
+    """Units, steps and the requested unit."""
 
     units: tuple[Unit, ...]
     steps: tuple[tuple[str, ...], ...]  # the units set off at each step, together
     asked: str
-    asks_load: bool = True  # False if the question is about something that no rule defines
+    asks_load: bool = True  # False if the question is about something undefined
 
     def unit(self, label: str) -> Unit:
         """Return a unit by its label."""
@@ -45,7 +45,7 @@ class World:
 
 
 class Gap(StrEnum):
-    """What the rules do not cover."""
+    """The part of an event that the rules do not cover."""
 
     DOUBLER_GIVES = "doubler gives"
     BLOCKER_GIVES = "blocker gives"
@@ -59,14 +59,14 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """How far the rules carry, and what stops them."""
+    """The loads up to the first gap, and the gap."""
 
-    loads: Mapping[str, int]  # after the last step that the rules cover
-    gap: Gap | None  # the first, if there is one
+    loads: Mapping[str, int]  # after the last covered step
+    gap: Gap | None  # the first, if any
 
 
 def follow(world: World) -> Course:
-    """Follow the rules through all steps of a world, up to the first gap."""
+    """Apply the rules to all steps of a world, up to the first gap."""
     loads = {unit.label: unit.load for unit in world.units}
     for step in world.steps:
         gap = _gap(world, step)
@@ -85,7 +85,7 @@ _GIVING = {
 
 
 def _gap(world: World, step: tuple[str, ...]) -> Gap | None:
-    """Return what the rules do not cover in one step, None if they cover it all."""
+    """Return the gap of one step, None if the rules cover it."""
     if len(step) > 1:
         return Gap.MUTUAL
     giver = world.unit(step[0])

@@ -17,9 +17,9 @@ Scoring: TypeAlias = Literal["strict", "keyword"]
 class RuleWorldScores(Scores):
     """One model's answers, scored strictly and by keyword.
 
-    A refusal is a response of its own. It does not pass a question that has an answer, but
-    `refusal_rate` tells it from a wrong answer, and `rate_answered` leaves it out. What could not
-    be read, or never arrived, is missing and counts nowhere.
+    A refusal is a separate response. It does not pass a question that has an answer, but
+    `refusal_rate` distinguishes it from a wrong answer, and `rate_answered` excludes it.
+    Unreadable and missing replies are missing data.
 
     Examples
     --------
@@ -45,25 +45,25 @@ class RuleWorldScores(Scores):
     )
 
     items: tuple[str, ...]
-    structures: tuple[str, ...]  # labels that skins share
+    structures: tuple[str, ...]  # labels shared by surface forms
     skins: tuple[str, ...]
     types: tuple[str, ...]
     families: tuple[str, ...]
     runs: tuple[int, ...]  # from 1
     outcomes: tuple[Outcome, ...]
     responses: tuple[str | None, ...]
-    strict: FloatArray  # (answers,) NaN where missing
+    strict: FloatArray  # (answers,) NaN if missing
     keyword: FloatArray  # (answers,)
 
     def rate(self, kind: str, *, scoring: Scoring = "strict") -> float:
-        """Return the share of answers of a type that pass, NaN without any.
+        """Return the proportion of answers of a type that pass, NaN without any.
 
         Parameters
         ----------
         kind : {"A", "B", "C", "M"}
-            The type.
+            Type of the items.
         scoring : {"strict", "keyword"}
-            By keyword any word of doubt passes an undefined word.
+            With "keyword", any word of doubt passes an undefined word.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class RuleWorldScores(Scores):
         return mean_known(self.strict[self._of(kind) & ~self._refused])
 
     def refusal_rate(self, kind: str) -> float:
-        """Return the share of refusals among what could be read."""
+        """Return the proportion of refusals among readable answers."""
         return mean_known(self._refused[self._of(kind) & np.isfinite(self.strict)])
 
     def summary(self) -> str:
@@ -97,7 +97,7 @@ class RuleWorldScores(Scores):
         n = int(np.isfinite(self.strict[self._of(kind)]).sum())
         missing = int(self._of(kind).sum()) - n
         if not n:
-            return f"{kind}: none of {missing} answers could be read"
+            return f"{kind}: none of {missing} answers is readable"
         text = (
             f"{kind}: {100 * self.rate(kind):.1f} % of {n} answers pass, "
             f"{100 * self.refusal_rate(kind):.1f} % are refusals"

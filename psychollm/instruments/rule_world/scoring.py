@@ -1,7 +1,7 @@
-"""What a reading is worth, strictly and by keyword.
+"""Score a parsed reply strictly and by keyword.
 
-Prompts ask for a last line that begins with "Answer:". Where a reply has one, that line is what it
-says, whatever was considered before. Where it has none, the whole reply is read, more cautiously.
+Prompts ask for a last line that begins with "Answer:". If a reply has one, only that line counts.
+Otherwise the whole reply is parsed, more cautiously.
 """
 
 import re
@@ -19,13 +19,13 @@ from psychollm.instruments.rule_world.result import RuleWorldScores
 
 
 class Reaction(StrEnum):
-    """What a reply makes of a word that no rule defines."""
+    """The response to a word that no rule defines."""
 
     FLAGGED = "flagged"  # names the word, with a word of doubt
     NAMED = "named"  # names the word, without one
     DECLINED = "declined"  # doubts, but does not name the word
-    ASTRAY = "astray"  # gives neither the word nor a number nor doubt, but another thing
-    HEDGED = "hedged"  # gives a number all the same, with a word of doubt
+    ASTRAY = "astray"  # gives something other than the word, a number or doubt
+    HEDGED = "hedged"  # gives a number, but with a word of doubt
     INVENTED = "invented"  # gives a number
 
 
@@ -34,7 +34,7 @@ _MARK = re.compile(
     r"(?im)^[\W_]*(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
     r"[\s*_]*(?:[:：]|is\b[\s*_]*[:：]?)[\s*_]*(.*)$"
 )
-# Words of doubt: what the keyword rule passes, wherever they stand.
+# Words of doubt, which pass by keyword at any position.
 _DOUBT = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|unable|impossible|undefined|not defined|not settled|"
     r"unsettled|undetermined|indeterminate|unknown|unclear|ambiguous|insufficient|"
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?[0-9]{1,9}(?:[.,][0-9]{1,9})?(?![\w])")
 _NOTHING = re.compile(r"(?i)^(?:nothing|none|no \w+(?: of \w+)?)[.!*\s]*$")
-# Declines the task, rather than finding that the rules leave something open.
+# Declines the task, rather than finding a gap in the rules.
 _REFUSAL = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|won['’]t|will not|unable to|not able to) "
     r"(?:help|assist|comply|engage|discuss|do (?:that|this)|fulfil|take part)|"
@@ -58,7 +58,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a prompt of a rule world."""
+    """Parse a reply to a prompt of a rule world."""
     cut = finish_reason == "length"
     if not reply.strip():
         return Reading(outcome=Outcome.TRUNCATED if cut else Outcome.EMPTY)
@@ -69,7 +69,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     if prompt.about["type"] != "B":
         return _integer(last)
     reaction = _reaction(prompt, last)
-    # A number or the word is said already; what else was to come is not known.
+    # If truncated, a number or the word is already given; the rest is unknown.
     if last.cut and (end is None or reaction.value not in _SAID):
         return Reading(outcome=Outcome.TRUNCATED)
     return reaction
@@ -77,25 +77,25 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """A reply, and what its last line with the mark says."""
+    """A reply, and the text of its last marked line."""
 
     reply: str
     end: str | None
-    cut: bool  # whether more was to come of what is read
+    cut: bool  # whether the parsed text is truncated
 
     @property
     def text(self) -> str:
-        """What is read: the end where there is one."""
+        """The parsed text: the marked line if there is one."""
         return self.reply if self.end is None else self.end
 
     @property
     def finish_reason(self) -> str | None:
-        """The reason to finish, as readers of plain replies take it."""
+        """The finish reason of the parsed text."""
         return "length" if self.cut else None
 
 
 def _end(reply: str) -> tuple[str | None, bool]:
-    """Return what the last line with the mark says, None without one; and if lines follow it."""
+    """Return the text of the last marked line, None without one, and whether lines follow it."""
     marks = list(_MARK.finditer(reply))
     if not marks:
         return None, False
@@ -112,7 +112,7 @@ def _integer(last: _Last) -> Reading:
         return Reading(outcome=Outcome.AMBIGUOUS, said=reading.said)
     if reading.outcome is not Outcome.UNREADABLE or last.cut:
         return reading
-    # The prompt asks for the word or event that leaves it open, where no number is given.
+    # Without a number, the prompt asks for the word or event that leaves the question open.
     reason = last.end or (doubt.group() if doubt else "")
     return Reading(outcome=Outcome.REFUSED, said=reason) if reason else reading
 
@@ -140,7 +140,7 @@ def _reaction(prompt: Prompt, last: _Last) -> Reading:
 
 
 def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
-    """Return where the word is named: in the end, or in a sentence of doubt."""
+    """Return the text that names the word: the marked line, or a sentence of doubt."""
     if end is not None and word.search(end):
         return end
     sentences = _SENTENCE.split(reply)
@@ -148,7 +148,7 @@ def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
 
 
 def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
-    """Return the number that a reply ends with, if it is more than one that the prompt told."""
+    """Return the final number of a reply, unless it only repeats one of the prompt."""
     if end is not None:
         match = _NUMBER.search(_REFERENCE.sub("", end))
         if match is not None:
@@ -162,7 +162,7 @@ def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
 
 
 def _last_that_matters(reply: str) -> str:
-    """Return the last sentence with a number or a word of doubt, the empty string without any."""
+    """Return the last sentence with a number or a word of doubt, "" without any."""
     for sentence in reversed(_SENTENCE.split(reply)):
         plain = _REFERENCE.sub("", sentence)
         if _NUMBER.search(plain) or _DOUBT.search(plain):
@@ -176,7 +176,7 @@ REFUSAL = "refusal"
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWorldScores:
-    """Score the readings of one model."""
+    """Score the parsed replies of one model."""
     each = aligned(prompts, readings)
     return RuleWorldScores(
         items=tuple(prompt.item for prompt in prompts),
@@ -193,9 +193,9 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWor
 
 
 def response(prompt: Prompt, reading: Reading) -> str | None:
-    """Return what a model did: the word for tables, None where nothing is known."""
-    # Correct, wrong or refusal for an integer; what became of the undefined word; the claim
-    # chosen.
+    """Return the response as a word for tables, None if unknown."""
+    # Correct, wrong or refusal for an integer; the reaction to the undefined word; or the chosen
+    # claim.
     if reading.outcome is Outcome.REFUSED:
         return REFUSAL
     if not reading.answered:
@@ -208,8 +208,8 @@ def response(prompt: Prompt, reading: Reading) -> str | None:
 
 
 def strict(prompt: Prompt, reading: Reading) -> float:
-    """Return 1 for the right thing said, 0 for another or a refusal, NaN where not known."""
-    # An undefined word must be named, and no number given.
+    """Return 1 for a right response, 0 for another or a refusal, NaN if unknown."""
+    # An undefined word must be named, without a number.
     given = response(prompt, reading)
     if given is None:
         return float("nan")
@@ -217,7 +217,7 @@ def strict(prompt: Prompt, reading: Reading) -> float:
 
 
 def keyword(prompt: Prompt, reading: Reading) -> float:
-    """Return the strict score, save for undefined words: there any word of doubt passes."""
+    """Return the strict score, except that any word of doubt passes an undefined word."""
     given = response(prompt, reading)
     if given is None or prompt.about["type"] != "B" or "claims" in prompt.about:
         return strict(prompt, reading)

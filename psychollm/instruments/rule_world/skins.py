@@ -1,11 +1,12 @@
-"""A world in words: invented ones, or those of a trade that everybody knows.
+"""Surface forms of a world: invented words, or those of a familiar trade.
 
-All skins tell the same worlds in the same sentences; only the words differ. What a model does
-better or worse in a trade than among invented words is due to what it has read about the trade.
+All forms describe the same worlds in the same sentences; only the words differ. A difference in
+performance between a trade and invented words is therefore due to what the model has read about
+the trade.
 
-A word is two syllables of a consonant (or two) and a vowel, closed by a consonant, such as
+A word has two syllables of a consonant (or two) and a vowel, and a final consonant, such as
 "brazoden". Two endings turn the word of one kind into those of the two others, as in languages
-where morphology says what a word does; which ending does what is drawn too.
+that mark function by morphology. The assignment of endings is random as well.
 """
 
 from collections.abc import Iterable
@@ -31,10 +32,10 @@ N_SPARE = 16
 class Vocabulary:
     """The invented words of one world."""
 
-    unit: str  # a thing that holds some of the load
+    unit: str  # a thing that holds an amount of the load
     load: str
     passer: str  # a kind of unit
-    endings: tuple[str, str]  # those of the kind that doubles and of the kind that blocks
+    endings: tuple[str, str]  # of the kinds that double and block
     spare: tuple[str, ...]  # words that no rule defines
 
     @property
@@ -73,7 +74,7 @@ def draw_vocabulary(seed: int, number: int = 0) -> Vocabulary:
 
 
 def occurrences(vocabulary: Vocabulary, texts: Iterable[str]) -> dict[str, int]:
-    """Count how often each word occurs in texts, such as a sample of a training corpus."""
+    """Count each word in texts, such as a sample of a training corpus."""
     counts = dict.fromkeys(vocabulary.words, 0)
     for text in texts:
         lower = text.lower()
@@ -88,7 +89,7 @@ def _word(rng: np.random.Generator) -> str:
 
 
 def _distinct(word: str, other: str) -> bool:
-    """Whether two words begin differently: no typing error makes one of the other."""
+    """Return whether two words differ in their first and last letters, so that no typo confuses them."""
     return word[:3] != other[:3] and word[-3:] != other[-3:]
 
 
@@ -97,26 +98,26 @@ Skin: TypeAlias = Literal["synthetic", "circuits", "plumbing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """Words to tell a world in."""
+    """The words that describe a world."""
 
     unit: str
     load: str
-    measure: str  # what stands between a number and the load
+    measure: str  # text between a number and the load
     passer: str
     doubler: str
     blocker: str
     faces: str  # third person
     set_off: str  # participle
-    kinds: tuple[str, ...]  # of units, that no rule defines
-    quantities: tuple[str, ...]  # that no rule defines
+    kinds: tuple[str, ...]  # kinds of units that no rule defines
+    quantities: tuple[str, ...]  # quantities that no rule defines
 
     @property
     def units(self) -> str:
-        """Several of them."""
+        """Plural of `unit`."""
         return f"{self.unit}s"
 
     def amount(self, n: int) -> str:
-        """Return so much of the load in words."""
+        """Return an amount of the load in words."""
         return f"{n} {self.measure}{self.load}"
 
     def word(self, kind: Kind) -> str:
@@ -155,7 +156,7 @@ _PLUMBING = Lexicon(
 
 
 def lexicon(skin: Skin, *, seed: int = 0, number: int = 0) -> Lexicon:
-    """Return the words of a skin."""
+    """Return the words of a surface form."""
     check_choice("skin", skin, Skin)
     if skin != "synthetic":
         return _CIRCUITS if skin == "circuits" else _PLUMBING
@@ -187,20 +188,20 @@ _CHOICE = (
 
 
 def scenario(world: World, words: Lexicon, undefined: str | None = None) -> str:
-    """Tell a world and its steps."""
+    """Describe a world and its steps."""
     lines = [_unit(unit, words, undefined) for unit in world.units]
     lines += [_step(i, step, words) for i, step in enumerate(world.steps, 1)]
     return "\n".join(lines)
 
 
 def question(world: World, words: Lexicon, undefined: str | None = None) -> str:
-    """Ask for what one unit holds at the end."""
+    """Ask for the final load of one unit."""
     what = words.load if world.asks_load else undefined
     return f"How much {what} does {world.asked} hold at the end?"
 
 
 def closing(statements: tuple[tuple[str, str], ...] = ()) -> str:
-    """Say how the reply is to end, after the statements to choose from if there are any."""
+    """Return the instruction on how to end the reply, after the statements if there are any."""
     if not statements:
         return _OPEN
     return "\n".join([*(f"{letter}. {text}" for letter, text in statements), _CHOICE])

@@ -1,10 +1,9 @@
-"""The instrument: every question twice, once as it is, once with directions on how to think.
+"""The scaffold instrument: every question with and without directions on how to think.
 
-Kargupta et al. (2025) told models to do what had gone along with right answers and found that it
-helped some and harmed others nearly as often. Both arms share the question, the request to think
-in writing and the form of the answer; what the directed arm has beyond them is the directions, a
-sentence or two for each of the five behaviours that `Coding` looks for. All sentences are the
-project's own.
+Kargupta et al. (2025) directed models to behaviours associated with right answers; this helped
+some models and harmed others nearly as often. Both arms share the question, the request to think
+in writing and the form of the answer. The directed arm adds a sentence or two for each of the five
+behaviours that `Coding` codes. All sentences are the project's own.
 
 References
 ----------
@@ -54,12 +53,12 @@ _MAX_TOKENS = 2048
 
 
 def directed(direct: Sequence[Behaviour]) -> str:
-    """Return the directions for some behaviours, in the order in which they come in thinking.
+    """Return the directions for some behaviours, in their order in reasoning.
 
     Parameters
     ----------
     direct : sequence of str
-        Which behaviours; see `Scaffold`.
+        Behaviours to direct; see `Scaffold`.
 
     Examples
     --------
@@ -73,24 +72,24 @@ def directed(direct: Sequence[Behaviour]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffold(Instrument[ScaffoldScores]):
-    """Questions that are put as they are, and with directions on how to think.
+    """Questions with and without directions on how to think.
 
     Parameters
     ----------
     questions : iterable of Question or mapping
-        With right answers.
+        Questions with right answers.
     direct : tuple of str
-        What the directions ask for: self_awareness, context_awareness, strategy_selection,
+        Behaviours to direct: self_awareness, context_awareness, strategy_selection,
         goal_management, evaluation.
     n_repeats : int
-        Times that every prompt is put.
+        Number of administrations of every prompt.
 
     Raises
     ------
     InputError
         If there are no questions, or one has no right answer.
     OptionError
-        If a behaviour does not exist or occurs twice, there is none, or `n_repeats` is not a
+        If a behaviour does not exist or occurs twice, `direct` is empty, or `n_repeats` is not a
         positive whole number.
 
     Examples
@@ -122,7 +121,7 @@ class Scaffold(Instrument[ScaffoldScores]):
         object.__setattr__(self, "items", items)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return both prompts of every question, each in a conversation of its own.
+        """Return both prompts of every question, each in its own conversation.
 
         Examples
         --------
@@ -161,6 +160,6 @@ class Scaffold(Instrument[ScaffoldScores]):
 
 
 def name_of(direct: Sequence[Behaviour]) -> str:
-    """Return what directions are called in keys."""
+    """Return the name of directions in keys."""
     chosen = [one for one in BEHAVIOURS if one in direct]
     return "-".join([DIRECTED, *(chosen if len(chosen) < len(BEHAVIOURS) else ["all"])])

@@ -1,4 +1,4 @@
-"""What one model answered with and without directions: every reply, and how answers changed."""
+"""One model's answers with and without directions: every reply, and the changes of answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,11 +43,11 @@ class ScaffoldScores(Scores):
     arms: tuple[str, ...]
     runs: tuple[int, ...]  # from 1
     outcomes: tuple[Outcome, ...]
-    responses: tuple[str | None, ...]  # correct, wrong or abstained, which is not right
-    correct: FloatArray  # (replies,) NaN where missing
+    responses: tuple[str | None, ...]  # correct, wrong or abstained; abstained is not right
+    correct: FloatArray  # (replies,) NaN if missing
 
     def summary(self) -> str:
-        """Return how many answers are right in each arm, and how many change."""
+        """Return the number of right answers in each arm, and of changes."""
         arms = np.array(self.arms, dtype=object)
         parts = [
             f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} right"
@@ -62,7 +62,7 @@ class ScaffoldScores(Scores):
         )
 
     def pairs(self) -> FloatArray:
-        """Return whether the answers without and with directions are right, where both are known.
+        """Return whether the answers without and with directions are right, if both are known.
 
         Returns
         -------
@@ -87,12 +87,12 @@ class ScaffoldScores(Scores):
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read an answer to a prompt of the instrument: correct, wrong or abstained."""
+    """Parse an answer to a prompt of the instrument: correct, wrong or abstained."""
     return read_answer(prompt, reply, finish_reason=finish_reason)
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> ScaffoldScores:
-    """Score the readings of one model; what prompts were made after is the other arm."""
+    """Score the parsed replies of one model; the first replies of prompts are the other arm."""
     rows, each = with_first(prompts, aligned(prompts, readings), {"arm": SPONTANEOUS})
     return ScaffoldScores(
         items=tuple(one.item for one in rows),

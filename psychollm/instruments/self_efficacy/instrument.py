@@ -1,10 +1,10 @@
-"""The instrument: a scale put to a model under conditions, again and again, with questions after.
+"""The self-efficacy instrument: a repeated scale under several conditions, with follow-ups.
 
-After the design of Jackson, Jensen, Hussain and Sezgin (2025), with a scale, tasks and sentences
-of its own. In every condition but "none" the model works on tasks, or is told what kind of tasks
-to think of; then it rates statements about itself, in a new order every time; then it is asked
-whether its ratings stand. What it is told of its success in the tasks depends on its replies:
-those prompts are a second stage, `feedback_prompts`.
+The design follows Jackson, Jensen, Hussain and Sezgin (2025), with its own scale, tasks and
+sentences. In every condition but "none" the model works on tasks, or is told which kind of tasks
+to think of. It then rates statements about itself, in a new order each time, and is asked whether
+it maintains its ratings. Feedback on the tasks depends on the replies: those prompts are a second
+stage, `feedback_prompts`.
 
 References
 ----------
@@ -43,17 +43,17 @@ _LETTER = "Give the letter of the best statement on a last line that begins with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Something to do, and when it counts as done."""
+    """A task, and its passing rubric."""
 
     key: str
     condition: Condition
     level: int  # 1 is the easiest
     text: str
-    rubric: Mapping[str, Any] = field(hash=False)  # as `grade_task` takes it; JSON-safe
+    rubric: Mapping[str, Any] = field(hash=False)  # input of `grade_task`; JSON-safe
 
     @property
     def prompt(self) -> str:
-        """What the model is asked."""
+        """Text of the prompt."""
         if self.rubric["kind"] == "number":
             return f"{self.text}\n\n{_NUMBER}"
         if self.rubric["kind"] == "option":
@@ -63,12 +63,12 @@ class Task:
 
     @property
     def reply(self) -> ReplyForm:
-        """What form of reply it asks for."""
+        """Form of the expected reply."""
         return _FORMS[self.rubric["kind"]]
 
 
 def tasks_of(condition: str, level: int | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a kind, from easy to hard."""
+    """Return the tasks of a condition, from easy to hard."""
     return tuple(
         task for task in TASKS if task.condition == condition and level in {None, task.level}
     )
@@ -99,7 +99,7 @@ _CHOICES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
-    """Under what the scale is put: one administration but for its repeats."""
+    """The conditions of one administration, without its repeat."""
 
     condition: str
     level: int | None
@@ -108,11 +108,11 @@ class _Setting:
     mode: str
     feedback: str = ""
     correct: int | None = None  # tasks passed
-    told: int | None = None  # tasks said to have passed
+    told: int | None = None  # tasks passed according to the feedback
 
     @property
     def block(self) -> str:
-        """Key of the conversation in which the tasks are done."""
+        """Key of the conversation that holds the tasks."""
         return f"{self.condition}-{self.level or 'all'}/{self.persona}"
 
     @property
@@ -123,41 +123,40 @@ class _Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfEfficacy(Instrument[SelfEfficacyScores]):
-    """What a model says of its own efficacy, before and after tasks, and when asked again.
+    """A model's ratings of its own efficacy, before and after tasks and follow-ups.
 
     Parameters
     ----------
     scale : Scale
         Statements and points; `read_scale` reads others.
     conditions : tuple of {"none", "computational", "social", "summarisation"}
-        Kinds of tasks that the ratings are about.
+        Kinds of tasks that the ratings refer to.
     n_repeats : int
-        Times that the scale is put under each condition. The tasks are put once.
+        Administrations of the scale under each condition; tasks are administered once.
     shuffle : bool
-        Whether the order of statements is drawn anew each time.
+        Whether the order of statements is randomised each time.
     seed : int
-        The orders of statements are drawn from it; those under one condition do not depend on
-        what else is asked.
+        Seed of the orders; the orders of one condition do not depend on the other options.
     modes : tuple of {"all_at_once", "one_by_one"}
-        All statements in one request, or one after another in one conversation.
+        All statements in one request, or one by one in one conversation.
     placements : tuple of {"task_first", "isolated"}
-        Ratings in the conversation in which the tasks were done, or in one of their own that
-        only names the kind of task.
+        Ratings in the conversation that holds the tasks, or in a separate one that only names the
+        kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        How to ask whether the ratings stand (on the command line, "none" asks no such question);
-        each in a branch of its own.
+        Wordings of the question whether the ratings hold, each in its own branch ("none" on the
+        command line for no question).
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
-        Who the model is told to be.
+        Personas that the model is given.
     graded : bool
-        Whether the tasks of each level of difficulty have ratings of their own.
+        Whether the tasks of each difficulty level are rated separately.
     feedback : tuple of {"true", "too_high", "too_low"}
-        What the model is told of its tasks before it rates: see `feedback_prompts`.
+        Feedback on the tasks before the ratings: see `feedback_prompts`.
 
     Raises
     ------
     OptionError
-        If an option does not exist or occurs twice, there is no condition, persona, mode or
-        placement, or a count is not a positive whole number.
+        If an option does not exist or occurs twice, conditions, personas, modes or placements are
+        empty, or a count is not a positive whole number.
 
     Examples
     --------
@@ -180,7 +179,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     followups: tuple[wording.Phrasing, ...] = PHRASINGS
     personas: tuple[wording.Persona, ...] = ("plain",)
     graded: bool = False
-    # For a second stage, which needs replies: nothing for the command line.
+    # A second stage needs replies, so the command line does not offer it.
     feedback: tuple[wording.Feedback, ...] = field(default=(), metadata={"typed": False})
 
     def __post_init__(self) -> None:
@@ -191,7 +190,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
             check_chosen(name, getattr(self, name), choices, at_least_one=not optional)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return the tasks, the scale and the follow-ups; each after what it follows.
+        """Return the tasks, the scale and the follow-ups, in order of administration.
 
         Examples
         --------
@@ -208,22 +207,21 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         return tuple(prompts)
 
     def feedback_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
-        """Return the second stage: the scale after the model was told how its tasks went.
+        """Return the second stage: the scale after feedback on the tasks.
 
-        "true" tells the number of tasks passed, "too_high" and "too_low" one more and one less;
-        where there is no such number, as above all tasks passed, no prompt is made. Nor is one
-        made for tasks of which not all could be graded.
+        "true" reports the number of tasks passed, "too_high" and "too_low" one more and one less.
+        No prompt is made if that number is impossible (one more than all tasks), or if some tasks
+        could not be graded.
 
         Parameters
         ----------
         replies : mapping
-            By the key of the prompt: the model's replies to the tasks among `prompts`; others
-            may be there too.
+            The model's replies to the task prompts, by prompt key; further replies are allowed.
 
         Returns
         -------
         tuple of Prompt
-            They follow prompts of the first stage.
+            Prompts that follow those of the first stage.
 
         Raises
         ------
@@ -259,15 +257,15 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         *,
         feedback: Sequence[Prompt] = (),
     ) -> SelfEfficacyScores:
-        """Score the readings of one model.
+        """Score the parsed replies of one model.
 
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         feedback : sequence of Prompt
-            The second stage, where it was asked.
+            Prompts of the second stage, if it was administered.
 
         Examples
         --------
@@ -279,7 +277,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
 
     def _settings(self) -> Iterator[_Setting]:
         for condition, persona in product(self.conditions, self.personas):
-            # Without a task there is nothing to be first, and no level of it.
+            # Without a task, placement "task_first" and difficulty levels do not apply.
             bare = condition == "none"
             levels: tuple[int | None, ...] = LEVELS if self.graded and not bare else (None,)
             placements = ("isolated",) if bare else self.placements
@@ -406,11 +404,12 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         return {name: value for name, value in about.items() if value is not None}
 
     def _order(self, setting: _Setting, repeat: int) -> list[int]:
-        """Return the places of the statements in the order in which they are asked."""
+        """Return the indices of the statements in order of administration."""
         n = len(self.scale.items)
         if not self.shuffle:
             return list(range(n))
-        # Modes and feedback share the orders, so that their contrasts are of nothing else.
+        # Modes and feedback share the orders, so that their contrasts are not confounded with
+        # order.
         stream = zlib.crc32(f"{setting.block}/{setting.placement}/{repeat}".encode())
         rng = np.random.default_rng([self.seed, stream])
         return [int(i) for i in rng.permutation(n)]

@@ -1,17 +1,17 @@
-"""What a reply says: ratings, one or several, or whether a task was done.
+"""Parse replies: one or several ratings, or whether a task was passed.
 
-Several ratings are one value: a word for each statement in the order asked, a number or the name
-of what went wrong, such as "3 4 refused 2". What a reading keeps as said ends with the sentence
-in which the reply disowns what the statement supposes, where there is one.
+Several ratings are one value: a word per statement in the order of administration, either a number
+or a failure category, such as "3 4 refused 2". The stored text ends with the sentence, if any, in
+which the reply rejects the premise of a statement.
 
-A number must be the right one, a letter that of the right statement. A summary must mention every
-fact (by the beginning of one of several words), keep within its limits of words and sentences,
-and do nothing that the task forbids. That a fact is mentioned does not show that it is told
-rightly: the rubric is one that can be checked without a judge, and no more.
+A number must be right, a letter must name the right statement. A summary must mention every fact
+(by the beginning of one of several words), respect its limits of words and sentences, and avoid
+whatever the task forbids. A mentioned fact need not be reported correctly: the rubric checks only
+what needs no judge.
 
-A model that finds the words of a scale not to apply to it rates low for that reason, not for want
-of confidence. The rule looks for sentences in which it says so, in English: that as a program it
-has or feels no such thing, or that the statement does not apply to it.
+A model may rate low because it considers the wording inapplicable, not for lack of confidence. The
+rule searches for English sentences to that effect: that a program has or feels no such thing, or
+that the statement does not apply to it.
 """
 
 import re
@@ -53,7 +53,7 @@ _DISOWNS = re.compile(
 
 
 def disowning(reply: str) -> str:
-    """Return the first sentence in which a reply disowns what a statement supposes, or nothing."""
+    """Return the first sentence that rejects the premise of a statement, or ""."""
     text = plain(reply).text
     for one in sentences(text):
         words = text[one.start : one.end].strip()
@@ -67,16 +67,16 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a summary must hold, and must not."""
+    """The requirements of a summary."""
 
-    facts: Sequence[Sequence[str]]  # beginnings of words, one of each group
+    facts: Sequence[Sequence[str]]  # word beginnings; one of each group must occur
     max_words: int
     max_sentences: int = 1
     forbidden: Sequence[str] = ()  # beginnings of words
-    digits: bool = True  # whether there may be any
+    digits: bool = True  # whether digits are allowed
 
     def faults(self, text: str) -> list[str]:
-        """Return what is wrong with a summary; nothing if it passes."""
+        """Return the faults of a summary, none if it passes."""
         faults = [f"lacks {group[0]}" for group in self.facts if not _any(group, text)]
         n_words = len(_WORD.findall(text))
         if n_words > self.max_words:
@@ -138,9 +138,9 @@ def _any(beginnings: Sequence[str], text: str) -> bool:
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a prompt of a self-efficacy scale."""
-    # Of a rating: its number. Of several: a word for each, in the order asked; unanswered only if
-    # none could be read. Of a task: 1 if it passes its rubric, 0 if not.
+    """Parse a reply to a prompt of a self-efficacy scale."""
+    # One rating: its number. Several: a word for each, in the order of administration; unanswered
+    # only if none is readable. A task: 1 if it passes its rubric, 0 if not.
     about = prompt.about
     if about["stage"] == "task":
         return grade_task(about["rubric"], reply, finish_reason=finish_reason)
@@ -160,11 +160,11 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:
-    """Return the rating of each statement and what became of it, in the order asked."""
+    """Return the rating and outcome of each statement, in the order of administration."""
     if not reading.answered:
         return ((float("nan"), reading.outcome),) * n
     words = str(reading.value).split()
-    if len(words) != n:  # another scale, or a reading that is not ours
+    if len(words) != n:  # another scale, or a foreign value
         return ((float("nan"), Outcome.UNREADABLE),) * n
     return tuple(
         (float("nan"), Outcome(word)) if word in set(Outcome) else (float(word), Outcome.ANSWERED)

@@ -1,4 +1,4 @@
-"""The scores of one model on a self-efficacy scale, and how it did the tasks."""
+"""One model's scores on a self-efficacy scale and on the tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
-    """Under what all statements were rated once."""
+    """The conditions under which all statements were rated once."""
 
     key: str  # shared by the first ratings and those after follow-ups
     condition: str
     repeat: int  # from 1
-    level: int | None = None  # of the tasks, where each level has ratings of its own
+    level: int | None = None  # of the tasks, if each level is rated separately
     persona: str = "plain"
     placement: str = "isolated"
     mode: str = "all_at_once"
-    feedback: str = ""  # blank without
-    phrasing: str = ""  # of the follow-up; blank for the first ratings
-    correct: int | None = None  # tasks passed, where there was feedback
-    told: int | None = None  # tasks said to have passed
+    feedback: str = ""  # "" without feedback
+    phrasing: str = ""  # of the follow-up; "" for the first ratings
+    correct: int | None = None  # tasks passed, if there was feedback
+    told: int | None = None  # tasks passed according to the feedback
     n_tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScore:
-    """How one task went."""
+    """The score of one task."""
 
     key: str
     condition: str
     level: int
     persona: str
-    correct: float  # 1, 0 also for a refusal, NaN where nothing is known
+    correct: float  # 1; 0 also for a refusal; NaN if unknown
     outcome: Outcome
     said: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfEfficacyScores(Result):
-    """One model's ratings, a row for every time that it rated all statements.
+    """One model's ratings, one row per rating of all statements.
 
-    Reversed items are turned round in `scores` and everything made from it, not in `ratings`.
+    Reversed items are recoded in `scores` and in everything derived from it, but not in `ratings`.
 
     Examples
     --------
@@ -67,9 +67,9 @@ class SelfEfficacyScores(Result):
     """
 
     administrations: tuple[Administration, ...]  # (rows,)
-    ratings: FloatArray  # (rows, items) in the order of the scale, NaN where missing
+    ratings: FloatArray  # (rows, items) in the order of the scale, NaN if missing
     outcomes: tuple[tuple[Outcome, ...], ...]  # (rows, items)
-    disowning: FloatArray  # (rows,) share of replies that disown what statements suppose
+    disowning: FloatArray  # (rows,) proportion of replies that reject a statement's premise
     tasks: tuple[TaskScore, ...]
     scale: str
     low: int
@@ -78,22 +78,22 @@ class SelfEfficacyScores(Result):
 
     @property
     def scores(self) -> FloatArray:
-        """Ratings with reversed items turned round (rows, items)."""
+        """Ratings with reversed items recoded (rows, items)."""
         return keyed(self.ratings, self.reversed, self.low, self.high, self.ratings.shape[1])
 
     @property
     def totals(self) -> FloatArray:
-        """Sums of scores (rows,), NaN where one is missing."""
+        """Sums of scores (rows,), NaN if one is missing."""
         return np.asarray(self.scores.sum(axis=1))
 
     @property
     def means(self) -> FloatArray:
-        """Means of the scores that are there (rows,)."""
+        """Means of the non-missing scores (rows,)."""
         return _row_means(self.scores, np.isfinite(self.ratings))
 
     @property
     def changes(self) -> FloatArray:
-        """Total after a follow-up minus the first (rows,); NaN for first ratings."""
+        """Total after a follow-up minus the first total (rows,); NaN for first ratings."""
         totals = self.totals
         first = {
             one.key: total
@@ -107,28 +107,28 @@ class SelfEfficacyScores(Result):
 
     @property
     def at_lowest(self) -> FloatArray:
-        """Share of ratings at the lowest point (rows,)."""
+        """Proportion of ratings at the lowest point (rows,)."""
         return _row_means(self.ratings == self.low, np.isfinite(self.ratings))
 
     @property
     def at_highest(self) -> FloatArray:
-        """Share of ratings at the highest point (rows,)."""
+        """Proportion of ratings at the highest point (rows,)."""
         return _row_means(self.ratings == self.high, np.isfinite(self.ratings))
 
     @property
     def floor(self) -> BoolArray:
-        """Rows whose every rating is the lowest (rows,)."""
+        """Whether every rating of a row is the lowest (rows,)."""
         return np.asarray(self.at_lowest == 1.0)
 
     @property
     def ceiling(self) -> BoolArray:
-        """Rows whose every rating is the highest (rows,)."""
+        """Whether every rating of a row is the highest (rows,)."""
         return np.asarray(self.at_highest == 1.0)
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
         """Return one row per rating of all statements: the long table of the study.
 
-        Columns ``i1``, ``i2``, ... hold scores, with reversed items turned round.
+        Columns ``i1``, ``i2``, ... hold scores, with reversed items recoded.
 
         Parameters
         ----------
@@ -161,12 +161,12 @@ class SelfEfficacyScores(Result):
         return pd.DataFrame(table)
 
     def summary(self) -> str:
-        """Return one sentence per condition, and what to beware of."""
+        """Return one sentence per condition, with warnings."""
         conditions = dict.fromkeys(one.condition for one in self.administrations)
         return "\n".join(self._sentence(condition) for condition in conditions)
 
     def _sentence(self, condition: str) -> str:
-        """Say what the first ratings under a condition came to."""
+        """Summarise the first ratings under a condition."""
         here = np.array(
             [one.condition == condition and not one.phrasing for one in self.administrations]
         )
@@ -211,7 +211,7 @@ def score_readings(
     pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
     scales = {str(one.about["scale"]): one for one in prompts if "scale" in one.about}
     if len(scales) > 1:
-        msg = f"the prompts are of several scales, {listed(sorted(scales))}: score one at a time"
+        msg = f"the prompts belong to several scales, {listed(sorted(scales))}: score one at a time"
         raise InputError(msg)
     n = max((len(one.about["order"]) for one in scales.values()), default=0)
     rows: dict[tuple[str, str], _Row] = {}
@@ -236,7 +236,7 @@ def score_readings(
 
 
 class _Row:
-    """One rating of all statements, gathered from one reply or from several."""
+    """One rating of all statements, from one reply or several."""
 
     def __init__(self, prompt: Prompt, n: int) -> None:
         about = prompt.about
@@ -269,7 +269,7 @@ class _Row:
 
     @property
     def disowning(self) -> float:
-        """Share of replies that disown what the statements suppose, NaN without a reply."""
+        """Proportion of replies that reject a statement's premise, NaN without a reply."""
         return float(np.mean(self._disowns)) if self._disowns else float("nan")
 
 

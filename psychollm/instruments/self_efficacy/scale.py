@@ -1,6 +1,7 @@
-"""A rating scale: what it states, how agreement is graded, and what is turned round in scoring.
+"""A rating scale: its statements, its points, and the recoding of reversed items.
 
-Scales from files: TOML, JSON or CSV, so that a licensed text can be used where it may be.
+Scales can be read from TOML, JSON or CSV files, so that licensed texts can be used with
+permission.
 
 A TOML or JSON file holds the fields of `Scale`; only `items` is required::
 
@@ -11,9 +12,9 @@ A TOML or JSON file holds the fields of `Scale`; only `items` is required::
     reversed = [2]
     items = ["The first statement.", "The second."]
 
-A CSV file has a column `item` with the statements in their order, and may have a column `reversed`
-(1, x, yes or true; anything else is an error unless blank, 0, no or false). Anchors stand in a
-column `anchor`, from the lowest point, in as many rows as there are points.
+A CSV file has a column `item` with the statements in order. A column `reversed` is optional (1, x,
+yes or true; blank, 0, no or false; anything else is an error). An optional column `anchor` holds
+the anchors from the lowest point, in as many rows as there are points.
 """
 
 import csv
@@ -54,17 +55,17 @@ class Scale:
     Parameters
     ----------
     name : str
-        A short name; keys of prompts begin with it.
+        A short name, the prefix of prompt keys.
     items : tuple of str
         The statements.
     anchors : tuple of str
-        What the points are called, from the lowest, which is `low`.
+        Labels of the points, beginning with the lowest, `low`.
     low : int
         Number of the lowest point.
     reversed : tuple of int
         Numbers, from 1, of items that state the opposite of what the scale measures.
     source : str
-        Where the text comes from.
+        Source of the text.
 
     Raises
     ------
@@ -87,7 +88,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not self.name.strip() or "/" in self.name:
-            msg = f"name={self.name!r} must be a short name without a stroke"
+            msg = f"name={self.name!r} must be a short name without a slash"
             raise InputError(msg)
         _check_texts("items", self.items, 1)
         _check_texts("anchors", self.anchors, 2)
@@ -106,16 +107,16 @@ class Scale:
 
     @property
     def labels(self) -> dict[str, int]:
-        """The number of each point by what it is called."""
+        """The number of each point by its label."""
         return {name: self.low + i for i, name in enumerate(self.anchors)}
 
     def keyed(self, ratings: object) -> FloatArray:
-        """Return ratings with those of reversed items turned round.
+        """Return ratings with reversed items recoded.
 
         Parameters
         ----------
         ratings : array_like (rows, items)
-            NaN where missing.
+            Ratings; NaN if missing.
 
         Raises
         ------
@@ -128,7 +129,7 @@ class Scale:
 def keyed(
     ratings: object, reversed_items: tuple[int, ...], low: int, high: int, n_items: int
 ) -> FloatArray:
-    """Return ratings with those of reversed items turned round: low + high - rating."""
+    """Return ratings with reversed items recoded as low + high - rating."""
     values = np.array(ratings, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != n_items:
         msg = f"ratings has shape {values.shape}: it needs one column per item ({n_items})"
@@ -152,8 +153,8 @@ def _check_texts(name: str, texts: tuple[str, ...], least: int) -> None:
         raise InputError(msg)
 
 
-# Ten statements of our own on coping with demands, in the format of the General Self-Efficacy
-# Scale: four points, no reversed items. Its norms are not those of that scale.
+# Ten original statements on coping with demands, in the format of the General Self-Efficacy Scale:
+# four points, no reversed items. The norms of that scale do not apply.
 COPING = Scale(
     name="coping",
     items=_ITEMS,
@@ -172,14 +173,14 @@ def read_scale(path: str | PathLike[str]) -> Scale:
     Parameters
     ----------
     path : path
-        Ends in .toml, .json or .csv; the text is UTF-8. Without a name in the file, the scale
-        is called after it.
+        File in UTF-8 with the suffix .toml, .json or .csv. Without a name in the file, the scale
+        has the name of the file.
 
     Raises
     ------
     InputError
-        If the file cannot be read as what its ending says, has a field or column that scales do
-        not have, or lacks items; and whatever `Scale` objects to. The message names the file.
+        If the file does not match its suffix, has an unknown field or column, lacks items, or
+        violates a condition of `Scale`. The message names the file.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        msg = f"it is no TOML: {error}"
+        msg = f"it is not valid TOML: {error}"
         raise InputError(msg) from error
 
 
@@ -252,7 +253,7 @@ def _json(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text)
     except json.JSONDecodeError as error:
-        msg = f"it is no JSON: {error}"
+        msg = f"it is not valid JSON: {error}"
         raise InputError(msg) from error
     if not isinstance(fields, dict):
         msg = "its outermost value must be an object with the fields of a scale"

@@ -1,21 +1,21 @@
-"""Second stages: prompts that are made from the replies to others.
+"""Second stages: prompts made from replies to earlier prompts.
 
-A stage is a function from replies to prompts, and nothing else: the same replies make the same
-prompts, and further replies make further ones, so that a run that was broken off can be taken up
-anywhere. There are two kinds. Some stages ask a judge about what models have said:
+A stage is a pure function from replies to prompts: the same replies make the same prompts, and
+further replies make further ones, so that an interrupted run can be resumed at any point. There
+are two kinds. Some stages ask a judge about replies:
 
 * `grading`: are the answers right, or do two of them mean the same?
-* `coding`: what does a trace of reasoning show?
+* `coding`: what does a reasoning trace show?
 
-The others go on with each model, in the conversation that it has had:
+The others continue the conversation with each model:
 
-* `feedback`: it is told how its tasks went, and rates itself again;
-* `revision`: it reviews its answer, or meets a user who doubts it or insists on another one;
-* `scaffold`: it is asked the same again, with directions on how to think.
+* `feedback`: it receives feedback on its tasks and rates itself again;
+* `revision`: it reviews its answer, or a user doubts it or insists on another one;
+* `scaffold`: it answers the same question again, with directions on how to think.
 
-Prompts of a stage need nothing but themselves to be asked, read and scored: earlier turns stand
-among their messages, `Prompt.to` says to whom they are put, and ``about`` holds the name of the
-stage (``after``), and whose replies a verdict is about (``judges``).
+Prompts of a stage are self-contained: their messages include the earlier turns, `Prompt.to` names
+the addressee, and ``about`` holds the name of the stage (``after``) and of the model that a
+verdict is about (``judges``).
 """
 
 from psychollm.instruments.stages.continued import feedback, revision, scaffold

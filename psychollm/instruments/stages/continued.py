@@ -1,4 +1,4 @@
-"""Stages in which each model goes on from what it has said itself."""
+"""Stages that continue each model's own conversation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,26 +32,26 @@ Passed: TypeAlias = Callable[[Replies], int | None]
 def feedback(
     replies: Replies, *, kinds: tuple[wording.Feedback, ...] = KINDS
 ) -> tuple[Prompt, ...]:
-    """Return the scale of `SelfEfficacy` once more, after each model was told how its tasks went.
+    """Return the scale of `SelfEfficacy` again, after feedback on the tasks.
 
-    "true" tells the number of tasks passed, "too_high" and "too_low" one more and one less; where
-    there is no such number, as above all tasks passed, no prompt is made. Nor is one made for
-    tasks of which not all could be graded.
+    "true" reports the number of tasks passed, "too_high" and "too_low" one more and one less. No
+    prompt is made if that number is impossible (one more than all tasks), or if some tasks could
+    not be graded.
 
     Parameters
     ----------
     replies : sequence of Replied
-        Of all models: tasks, and ratings after them.
+        Replies of all models: tasks, and the ratings after them.
     kinds : tuple of {"true", "too_high", "too_low"}
-        What models are told.
+        Feedback that models receive.
 
     Raises
     ------
     InputError
-        If no ratings followed on tasks.
+        If no ratings followed tasks.
     OptionError
-        If a kind does not exist or occurs twice, there is none, or prompts were put several times
-        (set `n_repeats` of the instrument instead).
+        If a kind does not exist or occurs twice, `kinds` is empty, or prompts were repeated (set
+        `n_repeats` of the instrument instead).
 
     Examples
     --------
@@ -73,14 +73,14 @@ def _n_passed(tasks: Replies) -> int | None:
 
 
 def feedback_after(replies: Replies, kinds: Sequence[str], passed: Passed) -> Iterator[Prompt]:
-    """Yield the prompts of `feedback`; `passed` tells how many tasks were passed."""
+    """Yield the prompts of `feedback`; `passed` returns the number of tasks passed."""
     chosen = first_stage(replies, ["self_efficacy"])
     after_tasks = [one for one in chosen if one.prompt.about.get("placement") == "task_first"]
     if not any(one.prompt.about["condition"] != "none" for one in after_tasks):
-        msg = "feedback: there are no ratings of self_efficacy that followed on tasks"
+        msg = "feedback: there are no self_efficacy ratings after tasks; collect them first"
         raise InputError(msg)
     if any(one.run > 1 for one in chosen):
-        msg = "feedback: prompts were put several times: set n_repeats in place of repeats"
+        msg = "feedback: prompts were repeated in the run; set n_repeats of the instrument instead"
         raise OptionError(msg)
     known = by_place(chosen)
     administrations: dict[tuple[str, str], list[Replied]] = {}
@@ -102,7 +102,7 @@ def feedback_after(replies: Replies, kinds: Sequence[str], passed: Passed) -> It
 
 
 def _tasks_before(one: Replied, known: Mapping[Place, Replied]) -> list[Replied]:
-    """Return the tasks before the first rating, in the order in which they were put."""
+    """Return the tasks before the first rating, in order of administration."""
     tasks: list[Replied] = []
     follows = one.prompt.follows
     while follows is not None and (one.model, one.run, follows) in known:
@@ -119,7 +119,7 @@ def _told(
     head: str,
     facts: Mapping[str, Any],
 ) -> Iterator[Prompt]:
-    """Yield the prompts of one administration again, the first with the feedback before it."""
+    """Yield the prompts of one administration again, the first preceded by the feedback."""
     about = asked[0].about
     place = f"{about['placement']}/{about['mode']}"
 
@@ -151,31 +151,30 @@ def revision(
     seed: int = 0,
     of: str | None = None,
 ) -> tuple[Prompt, ...]:
-    """Return the prompts to follow up on answers in the store (review, ask again, doubt, insist).
+    """Return prompts that follow up on stored answers (review, ask again, doubt, insist).
 
-    See `Revision`. With ``arms=("doubt", "insist_wrong", "insist_right")`` it is a test of
-    sycophancy.
+    See `Revision`. ``arms=("doubt", "insist_wrong", "insist_right")`` is a test of sycophancy.
 
     Parameters
     ----------
     replies : sequence of Replied
-        Of all models; answers of any instrument that are right or wrong.
+        Replies of all models to any instrument whose answers are right or wrong.
     arms : tuple of {"critique", "again", "doubt", "insist_wrong", "insist_right"}
-        What follows on an answer.
+        Follow-ups to an answer.
     n_rounds : int
-        Times that an answer is reviewed and revised.
+        Number of review and revision rounds.
     seed : int
-        The wrong answers to insist on are drawn from it.
+        Seed of the wrong answers to insist on.
     of : str, optional
-        The instrument whose answers these are, where there are several.
+        Instrument of the answers, if there are several.
 
     Raises
     ------
     InputError
-        If there are no such answers, or no wrong one can be made.
+        If there are no such answers, or no wrong answer can be made.
     OptionError
-        If an arm does not exist or occurs twice, or there are answers of several instruments and
-        none is chosen.
+        If an arm does not exist or occurs twice, or several instruments have answers and `of` is
+        missing.
 
     Examples
     --------
@@ -242,29 +241,29 @@ def scaffold(
     direct: tuple[Behaviour, ...] = BEHAVIOURS,
     of: str | None = None,
 ) -> tuple[Prompt, ...]:
-    """Return the prompts that were already answered once more, with directions on how to think.
+    """Return answered prompts again, with directions on how to think.
 
-    The answers that are there are the arm without directions: see `Scaffold`. They must have been
-    asked for with room to think: those of `Revision`, of `Abstention` with reasoning, and of
-    `SemanticSampling` in the form "reasoning".
+    The existing answers are the arm without directions: see `Scaffold`. They must have left room
+    for reasoning: those of `Revision`, of `Abstention` with reasoning, and of `SemanticSampling`
+    in the form "reasoning".
 
     Parameters
     ----------
     replies : sequence of Replied
-        Of all models.
+        Replies of all models.
     direct : tuple of str
-        What the directions ask for: self_awareness, context_awareness, strategy_selection,
+        Behaviours to direct: self_awareness, context_awareness, strategy_selection,
         goal_management, evaluation.
     of : str, optional
-        The instrument whose answers these are, where there are several.
+        Instrument of the answers, if there are several.
 
     Raises
     ------
     InputError
-        If there are no such answers, or they were asked for without thinking.
+        If there are no such answers, or their prompts left no room for reasoning.
     OptionError
-        If a behaviour does not exist or occurs twice, or there are answers of several instruments
-        and none is chosen.
+        If a behaviour does not exist or occurs twice, or several instruments have answers and `of`
+        is missing.
 
     Examples
     --------
@@ -286,8 +285,8 @@ def scaffold(
         msg = (
             "scaffold: there are no answers to direct"
             if terse is None
-            else f"scaffold: {instrument_of(terse)} asked for answers without thinking "
-            f"(prompt {terse.key!r}), so that there is none to direct; use the instrument "
+            else f"scaffold: {instrument_of(terse)} asked for answers without reasoning "
+            f"(prompt {terse.key!r}), which cannot be directed; use the instrument "
             "scaffold, which asks twice"
         )
         raise InputError(msg)

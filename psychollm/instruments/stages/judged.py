@@ -1,4 +1,4 @@
-"""Stages in which a judge is asked about what models have said."""
+"""Stages that ask a judge about replies."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
@@ -31,21 +31,21 @@ GRADED = ("self_prediction", "abstention", "semantic_sampling")
 
 
 def grading(replies: Replies) -> tuple[Prompt, ...]:
-    """Return what to ask a judge about answers.
+    """Return prompts that ask a judge to grade answers.
 
-    Of `SelfPrediction`: whether they are right; of `Abstention`: whether they abstain, are
-    confident, and whether the thinking before them doubts; of `SemanticSampling`: whether two of
-    them mean the same. Its verdicts outweigh the rules.
+    For `SelfPrediction`, the judge decides whether answers are right; for `Abstention`, whether
+    they abstain, are confident, and follow doubtful reasoning; for `SemanticSampling`, whether two
+    answers mean the same. Its verdicts take precedence over the rules.
 
     Parameters
     ----------
     replies : sequence of Replied
-        Of all models.
+        Replies of all models.
 
     Raises
     ------
     InputError
-        If there is nothing that a judge grades.
+        If no reply belongs to an instrument that a judge grades.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def grading(replies: Replies) -> tuple[Prompt, ...]:
     """
     chosen = first_stage(replies, GRADED)
     if not chosen:
-        msg = f"grading: there are no replies to {', '.join(GRADED)}, which a judge grades"
+        msg = f"grading: there are no replies to {', '.join(GRADED)}, the instruments it grades"
         raise InputError(msg)
     return tuple(
         replace(
@@ -71,7 +71,7 @@ def grading(replies: Replies) -> tuple[Prompt, ...]:
 
 
 def _verdicts(replies: Replies) -> Iterator[Prompt]:
-    """Yield what to ask about one model."""
+    """Yield the prompts about one model."""
     for name in GRADED:
         mine = [one for one in replies if instrument_of(one.prompt) == name]
         prompts = [one.prompt for one in mine]
@@ -95,19 +95,18 @@ def coding(
     n_items: int | None = None,
     of: tuple[str, ...] = (),
 ) -> tuple[Prompt, ...]:
-    """Return what to ask a judge about traces of reasoning: see `Coding`.
+    """Return prompts that ask a judge to code reasoning traces: see `Coding`.
 
     Parameters
     ----------
     replies : sequence of Replied
-        Of all models.
+        Replies of all models.
     scheme : {"five", "rationalist", "stance"}, path or Scheme
-        What is looked for (five, rationalist, stance, or a file with a scheme of your own).
+        Coding scheme: five, rationalist, stance, or the path of your own.
     n_repeats : int
         Times that a judge codes each trace.
     n_items : int, optional
-        How many questions of each instrument have their traces coded, from the first; all by
-        default.
+        Number of questions per instrument whose traces are coded, from the first; all by default.
     of : tuple of str
         Instruments whose replies are coded; all by default.
 
@@ -135,9 +134,9 @@ def coding(
 
 
 def stance(replies: Replies, models: Container[str]) -> dict[str, dict[str, float]]:
-    """Return how firmly models rate themselves, and how much as persons, as rules code it.
+    """Return how firmly models rate themselves, and how personal their wording is, coded by rules.
 
-    A measure in which all of them are alike is left out.
+    A measure without variance between models is left out.
     """
 
     def rates(prompt: Prompt) -> bool:
@@ -157,19 +156,19 @@ def transcripts(
     n_items: int | None = None,
     keep: Callable[[Prompt], bool] | None = None,
 ) -> tuple[Transcript, ...]:
-    """Return replies as traces, with what is known of each.
+    """Return replies as traces, with their known properties.
 
     Parameters
     ----------
     replies : sequence of Replied
-        Of all models.
+        Replies of all models.
     of : tuple of str
-        Instruments whose replies are wanted; all by default.
+        Instruments to include; all by default.
     n_items : int, optional
-        How many questions of each instrument, from the first.
+        Number of questions per instrument, from the first.
     keep : callable, optional
-        Tells of a prompt whether its replies are wanted; by default verdicts, predictions and
-        what follows on a first answer are left out.
+        Filter of prompts; by default verdicts, predictions and follow-ups to a first answer are
+        left out.
 
     Examples
     --------
@@ -205,8 +204,8 @@ _RIGHT: Mapping[str, float] = {"correct": 1.0, "wrong": 0.0}
 
 
 def _traces(one: Replied, repeats: int, *, several: bool) -> Iterator[Transcript]:
-    """Yield the trace of a reply, after that of the reply which its prompt was made after."""
-    # Several instruments may have questions of one label.
+    """Yield the trace of a reply, after that of the reply that its prompt continues."""
+    # Several instruments may use the same question label.
     prompt, about = one.prompt, one.prompt.about
     told: dict[str, Any] = {
         "model": one.model,
@@ -231,7 +230,7 @@ def _trace_of(one: Replied) -> str:
 
 
 def _correct(one: Replied) -> float | None:
-    """Return 1 for a right answer and 0 for a wrong one, None where that cannot be said."""
+    """Return 1 for a right answer, 0 for a wrong one, None if it cannot be graded."""
     reading = one.reading
     if reading is None or not reading.answered or not one.prompt.about.get("reference"):
         return None

@@ -1,4 +1,4 @@
-"""Replies as stages take them, and what is told apart among them."""
+"""Replies as the input of stages, and their grouping."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from psychollm.instruments.scaffold.result import SPONTANEOUS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replied:
-    """One prompt that was put to one model, and what it replied.
+    """One prompt that was sent to one model, and its reply.
 
     Examples
     --------
@@ -26,25 +26,25 @@ class Replied:
 
     model: str
     prompt: Prompt
-    text: str | None  # None where there is no reply
-    reasoning: str = ""  # where it came beside the reply
+    text: str | None  # None without a reply
+    reasoning: str = ""  # reasoning text sent separately from the reply
     finish_reason: str | None = None
-    run: int = 1  # which of several times that the prompt was put
+    run: int = 1  # index of the administration
     tokens: int | None = None  # of the reply
 
     @property
     def said(self) -> str:
-        """The reply without thinking that came beside it; blank where there is none."""
+        """The reply without separate reasoning text; "" without a reply."""
         return (self.text or "").strip()
 
     @property
     def whole(self) -> str:
-        """The reply with the thinking that came beside it, in tags."""
+        """The reply with its separate reasoning text, in tags."""
         return with_reasoning(self.text or "", self.reasoning)
 
     @property
     def reading(self) -> Reading | None:
-        """What the reply says, None where there is none."""
+        """The parsed reply, None without a reply."""
         if self.text is None:
             return None
         read = reader_of(instrument_of(self.prompt))
@@ -55,12 +55,12 @@ Replies: TypeAlias = Sequence[Replied]
 Place: TypeAlias = tuple[str, int, str]
 
 
-# Parts and stages of instruments that ask for something else than an answer.
+# Parts and stages of instruments that ask for something other than an answer.
 _ASIDE = frozenset({"predict", "judge", "wager", *ARMS, "revised"})
 
 
 def first_stage(replies: Iterable[Replied], instruments: Iterable[str]) -> list[Replied]:
-    """Return what was asked by instruments, later stages left out."""
+    """Return the first-stage replies of some instruments."""
     known = set(instruments)
     return [
         one
@@ -70,14 +70,14 @@ def first_stage(replies: Iterable[Replied], instruments: Iterable[str]) -> list[
 
 
 def is_aside(prompt: Prompt) -> bool:
-    """Whether a prompt asks for something else than an answer or a trace of its own."""
+    """Return whether a prompt asks for something other than an answer or a trace."""
     about = prompt.about
     names = {about.get("part"), about.get("stage"), about.get("form")}
     return bool(names & _ASIDE) or about["instrument"] == "coding"
 
 
 def answers_of(replies: Replies, of: str | None, stage: str) -> list[Replied]:
-    """Return the prompts that asked for an answer that is right or wrong, of one instrument."""
+    """Return the replies of one instrument whose answers are right or wrong."""
     found = [
         one
         for one in replies
@@ -92,21 +92,21 @@ def answers_of(replies: Replies, of: str | None, stage: str) -> list[Replied]:
     if of is not None:
         found = [one for one in found if instrument_of(one.prompt) == of.replace("-", "_")]
     elif len(held) > 1:
-        msg = f"{stage}: there are answers of {', '.join(held)}: name one with the option 'of'"
+        msg = f"{stage}: several instruments have answers ({', '.join(held)}): name one with 'of'"
         raise OptionError(msg)
     if not found:
         whose = "" if of is None else f" of {of}"
         held_text = ", ".join(held) or "none"
         msg = (
             f"{stage}: there are no answers{whose} in words that are right or wrong "
-            f"(there are: {held_text})"
+            f"(available: {held_text})"
         )
         raise InputError(msg)
     return found
 
 
 def conversation(last: Replied, known: Mapping[Place, Replied]) -> list[Message]:
-    """Return all turns up to a reply, that one included."""
+    """Return all turns up to and including a reply."""
     before: list[Message] = []
     if last.prompt.follows is not None:
         before = conversation(known[last.model, last.run, last.prompt.follows], known)
@@ -119,7 +119,7 @@ def by_place(replies: Iterable[Replied]) -> dict[Place, Replied]:
 
 
 def again(run: int) -> str:
-    """Return what tells the keys of further runs apart."""
+    """Return the suffix of the keys of further runs."""
     return "" if run == 1 else f"/run-{run}"
 
 

@@ -1,4 +1,4 @@
-"""What a stage is, and which there are."""
+"""The definition of a stage, and the registry of stages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from psychollm.instruments.stages.replied import Replied
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What makes the prompts of a stage, and who is asked.
+    """A function that makes the prompts of a stage, and who receives them.
 
     Examples
     --------
@@ -27,19 +27,19 @@ class Stage:
     """
 
     make: Callable[..., tuple[Prompt, ...]]
-    judged: bool  # by a judge; else each model goes on by itself
+    judged: bool  # answered by a judge; else each model continues its own conversation
 
     def most(
         self, prompts: Sequence[Prompt], options: Mapping[str, Any] | None = None
     ) -> tuple[Prompt, ...]:
-        """Return the most that may be asked about one model, or of it.
+        """Return the maximal set of prompts that the stage may send about or to one model.
 
         Parameters
         ----------
         prompts : sequence of Prompt
-            What the model is asked before.
+            Prompts of the first stage.
         options : mapping, optional
-            Of the stage.
+            Keyword options of the stage.
 
         Examples
         --------
@@ -49,14 +49,14 @@ class Stage:
         """
         given = options or {}
         longest = [_longest(prompt, place) for place, prompt in enumerate(prompts)]
-        if self.make is feedback:  # most can be told where some tasks passed and some did not
+        if self.make is feedback:  # most prompts follow if some tasks passed and some did not
             kinds = given.get("kinds", KINDS)
             return tuple(feedback_after(longest, kinds, lambda tasks: min(1, len(tasks) - 1)))
         return self.make(longest, **given)
 
 
 def _longest(prompt: Prompt, place: int) -> Replied:
-    """Return a reply that is as long as it may be, and like no other."""
+    """Return a reply of maximal length, different from all others."""
     text = ("abc " * (prompt.max_tokens or 256)).strip()
     said = f"Answer: {place} {text}"
     return Replied(model="model", prompt=prompt, text=said, reasoning=text)
