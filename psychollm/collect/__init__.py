@@ -1,9 +1,9 @@
-"""Annex: asking models over the network, and keeping every word they say.
+"""Annex: query models over the network and store every reply.
 
-One TOML plan (`read_plan`) names endpoints, models and prompts; `collect` asks; the store
-(`Store`), one SQLite file, keeps each request and each raw reply. Interrupted at any moment, the
-same call goes on where it stopped. `readings` hands the replies to the instruments that asked.
-Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there does not.
+A TOML plan (`read_plan`) names endpoints, models and prompts, and `collect` sends the requests.
+The store (`Store`), one SQLite file, keeps each request and each raw reply. An interrupted run is
+resumed by the same call. `readings` parses the replies with the instruments that made the prompts.
+Sending requests needs httpx: ``pip install "psychollm[collect]"``; reading a store does not.
 """
 
 from psychollm._base.lazy import load_lazily

@@ -1,4 +1,4 @@
-"""The part of a plan that says how an item bank chooses what is asked."""
+"""Options of adaptive collection: how an item bank selects questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ BATCH = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptive:
-    """How an item bank chooses what is asked, and when it has asked enough.
+    """How an item bank selects questions, and when it stops.
 
-    All prompts about a question of the bank, which they name in ``item``, are put together, with
-    their repeats; what is right in the mean over repeats is the answer.
+    All prompts about a question of the bank, which they name in ``item``, are sent together with
+    their repeats; their mean grade is the answer.
 
     Parameters
     ----------
     bank : ItemBank
-        Its questions are the items of the prompts.
+        Item bank whose questions are the items of the prompts.
     seed : int
-        The same seed draws the same questions, for each model.
+        Seed of the selection, the same for each model.
     size : int, optional
-        The most questions that a model is asked.
+        Maximal number of questions per model.
     half_width : float, optional
-        Ask no more when the interval reaches no further than this from its middle.
+        Stop when the margin of error of the interval is at most this.
     batch : int
-        How many questions are drawn, asked and graded before the next ones are drawn.
+        Number of questions that are selected, sent and graded at a time.
 
     Raises
     ------
     OptionError
-        If an option lies outside its range, or neither `size` nor `half_width` is given.
+        If an option is out of range, or both `size` and `half_width` are missing.
 
     Examples
     --------
@@ -59,28 +59,28 @@ class Adaptive:
         if self.half_width is not None:
             check_fraction("adaptive: half_width", self.half_width)
         elif self.size is None:
-            msg = "adaptive: say when to stop: half_width, size, or both"
+            msg = "adaptive: pass a stopping rule: half_width, size, or both"
             raise OptionError(msg)
 
     def session(self) -> Session:
-        """Return a session from its beginning."""
+        """Return a new session."""
         return self.bank.session(size=self.size, half_width=self.half_width, rng=self.seed)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Raise unless each question of the bank can be asked and graded."""
+        """Raise unless each question of the bank has a prompt that can be graded."""
         kinds, items, item_of = set(), set(), {}
         for prompt in prompts:
             kinds.add(instrument_of(prompt))
             items.add(prompt.item)
             item_of[prompt.key] = prompt.item
         if len(kinds) > 1:
-            msg = f"adaptive: the prompts are those of {', '.join(sorted(kinds))}: give one kind"
+            msg = f"adaptive: the prompts are of several kinds ({', '.join(sorted(kinds))}): use one"
             raise OptionError(msg)
         if absent := [one for one in self.bank.questions if str(one) not in items]:
             msg = (
                 f"adaptive: {len(absent)} of {len(self.bank.questions)} questions of the bank "
-                f"have no prompt, such as {absent[0]!r}: the item of a prompt is the label of its "
-                "question"
+                f"have no prompt, such as {absent[0]!r}: set the item of a prompt to the label of "
+                "its question"
             )
             raise LabelError(msg)
         for prompt in prompts:

@@ -1,4 +1,4 @@
-"""One exchange with a server: the body that goes out, what came back, and what became of it."""
+"""One exchange with a server: the request body, the response, and the outcome."""
 
 import asyncio
 import json
@@ -21,16 +21,16 @@ from psychollm.collect.store import Store
 from psychollm.collect.wire.probabilities import sequence_logprob
 from psychollm.collect.wire.protocol import Line, Reply, UnreadableReplyError, fault_of
 
-KEPT = 2**16  # bytes of what came back that is no answer
-# What reading may raise where a reply is of another form than any that is known.
+KEPT = 2**16  # bytes kept of a response that is not an answer
+# Errors that parsing may raise for replies of an unknown form.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
-# What a reply and the record of its exchange have in common.
+# Fields shared by a reply and the record of its exchange.
 _SAID = ("text", "reasoning", "finish_reason", "served_model", "provider", "fingerprint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What became of one exchange."""
+    """The outcome of one exchange."""
 
     kind: Kind
     attempt: Attempt
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A body as it is kept, and as it leaves, with the values of secrets."""
+    """A request body as stored, and as sent with the values of secrets."""
 
     parameters: Mapping[str, Any]
     sent: str
@@ -46,7 +46,7 @@ class Written:
 
 
 class Asker:
-    """Asks one endpoint, and names what comes back."""
+    """Sends requests to one endpoint, and classifies the responses."""
 
     def __init__(self, endpoint: Endpoint, models: Mapping[str, Model], store: Store) -> None:
         self._wire = endpoint.wire_format
@@ -68,11 +68,11 @@ class Asker:
 
     @property
     def line(self) -> Line:
-        """What carries bodies to the endpoint."""
+        """The connection to the endpoint."""
         return self._line
 
     async def ask(self, job: Job) -> Asked:
-        """Send one request, and return what became of it."""
+        """Send one request and return its outcome."""
         written = self.written(job)
         return self.judged(job, written, await self._post(job, written.leaves))
 
@@ -85,7 +85,7 @@ class Asker:
         return Written(parameters=parameters, sent=sent, leaves=leaves.encode())
 
     def judged(self, job: Job, written: Written, exchange: Exchange) -> Asked:
-        """Return what became of a request, from what came back."""
+        """Return the outcome of a request, given the response."""
         raw = None if exchange.raw is None else self.blot(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
         if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", written.parameters):
@@ -109,13 +109,13 @@ class Asker:
         return self._wire.streamed(body) if self._endpoint.stream else body
 
     async def _post(self, job: Job, leaves: bytes) -> Exchange:
-        """Post a body; once more where a newer secret might be accepted."""
+        """Send a body, and again if a renewed secret might be accepted."""
         place = self._wire.place(job.model_id, stream=self._endpoint.stream)
         before = self._secret
         exchange = await self._line.post(leaves, place)
         refused = exchange.status in {401, 403} and exchange.kind is Kind.OK
         if refused and self._endpoint.key_command is not None:
-            if self._secret == before:  # else another request has renewed it meanwhile
+            if self._secret == before:  # else another request has already renewed it
                 self._secret = await asyncio.to_thread(self._endpoint.secret)
                 self.blot.learn(filter(None, [self._secret]))
                 self._line.authorise(self._wire.headers(self._secret))
@@ -124,16 +124,16 @@ class Asker:
         return exchange
 
     async def close(self) -> None:
-        """Close the line to the endpoint."""
+        """Close the connection to the endpoint."""
         await self._line.close()
 
     def _parameters(self, job: Job) -> dict[str, Any]:
-        """Return the parameters that the format has a place for and the model accepts."""
+        """Return the parameters that the format supports and the model accepts."""
         dropped = self._dropped[job.model]
         kept: dict[str, Any] = {}
         for name, value in job.parameters.items():
             if name in self._wire.lacks and name not in dropped:
-                why = f"the format {self._wire.name} has no such parameter"
+                why = f"the format {self._wire.name} does not support this parameter"
                 self._store.drop(job.model, name, None, why)
                 dropped[name] = None
             sent_as = dropped.get(name, name)
@@ -142,11 +142,11 @@ class Asker:
         return kept
 
     def _drop_refused(self, job: Job, raw: bytes, sent: Mapping[str, Any]) -> bool:
-        """Take out a parameter that a server refuses; return whether to ask again without it."""
+        """Drop a parameter that a server refuses; return whether to resend without it."""
         dropped = self._dropped[job.model]
         refused = refused_parameter(raw[:KEPT], sent.keys())
         if refused is None or refused[0] in dropped.values():
-            return False  # nothing, or what was put in the place of another
+            return False  # no parameter, or one that already replaced another
         if refused[0] not in dropped:
             self._store.drop(job.model, *refused, raw[:500].decode("utf-8", "replace"))
             dropped[refused[0]] = refused[1]
@@ -155,7 +155,7 @@ class Asker:
     def _judge(
         self, exchange: Exchange, raw: bytes | None
     ) -> tuple[Kind, str | None, Reply | None]:
-        """Return what became of an exchange, a word on it, and the reply if there is one."""
+        """Return the outcome of an exchange, an explanation, and the reply if there is one."""
         if exchange.kind is not Kind.OK or exchange.status is None or raw is None:
             return exchange.kind, exchange.detail, None
         if not 200 <= exchange.status < 300:
@@ -166,13 +166,13 @@ class Asker:
         except UnreadableReplyError as error:
             kind = error.kind if error.status is None else kind_of_status(error.status, raw)
             return kind, error.detail, None
-        except _UNFORESEEN as error:  # no reply may end a run
-            return Kind.BAD_JSON, f"the reply is of no known form ({type(error).__name__})", None
+        except _UNFORESEEN as error:  # a malformed reply must not end the run
+            return Kind.BAD_JSON, f"the reply has an unknown form ({type(error).__name__})", None
         fault = fault_of(reply)
         return (Kind.OK, None, reply) if fault is None else (*fault, reply)
 
     def _read(self, job: Job, reply: Reply | None, kind: Kind) -> dict[str, Any]:
-        """Return what an attempt keeps of a reply, and what it cost."""
+        """Return the fields of a reply that an attempt stores, and its cost."""
         model = self._models[job.model]
         if reply is None:
             return {"cost": most_cost(job, model) if kind in MAYBE_BILLED else 0.0}
@@ -187,7 +187,7 @@ class Asker:
 
 
 def _probabilities(reply: Reply) -> dict[str, Any]:
-    """Return what an attempt keeps of log probabilities; nothing where none came back."""
+    """Return the log-probability fields of an attempt, none if the server sent none."""
     if not reply.tokens:
         return {}
     mass, whole = reply.mass, sequence_logprob(reply.tokens)
@@ -200,6 +200,6 @@ def _probabilities(reply: Reply) -> dict[str, Any]:
 
 
 def variables_of(endpoint: Endpoint, models: Iterable[Model]) -> set[str]:
-    """Return the names of the variables that hold the secrets of an endpoint and its models."""
+    """Return the environment variables with the secrets of an endpoint and its models."""
     named = named_in(endpoint.headers, endpoint.url, *(model.parameters for model in models))
     return named if endpoint.key is None else named | {endpoint.key}

@@ -1,13 +1,12 @@
-"""Asking in batches: handed in, waited for, fetched; what failed there is asked by itself.
+"""Collection in batches: submit, wait, fetch; failed requests are then sent individually.
 
-What is paid is handed in once. A batch is written down before it leaves; where it is not known
-whether it arrived (a process that was killed, a connection that broke), the server's own list is
-searched before it is handed in again, for as long as a list may lag behind.
+Each batch is submitted, and paid for, only once. It is recorded before it is sent. If its arrival
+is uncertain (a killed process, a broken connection), the server's list is searched before it is
+submitted again, for as long as the list may be delayed.
 
-What a store knows of batches: which requests are out in one, and how far it is.
-
-A batch is written down before anything of it leaves, and its requests with it: while it is out
-they are nobody else's, whatever becomes of the process that handed it in.
+The store records which requests are in a batch, and the state of the batch. Both are written
+before the batch is sent, so that no other process can take its requests, whatever happens to this
+one.
 
 drafted -> sending (it may have reached the server) -> sent (the server has named it) -> closed
 """
@@ -38,13 +37,13 @@ from psychollm.collect.wire.batch_formats import (
     results,
 )
 
-MOST_REQUESTS = 10_000  # of one batch
-MOST_LETTERS = 40_000_000  # of its prompts
+MOST_REQUESTS = 10_000  # per batch
+MOST_LETTERS = 40_000_000  # of the prompts of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One batch that is not closed."""
+    """A batch that is not closed."""
 
     id: int
     model: str
@@ -66,10 +65,10 @@ def draft(
     budget: float | None,
     model_budget: float | None,
 ) -> Batch | None:
-    """Write down a batch of what a model was never asked, as much as budgets allow."""
+    """Record a batch of a model's untried requests, as many as budgets allow."""
     moment = time.time()
     with store.writing() as db:
-        # Names of our own alone are put into the text.
+        # Only constants of this module are inserted into the SQL text.
         waiting = db.execute(
             "SELECT id, key, canonical, follows FROM request WHERE model = ? AND state = 'open' "  # noqa: S608
             f"AND superseded = 0 AND lease_until <= ? AND batch IS NULL AND {UNTRIED} "
@@ -105,7 +104,7 @@ def draft(
 
 
 def adopt(store: Store, model: str) -> list[Batch]:
-    """Take charge of the batches of a model that nobody looks after."""
+    """Take over the unattended batches of a model."""
     moment = time.time()
     with store.writing() as db:
         rows = db.execute(
@@ -119,7 +118,7 @@ def adopt(store: Store, model: str) -> list[Batch]:
 def note(
     store: Store, batch: Batch, *, state: str, file: str | None = None, server: str | None = None
 ) -> None:
-    """Write down how far a batch is."""
+    """Record the state of a batch."""
     with store.writing() as db:
         db.execute(
             "UPDATE batch SET state = ?, file = coalesce(?, file), "
@@ -129,7 +128,7 @@ def note(
 
 
 def close(store: Store, batch: Batch) -> None:
-    """Close a batch, and set free what is still in it."""
+    """Close a batch and release its remaining requests."""
     with store.writing() as db:
         db.execute(
             "UPDATE request SET batch = NULL, reserved = 0 WHERE batch = ?",
@@ -142,7 +141,7 @@ def close(store: Store, batch: Batch) -> None:
 
 
 def jobs_in(store: Store, batch: Batch) -> dict[str, Job]:
-    """Return the requests that are out in a batch, by the names that they have there."""
+    """Return the requests of a batch by their names in it."""
     query = "SELECT id, key, canonical, follows FROM request WHERE batch = ? ORDER BY id"
     return {
         f"{batch.name}-{row['id']}": job_of(
@@ -153,24 +152,24 @@ def jobs_in(store: Store, batch: Batch) -> dict[str, Job]:
 
 
 def server_ids(store: Store) -> list[str]:
-    """Return what servers call the batches of a store."""
+    """Return the servers' identifiers of the batches of a store."""
     query = "SELECT server_id FROM batch WHERE server_id IS NOT NULL"
     return [row[0] for row in store.rows(query)]
 
 
 T = TypeVar("T")
 
-LAGS = 4  # looks at the list of a server until what is not in it counts as not taken
-# A call that the server may have acted on, although it said nothing of it.
+LAGS = 4  # queries of a server's list after which an unlisted batch counts as not received
+# A call without a response, which the server may still have processed.
 _UNHEARD = COUNTED | {Kind.OVERLOADED}
 
 
 class _LeftError(Exception):
-    """A batch that is left as it is, for another run."""
+    """A batch that is left unchanged for another run."""
 
 
 class BatchLane:
-    """All that is asked of one endpoint that takes batches."""
+    """Queue of all requests to one endpoint that supports batches."""
 
     def __init__(self, endpoint: Endpoint, models: Sequence[Model], state: RunState) -> None:
         self._endpoint = endpoint
@@ -183,7 +182,7 @@ class BatchLane:
         self._settled = 0
 
     async def run(self) -> None:
-        """Hand in and fetch until nothing is left, or the run stops."""
+        """Submit and fetch batches until nothing is left, or the run stops."""
         try:
             more = True
             while more and not self._state.stopping:
@@ -192,7 +191,7 @@ class BatchLane:
                 if self._state.stopping:
                     return
                 await Lane(self._endpoint, [*self._models.values()], self._state, tried=True).run()
-                # What follows on replies that have come by now is asked in batches again.
+                # Follow-ups to the new replies are sent in batches again.
                 more = any(self._open(name) for name in self._models)
                 if more and self._settled == before:
                     self._nothing_moves()
@@ -205,7 +204,7 @@ class BatchLane:
         return halted is None and self._store.is_open(model, untried=True)
 
     async def _of(self, model: str) -> None:
-        """Look after the batches of one model."""
+        """Process the batches of one model."""
         while self._state.progress[model].halted is None and not self._state.stopping:
             mine = adopt(self._store, model)
             while (new := self._draft(model)) is not None:
@@ -229,7 +228,7 @@ class BatchLane:
         )
 
     def _nothing_moves(self) -> None:
-        """Stop for want of money, or leave the rest to the process that is asking it."""
+        """Stop because of the budget, or leave the rest to the process that owns it."""
         budgets = [self._state.budget, *(model.budget for model in self._models.values())]
         if any(one is not None for one in budgets):
             self._state.stop("the budget does not allow another request")
@@ -237,7 +236,7 @@ class BatchLane:
     # -- one batch -----------------------------------------------------------------------------
 
     async def _settle(self, batch: Batch) -> None:
-        """Bring one batch to its end, from wherever it is."""
+        """Complete one batch, whatever its state."""
         jobs = jobs_in(self._store, batch)
         try:
             while True:
@@ -254,12 +253,12 @@ class BatchLane:
             self._keep(jobs, found, look.refused)
         except BatchError as error:
             if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
-                # What may have been taken stays as it is: a later run will find out.
+                # A batch that may have been received stays as it is: a later run will resolve it.
                 said = self._blotted(error.detail)
                 self._state.progress[batch.model].halted = f"{error.kind.value} ({said})"
                 self._forget(batch)
                 return
-            self._keep(jobs, {}, f"the batch came to nothing: {error.detail}")
+            self._keep(jobs, {}, f"the batch failed: {error.detail}")
         except _LeftError:
             return
         close(self._store, batch)
@@ -281,7 +280,7 @@ class BatchLane:
         return line
 
     async def _hand_in(self, batch: Batch, jobs: dict[str, Job]) -> str:
-        """Return what the server calls a batch, handed in now or before."""
+        """Return the server's identifier of a batch, submitting it if necessary."""
         plan = Draft(
             name=batch.name,
             made=batch.made,
@@ -314,7 +313,7 @@ class BatchLane:
                 return server
 
     async def _found(self, batch: Batch, plan: Draft) -> str | None:
-        """Search the server for a batch that it may have taken."""
+        """Search the server for a batch that it may have received."""
         for _ in range(LAGS):
             await self._pause(self._endpoint.poll)
             known = [one for one in server_ids(self._store) if one != batch.server_id]
@@ -323,7 +322,7 @@ class BatchLane:
             except BatchError as error:
                 if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
                     raise
-                # It may have been taken, so that nothing of it may be asked in another way.
+                # It may have been received, so none of its requests may be sent in another way.
                 msg = f"the list of batches cannot be read: {error.detail}"
                 raise BatchError(Kind.SERVER_ERROR, msg) from error
             if server is not None:
@@ -342,7 +341,7 @@ class BatchLane:
             await self._pause(self._endpoint.poll)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
-        """Call again while a server is busy, away, or (`missing`) late to know its own."""
+        """Retry while a server is busy, unreachable, or (`missing`) slow to list a batch."""
         begun, tries = time.monotonic(), 0
         while True:
             try:
@@ -350,7 +349,7 @@ class BatchLane:
             except BatchError as error:
                 tries += 1
                 late = missing and error.kind is Kind.NOT_FOUND and tries <= LAGS
-                if isinstance(error, NotYetError):  # no failure
+                if isinstance(error, NotYetError):  # not a failure
                     late, begun, tries = True, time.monotonic(), 0
                 passing = late or error.kind not in FINAL | HOPELESS
                 if not passing or time.monotonic() - begun > self._endpoint.patience:
@@ -358,7 +357,7 @@ class BatchLane:
             await self._pause(max(self._endpoint.poll, backoff(tries, self._state.draw)))
 
     async def _pause(self, seconds: float) -> None:
-        """Wait; leave the batch to another run if this one is to stop."""
+        """Wait; leave the batch to another run if this one is stopping."""
         self._wake.clear()
         if not self._state.stopping:
             try:
@@ -369,19 +368,19 @@ class BatchLane:
         if self._state.stopping:
             raise _LeftError
 
-    # -- what came back ------------------------------------------------------------------------
+    # -- results -------------------------------------------------------------------------------
 
     def _keep(self, jobs: dict[str, Job], found: dict[str, Outcome], why: str | None) -> None:
-        """Keep the results of a batch; what is not among them was lost."""
-        # Written before any is read: a refused parameter changes what is sent from then on.
+        """Store the results of a batch; requests without a result are lost."""
+        # All bodies are built before any result is read: a refused parameter changes later bodies.
         written = {name: self._asker.written(job) for name, job in jobs.items()}
         moment = time.time()
         for name, job in jobs.items():
             outcome = found.get(name)
             lost = outcome is None or outcome.status is None
-            # What the server says it did not do costs nothing; what it says nothing of may.
+            # Requests that the server reports as unprocessed cost nothing; unmentioned ones may.
             gone = Kind.LOST if outcome is None and why is None else Kind.EXPIRED
-            said = why or (outcome.why if outcome else None) or "the batch came back without it"
+            said = why or (outcome.why if outcome else None) or "the batch has no result for it"
             exchange = Exchange(
                 started=moment,
                 seconds=0.0,

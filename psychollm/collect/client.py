@@ -1,7 +1,7 @@
-"""Asking: from a plan to a store with its replies.
+"""Collection: from a plan to a store with its replies.
 
-Interrupted once (Ctrl-C), the client asks nothing more, lets what is under way end, and says what
-is done; interrupted twice, it gives up what is under way. The same call goes on from there.
+After one interrupt (Ctrl-C) the client sends no more requests, waits for those in flight, and
+reports the result; after a second it abandons them. The same call resumes the run.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Collection(Result):
-    """What a run has collected, and what not.
+    """What a run has collected, and what is missing.
 
-    A request that failed, or was never asked, is missing in every table made of the store.
+    A request that failed or was never sent is missing in every table made from the store.
 
     Examples
     --------
@@ -51,20 +51,20 @@ class Collection(Result):
     answered: tuple[int, ...]
     failed: tuple[int, ...]
     left: tuple[int, ...]  # neither answered nor failed
-    cost: float  # of the store in all
+    cost: float  # of all runs on the store
     failures: Mapping[str, int]  # exchanges of this run without an answer, by kind
-    halted: Mapping[str, str]  # models that are not asked any more, and why
-    stopped: str | None  # why the run ended before all was asked
-    scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of `bank_scores`
-    costs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of `costs`
+    halted: Mapping[str, str]  # models that receive no more requests, with the reason
+    stopped: str | None  # why the run ended early
+    scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `bank_scores`
+    costs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `costs`
 
     @property
     def complete(self) -> bool:
-        """Whether every request is answered."""
+        """Whether every request has an answer."""
         return not any(self.failed) and not any(self.left)
 
     def summary(self) -> str:
-        """Return what was collected, in words."""
+        """Return a summary in words."""
         rows = zip(self.models, self.answered, self.failed, self.left, strict=True)
         lines = [
             f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not asked"
@@ -87,23 +87,23 @@ class Collection(Result):
 
 
 def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Collection:
-    """Ask all that a plan asks for and its store does not hold yet.
+    """Send all requests of a plan whose replies its store does not hold yet.
 
     Parameters
     ----------
     plan : Plan
-        What is asked, of whom.
+        Prompts, endpoints and models.
     watch : callable, optional
-        Given the progress of all models from time to time, and at the end.
+        Callback that receives the progress of all models, periodically and at the end.
     every : float
         Seconds between two calls of `watch`.
 
     Raises
     ------
     OptionError
-        If a secret is not in the environment.
+        If a secret is missing from the environment.
     StoreError
-        If the store cannot be used, or can no longer be written.
+        If the store cannot be used or written.
     MissingPackageError
         If httpx is not installed.
 
@@ -124,7 +124,7 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
 
 
 def prepare(plan: Plan, store: Store) -> RunState:
-    """Enter the requests of a plan into its store, and return the state of the run."""
+    """Enter the requests of a plan into its store, and return the initial state of the run."""
     secrets = (
         variables_of(endpoint, [model for model in plan.models if model.endpoint == name])
         for name, endpoint in plan.endpoints.items()
@@ -139,13 +139,13 @@ def prepare(plan: Plan, store: Store) -> RunState:
         store.enlist(plan.requests())
         n = plan.repeats * sum(one.to in (None, name) for name in names for one in plan.prompts)
         if sum(sum(one.values()) for one in _counts(plan, store).values()) > n:
-            # An earlier plan had others, which are not asked any more.
+            # An earlier plan had other requests, which are no longer sent.
             store.set_aside(names)
             store.enlist(plan.requests())
         store.reopen(names)
     else:
         store.reopen(names)
-        store.set_aside(names)  # what another seed or bank has drawn
+        store.set_aside(names)  # requests selected by another seed or bank
         drawings = {name: Drawing(plan, plan.adaptive, name, store) for name in names}
         for one in drawings.values():
             one.more()
@@ -172,7 +172,7 @@ async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -
     except asyncio.CancelledError:
         if state.reason != INTERRUPTED:
             raise
-        state.store.release(charge=True)  # what was given up may have been served
+        state.store.release(charge=True)  # abandoned requests may have been served
     finally:
         for beat in beats:
             beat.cancel()
@@ -183,18 +183,18 @@ async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -
 
 
 async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -> None:
-    """Do something from time to time; what goes wrong there ends the run."""
+    """Repeat an action periodically; an error in it ends the run."""
     while True:
         await asyncio.sleep(seconds)
         try:
             action()
-        except Exception as error:  # noqa: BLE001 -- handed to the run, which raises it
+        except Exception as error:  # noqa: BLE001 -- passed to the run, which raises it
             state.fail(error)
             return
 
 
 def _turns(plan: Plan) -> list[list[list[Model]]]:
-    """Return the models of each endpoint: all at once, or one after another."""
+    """Return the models of each endpoint: concurrently, or one after another."""
     turns = []
     for name in plan.endpoints:
         here = [one for one in plan.models if one.endpoint == name]
@@ -203,7 +203,7 @@ def _turns(plan: Plan) -> list[list[list[Model]]]:
 
 
 async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> None:
-    """Ask the models of one endpoint."""
+    """Query the models of one endpoint."""
     for models in turns:
         if state.stopping:
             return
@@ -213,7 +213,7 @@ async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> Non
 
 @contextmanager
 def _interrupts(state: RunState) -> Iterator[None]:
-    """Make the first Ctrl-C a wish to stop, and the second an end."""
+    """Turn the first Ctrl-C into a request to stop, and the second into a cancellation."""
     loop = asyncio.get_running_loop()
     whole = asyncio.current_task()
 
@@ -227,7 +227,7 @@ def _interrupts(state: RunState) -> Iterator[None]:
 
     try:
         before = signal.signal(signal.SIGINT, handle)
-    except ValueError:  # not the main thread: interrupts go elsewhere
+    except ValueError:  # not the main thread, which alone receives interrupts
         yield
         return
     try:

@@ -1,19 +1,16 @@
-"""Sending a request and receiving one reply, through httpcore, with failures named.
+"""Send a request and receive one reply through httpcore; failures are classified.
 
-httpcore is what sends for httpx. Of httpx itself addresses, headers, proxies and certificates are
-used; its client would add a third to the time of a request, and does what is not wanted here:
-redirects (a secret would travel with them), cookies, packed replies.
+httpcore is the transport of httpx. Only addresses, headers, proxies and certificates of httpx are
+used. Its client would add a third to the time of a request, and has unwanted features: redirects
+(which would forward a secret), cookies, compressed replies.
 
-Connections are taken from a list: a pool searches its own at each request, which at 200 at once
-costs four times the work. All share one TLS context, and the proxy that the environment names. The
-bytes go through streams of asyncio.
+Connections are taken from a list: a pool searches its own at each request, which costs four times
+the work at 200 concurrent requests. All share one TLS context, and the proxy from the environment.
 
-What carries the bytes of httpcore: streams of asyncio itself, in place of those of anyio.
-
-httpcore speaks HTTP through a network backend, which may be given
-(https://www.encode.io/httpcore/network-backends). The one that it takes by itself goes through
-anyio, for the sake of trio, and costs as much as all the rest of a request. Nothing here knows of
-HTTP. There are no limits on time but for connecting: a whole exchange has one, around it.
+This module also provides a network backend (https://www.encode.io/httpcore/network-backends) based
+on asyncio streams. httpcore's default backend uses anyio in order to support trio, and costs as
+much as the rest of a request. The backend is independent of HTTP. Only connecting has its own time
+limit: one limit applies to a whole exchange.
 """
 
 import asyncio
@@ -29,11 +26,11 @@ from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.collect.faults import Kind
 
-FULL = 2**16  # bytes that wait for more before they leave
+FULL = 2**16  # bytes buffered before they are sent
 
 
 class Backend:
-    """Opens connections."""
+    """A network backend that opens connections."""
 
     def __init__(self) -> None:
         self._errors = require("httpcore", extra="collect", purpose="asking models")
@@ -46,7 +43,7 @@ class Backend:
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> "Stream":
-        """Connect to a host; of several addresses that one which answers first."""
+        """Connect to a host, at the address that answers first."""
         loop = asyncio.get_running_loop()
         reader = _Reader(loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
@@ -71,15 +68,15 @@ class Backend:
 class Stream:
     """One connection."""
 
-    # The head and the body of a request are written apart; they leave together, when the answer
-    # is waited for: one call of the system instead of two.
+    # The head and the body of a request are written separately but sent together when the reply is
+    # read: one system call instead of two.
 
     def __init__(self, reader: "_Reader", writer: asyncio.StreamWriter, errors: Any) -> None:
         self._reader, self._writer, self._errors = reader, writer, errors
         self._unsent = bytearray()
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send bytes, at the latest when something is read."""
+        """Buffer bytes, and send them at the latest on the next read."""
         self._unsent += buffer
         if len(self._unsent) > FULL:
             await self._send()
@@ -93,7 +90,7 @@ class Stream:
             raise self._errors.WriteError from error
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has come, nothing where the other side has ended."""
+        """Return received bytes, b"" at the end of the stream."""
         if self._unsent:
             await self._send()
         try:
@@ -107,7 +104,7 @@ class Stream:
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> "Stream":
-        """Go on under TLS."""
+        """Switch to TLS."""
         try:
             async with asyncio.timeout(timeout):
                 await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
@@ -120,17 +117,17 @@ class Stream:
         return self
 
     async def aclose(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._writer.transport.abort()
-        await asyncio.sleep(0)  # in which the socket is closed
+        await asyncio.sleep(0)  # lets the event loop close the socket
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what is known of a connection, such as whether anything came unasked."""
+        """Return a property of a connection, such as whether unread data is waiting."""
         return self._reader.held if info == "is_readable" else self._writer.get_extra_info(info)
 
 
 class _Reader(asyncio.StreamReader):
-    """Knows whether something waits to be read: bytes, the end, or an error."""
+    """A stream reader that reports pending data: bytes, the end, or an error."""
 
     _waiting = 0
 
@@ -148,28 +145,28 @@ class _Reader(asyncio.StreamReader):
         return self._waiting > 0 or self.at_eof() or self.exception() is not None
 
 
-LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
-MOST_UNDER_WAY = 256 * 2**20  # bytes of all replies that are coming in
-SMALL_REPLY = 2**20  # bytes; comes in whatever else does
-LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not there
-LONGEST_REST = 5.0  # seconds; many servers close a connection not long after
+LARGEST_REPLY = 64 * 2**20  # bytes; longer replies are rejected
+MOST_UNDER_WAY = 256 * 2**20  # bytes of all replies being received
+SMALL_REPLY = 2**20  # bytes; accepted regardless of the total
+LONGEST_CONNECT = 15.0  # seconds; a slower server counts as unreachable
+LONGEST_REST = 5.0  # seconds; many servers close idle connections soon after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What came back, whole or not."""
+    """A response, complete or not."""
 
     started: float  # seconds since 1970
     seconds: float
     status: int | None
     headers: Mapping[str, str]
     raw: bytes | None
-    kind: Kind  # OK means: a whole reply, of whatever status
+    kind: Kind  # OK means a complete response, whatever its status
     detail: str | None = None
 
 
 class Connections:
-    """As many connections to one address as are used at once."""
+    """Connections to one address, as many as are used concurrently."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
@@ -197,7 +194,7 @@ class Connections:
     async def _take(self, origin: Any) -> Any:
         while self._idle:
             line = self._idle.pop()
-            # A pool, which opens anew by itself, is what there is for proxies.
+            # With a proxy, httpcore offers only a pool, which reconnects by itself.
             if self._proxy is not None or not (line.is_closed() or line.has_expired()):
                 return line
             self._all.remove(line)
@@ -216,34 +213,34 @@ class Connections:
         }
         if self._proxy is None:
             return self._core.AsyncHTTPConnection(origin, **usual)
-        proxy = self._httpx.Proxy(self._proxy)  # without the name and the password in it
+        proxy = self._httpx.Proxy(self._proxy)  # its URL omits the user name and password
         socks = proxy.url.scheme.startswith("socks")
         made = self._core.AsyncSOCKSProxy if socks else self._core.AsyncHTTPProxy
         place = self._address(proxy.url)
         return made(proxy_url=place, proxy_auth=proxy.raw_auth, max_connections=1, **usual)
 
     def _address(self, url: Any) -> Any:
-        """Return an address of httpx as one of httpcore."""
+        """Convert an httpx URL to an httpcore URL."""
         return self._core.URL(
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Put newer headers in the place of those of the same names."""
+        """Replace headers of the same names."""
         self._headers.update(headers)
 
     def withdraw(self) -> None:
-        """Nothing waits here: what is posted leaves at once."""
+        """Do nothing: requests are sent at once, so none can be withdrawn."""
 
     def at(self, place: str) -> Any:
-        """Return the address of a place below that of the endpoint; both may have a query."""
+        """Return the address of a path below the endpoint; both may have a query."""
         parts, below = urlsplit(self.url), urlsplit(place)
         query = "&".join(filter(None, (parts.query, below.query)))
         path = parts.path.rstrip("/") + below.path
         return self._httpx.URL(parts._replace(path=path, query=query).geturl())
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Post one body; what fails is named in the result, never raised."""
+        """Post one body; the result classifies failures and no error is raised."""
         return await self.send("POST", place, body)
 
     async def send(
@@ -255,7 +252,7 @@ class Connections:
         headers: Mapping[str, str] | None = None,
         largest: int = LARGEST_REPLY,
     ) -> Exchange:
-        """Send a request with headers beside the usual ones; failures are named, never raised."""
+        """Send a request with additional headers; the result classifies failures."""
         request = self._request(method, place, body, headers)
         line = await self._take(request.url.origin)
         received = _Received(largest)
@@ -267,11 +264,11 @@ class Connections:
         except self._unreachable as error:
             kind, detail = Kind.UNREACHABLE, _said(error)
         except (TimeoutError, self._core.TimeoutException):
-            kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
+            kind, detail = Kind.TIMEOUT, f"no complete reply within {self._timeout:g} s"
         except _TooLargeError as error:
             kind, detail = Kind.TOO_LARGE, f"more than {error}"
         except _EncodedError:
-            kind, detail = Kind.ENCODED, "a Content-Encoding, which was not asked for"
+            kind, detail = Kind.ENCODED, "a Content-Encoding, which was not requested"
         except self._broken as error:
             kind, detail = Kind.BROKEN, _said(error)
         finally:
@@ -317,20 +314,20 @@ class Connections:
             packed = received.headers.get("content-encoding", "identity").strip().lower()
             if packed not in {"", "identity"}:
                 raise _EncodedError
-            # As it came: a few packed bytes may hold more than memory.
+            # Read the raw bytes: a few compressed bytes may expand beyond memory.
             async for part in response.stream:
                 received.take(part)
         finally:
             await response.aclose()
 
     async def close(self) -> None:
-        """Close all."""
+        """Close all connections."""
         for line in self._all:
             await line.aclose()
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None."""
+    """Return the proxy that the environment sets for an address, or None."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):
@@ -340,7 +337,7 @@ def proxy_for(url: str) -> str | None:
 
 
 class _Received:
-    """What has come so far; stays when the exchange breaks."""
+    """The data received so far, kept if the exchange fails."""
 
     under_way = 0  # bytes of all exchanges, on all connections
 
@@ -352,7 +349,7 @@ class _Received:
         self.size = 0
 
     def take(self, part: bytes) -> None:
-        """Keep one part, where there is room for it."""
+        """Append one part if the limits allow it."""
         self.size += len(part)
         _Received.under_way += len(part)
         if self.size > self.largest:
@@ -360,23 +357,23 @@ class _Received:
             raise _TooLargeError(msg)
         most = max(self.largest, MOST_UNDER_WAY)
         if self.size > SMALL_REPLY and _Received.under_way > most:
-            msg = f"{most} bytes of all replies under way"
+            msg = f"more than {most} bytes of replies being received"
             raise _TooLargeError(msg)
         self.parts.append(part)
 
     def end(self) -> None:
-        """Count no longer what has come."""
+        """Stop counting the received data."""
         _Received.under_way -= self.size
 
 
 class _TooLargeError(Exception):
-    """A reply that does not end."""
+    """A reply beyond the size limit."""
 
 
 class _EncodedError(Exception):
-    """A reply that is packed."""
+    """A compressed reply."""
 
 
 def _said(error: BaseException) -> str:
-    """Return the kind of an error; its text may hold an address with a secret in it."""
+    """Return the kind of an error; its text may hold an address with a secret."""
     return type(error).__name__

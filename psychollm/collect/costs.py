@@ -1,4 +1,4 @@
-"""What asking has cost, model by model, and what more of it is likely to cost and take."""
+"""Cost and time of collection by model: actual and expected."""
 
 import math
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
 
     Returns
     -------
     dict
-        By model: ``exchanges`` and those of them that ``answered``, ``input_tokens``,
-        ``output_tokens``, ``reasoning_tokens`` (among the output), ``seconds`` of all exchanges
-        together, and ``cost``, which holds what a killed run had reserved.
+        By model: ``exchanges`` and how many ``answered``, ``input_tokens``, ``output_tokens``,
+        ``reasoning_tokens`` (included in the output), total ``seconds`` of all exchanges, and
+        ``cost``, which includes the reservations of a killed run.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def cost_table(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return lines of text: tokens and cost of each model; nothing where all is free."""
+    """Return lines of text with tokens and cost of each model, none if all cost is zero."""
     if not any(one["cost"] for one in found.values()):
         return []
     head = ("", "input", "output", "thinking", "cost", "a reply")
@@ -70,8 +70,8 @@ def cost_table(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def likely(
     before: Mapping[str, Any] | None, n: int, endpoint: Endpoint, tokens: int
 ) -> tuple[float, float]:
-    """Return the likely cost and seconds of `n` requests, from how earlier ones went."""
-    # Without any, the cost is not known, and the time from limits per minute alone, if at all.
+    """Return the expected cost and seconds of `n` requests, extrapolated from earlier ones."""
+    # Without earlier requests the cost is unknown, and the time follows only from rate limits.
     limits = ((endpoint.requests_per_minute, n), (endpoint.tokens_per_minute, tokens))
     paced = [60.0 * units / limit for limit, units in limits if limit is not None]
     if not before or not before["answered"]:

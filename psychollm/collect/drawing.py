@@ -1,9 +1,9 @@
-"""Asking only what an item bank draws, until the score over the whole bank is known well enough.
+"""Adaptive collection: an item bank selects questions until its score is precise enough.
 
-A batch of questions is drawn, asked, graded and recorded before the next one is drawn. What comes
-next depends on the seed, the size of a batch and the answers, all of which a store holds: a run
-that was killed draws the same questions again, finds their answers, and goes on from there. There
-is no state beside the store.
+A batch of questions is selected, sent, graded and recorded before the next one. The selection
+depends only on the seed, the batch size and the answers, all of which are in the store. A killed
+run therefore selects the same questions again, finds their answers, and continues. There is no
+other state.
 """
 
 import json
@@ -21,11 +21,11 @@ from psychollm.collect.readings import readings_of
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of
 
-_NOTE = "score of the bank: "  # and the model, among the facts about a run
+_NOTE = "score of the bank: "  # followed by the model; a key of the table `about`
 
 
 class Drawing:
-    """What is drawn for one model of a plan."""
+    """The adaptive selection for one model of a plan."""
 
     def __init__(self, plan: Plan, adaptive: Adaptive, model: str, store: Store) -> None:
         self._plan, self._adaptive, self._model, self._store = plan, adaptive, model, store
@@ -34,7 +34,7 @@ class Drawing:
         self._answers: dict[Any, float] = {}
 
     def more(self) -> bool:
-        """Record a batch that has come in and enter the next; return whether there is one."""
+        """Record a completed batch and enter the next; return whether there is one."""
         while not self._store.is_open(self._model):
             self._record()
             self._batch = () if self._session.done else self._session.next(self._adaptive.batch)
@@ -58,31 +58,31 @@ class Drawing:
 
 
 def answers(store: Store, model: str, items: Collection[str]) -> dict[str, float]:
-    """Return how right a model is about some questions, NaN where nothing could be read."""
+    """Return a model's mean grade on some questions, NaN if unreadable."""
     rows = list(replies(store, model=model, items=items))
     name = instrument_of(rows[0][0])
     frame = readings_of(rows, name).pooled_scores()[model].to_frame(model)
     if not {"question", "correct"} <= set(frame):
-        msg = f"adaptive: nothing about {name.replace('_', '-')} is right or wrong"
+        msg = f"adaptive: answers to {name.replace('_', '-')} are not graded as right or wrong"
         raise OptionError(msg)
     means = frame["correct"].astype(float).groupby(frame["question"]).mean()
     return {str(question): float(mean) for question, mean in means.items()}
 
 
 def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
-    """Return what is known of the score over the bank, by model, of a store that was collected so.
+    """Return the adaptively estimated bank score of each model.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
 
     Returns
     -------
     dict
-        By model: score, lower and upper bound and level of the interval; questions asked, those of
-        them without an answer, and all of the bank; why it stopped; the flag and method of the
-        estimate; the bank's digest and the seed. Empty where no bank chose what was asked.
+        By model: score, interval (lower and upper bound, level); number of questions sent, without
+        an answer, and in the bank; the reason for stopping; flag and method of the estimate; the
+        bank's digest and the seed. Empty without adaptive collection.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def told(model: str, found: Mapping[str, Any]) -> str:
-    """Return the score of one model over the bank in a sentence."""
+    """Return one model's bank score in a sentence."""
     nan_or = {name: nan if found[name] is None else found[name] for name in ("score", *_BOUNDS)}
     text = with_interval(nan_or["score"], [nan_or[name] for name in _BOUNDS], 3)
     flag = f"; {found['flag']}" if found["flag"] else ""

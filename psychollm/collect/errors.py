@@ -1,4 +1,4 @@
-"""What can go wrong with a store, in one sentence each."""
+"""Store errors, with a remedy for each."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ _REMEDIES = {
     "SQLITE_BUSY": "is locked by another process: wait until it is done, or end it",
     "SQLITE_LOCKED": "is locked by another process: wait until it is done, or end it",
     "SQLITE_FULL": "cannot grow, its disk is full: free some space and run the same command "
-    "again; all replies kept so far stay",
-    "SQLITE_IOERR": "cannot be written or read (disk error): all replies committed so far are "
-    "kept; see to the disk and run the same command again",
-    "SQLITE_READONLY": "may not be written: change its permissions, or copy it",
-    "SQLITE_CANTOPEN": "cannot be opened: does its folder exist, and may it be written?",
-    "SQLITE_NOTADB": "is not a store of psychollm: name another file",
+    "again; all stored replies are kept",
+    "SQLITE_IOERR": "cannot be written or read (disk error): all committed replies are "
+    "kept; check the disk and run the same command again",
+    "SQLITE_READONLY": "is read-only: change its permissions, or copy it",
+    "SQLITE_CANTOPEN": "cannot be opened: check that its folder exists and is writable",
+    "SQLITE_NOTADB": "is not a psychollm store: name another file",
     "SQLITE_CORRUPT": "is damaged: recover it with `sqlite3 FILE .recover`, or use a copy",
 }
 
@@ -36,7 +36,7 @@ class StoreError(PsychollmError):
 
 @contextmanager
 def clear_errors(path: Path | str) -> Iterator[None]:
-    """Turn what SQLite says into one clear error."""
+    """Turn an SQLite error into one clear message."""
     try:
         yield
     except sqlite3.Error as error:
@@ -47,7 +47,7 @@ def clear_errors(path: Path | str) -> Iterator[None]:
 
 
 def check_path(path: Path) -> None:
-    """Raise `StoreError` where no file can have a name."""
+    """Raise `StoreError` if the path is not a possible file name."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

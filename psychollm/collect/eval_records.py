@@ -1,6 +1,6 @@
-"""Graded replies as records of Every Eval Ever, the shared schema for results of evaluations.
+"""Graded replies as records of Every Eval Ever, a shared schema for evaluation results.
 
-Each model has two files: its results as a whole (``UUID.json``), and its replies one by one
+Each model has two files: aggregate results (``UUID.json``) and individual replies
 (``UUID_samples.jsonl``).
 
 References
@@ -24,9 +24,9 @@ from psychollm._base.version import __version__
 from psychollm.collect.export import REPLIES
 from psychollm.collect.store import Store
 
-SCHEMA = "0.3.0"  # version that is written
+SCHEMA = "0.3.0"  # version of the written records
 Relationship: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
-_ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # that the schema has a place for
+_ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # supported by the schema
 
 
 def every_eval_ever(
@@ -43,29 +43,29 @@ def every_eval_ever(
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
     folder : Path
-        Files go to ``data/NAME/DEVELOPER/MODEL/`` below it.
+        Root folder; files are written to ``data/NAME/DEVELOPER/MODEL/`` below it.
     name : str
-        Of the evaluation.
+        Name of the evaluation.
     grades : mapping of str to float
-        Score, from 0 to 1, by the key of the request (column ``key`` of `to_frame`); 1 is
-        correct. The schema has no place for a reply without a score: requests that are not in
-        the mapping, failed ones among them, are left out, and counted in the record of the whole.
+        Score, from 0 to 1, by request key (column ``key`` of `to_frame`); 1 is correct. The schema
+        requires a score for each reply: requests without one, including failed ones, are omitted
+        and counted in the aggregate record.
     organisation : str
-        Who publishes the results.
+        Organisation that publishes the results.
     relationship : {"first_party", "third_party", "collaborative", "other"}
-        Of who evaluated to who made the models.
+        Relationship of the evaluator to the model developer.
 
     Returns
     -------
     tuple of Path
-        The record of the whole and the records of the replies of each model, in turn.
+        The aggregate record and the reply records of each model, in turn.
 
     Raises
     ------
     InputError
-        If a grade lies outside [0, 1], or a file cannot be written.
+        If a grade is outside [0, 1], or a file cannot be written.
 
     References
     ----------
@@ -80,7 +80,7 @@ def every_eval_ever(
     """
     check_choice("relationship", relationship, Relationship)
     if wrong := [key for key, grade in grades.items() if not 0.0 <= grade <= 1.0]:
-        msg = f"grades: request {wrong[0]} has {grades[wrong[0]]}, which lies outside [0, 1]"
+        msg = f"grades: request {wrong[0]} has {grades[wrong[0]]}, which is outside [0, 1]"
         raise InputError(msg)
     rows: dict[str, list[Any]] = {}
     for row in store.rows(REPLIES):
@@ -119,17 +119,17 @@ class _Evaluation:
         self.asked = [json.loads(row["canonical"]) for row in graded]
         self.model_id = str(self.asked[0]["model_id"])
         self.started = min(row["started"] for row in graded)
-        # The same replies have the same name, whenever they are written.
+        # The same replies always have the same identifier.
         self.id = f"{name}/{self.model_id}/{model}/{self.started:.0f}"
 
     @property
     def developer(self) -> str:
-        """Who made the model, as far as its id says."""
+        """Developer of the model, as far as its id names one."""
         before, slash, _ = self.model_id.rpartition("/")
         return before if slash else "unknown"
 
     def write(self, folder: Path, source: Mapping[str, str]) -> tuple[Path, Path]:
-        """Write both files, and return them."""
+        """Write both files and return their paths."""
         home = folder / "data" / _safe(self.name) / _safe(self.developer)
         home = home / _safe(self.model_id.rpartition("/")[2])
         stem = str(uuid5(NAMESPACE_URL, f"{self.name}/{self.model_id}/{self.model}"))
@@ -150,7 +150,7 @@ class _Evaluation:
         return whole, single
 
     def aggregate(self, source: Mapping[str, str], file: str, lines: str) -> dict[str, Any]:
-        """Return the record of the whole."""
+        """Return the aggregate record."""
         return {
             "schema_version": SCHEMA,
             "evaluation_id": self.id,
@@ -226,7 +226,7 @@ class _Evaluation:
         return details
 
     def _generation(self) -> dict[str, Any]:
-        """Return the parameters that all requests share, by name."""
+        """Return the parameters common to all requests, by name."""
         given = [asked["parameters"] for asked in self.asked]
         names = sorted({name for one in given for name in one})
         shared = {name: _common([one.get(name) for one in given]) for name in names}
@@ -241,7 +241,7 @@ class _Evaluation:
 
 
 def _standard_error(items: Sequence[str], grades: Sequence[float]) -> float | None:
-    """Return the standard error of the mean, replies to one item taken together."""
+    """Return the standard error of the mean, clustered by item."""
     mean = math.fsum(grades) / len(grades)
     sums: dict[str, float] = {}
     for item, grade in zip(items, grades, strict=True):
@@ -254,7 +254,7 @@ def _standard_error(items: Sequence[str], grades: Sequence[float]) -> float | No
 
 
 def _common(values: Sequence[Any]) -> Any:
-    """Return what all have in common, None if they differ."""
+    """Return the common value, None if values differ."""
     return values[0] if all(value == values[0] for value in values) else None
 
 
@@ -305,6 +305,6 @@ def _record(
 
 
 def _safe(name: str) -> str:
-    """Return a name that a folder can have."""
+    """Return a valid folder name."""
     kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
     return kept.strip(".") or "_"

@@ -1,7 +1,7 @@
-"""What a store holds, as tables.
+"""The contents of a store as tables.
 
-One row per request: what was asked, what became of it, and the reply that counts. A request
-without an answer has no text; it is missing, whatever was asked.
+One row per request: the prompt, the outcome, and the valid reply. A request without an answer has
+no text; it is missing data.
 """
 
 import json
@@ -34,7 +34,7 @@ SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """
-# What instruments need of them; bodies and what was paid stay where they are.
+# The columns that instruments need; bodies and costs are left out.
 _SAID = """
 SELECT request.model AS model, sample, state, prompt, request.key AS key,
        text, reasoning, finish_reason, sequence_logprob, sequence_tokens, output_tokens
@@ -56,17 +56,17 @@ def replies(
 ) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
     """Yield each request of a store as its prompt and a row of `to_frame`.
 
-    This is what instruments read: ``instrument.read(prompt, row["text"],
-    finish_reason=row["finish_reason"])`` wherever ``row["text"]`` is not None.
+    Instruments parse these: ``instrument.read(prompt, row["text"],
+    finish_reason=row["finish_reason"])`` if ``row["text"]`` is not None.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
     model : str, optional
-        Those of one model, about `items`.
+        Name of a model; restricts the requests to it and to `items`.
     items : collection of str
-        Which of them.
+        Labels of the questions.
 
     Examples
     --------
@@ -87,26 +87,26 @@ def replies(
 
 
 def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
-    """Yield each request as its prompt and those columns of `replies` that instruments read."""
+    """Yield each request as its prompt and the columns of `replies` that instruments need."""
     for row in store.rows(_SAID):
         yield prompt_of(row["prompt"]), row
 
 
 @lru_cache(maxsize=1 << 15)
 def prompt_of(text: str) -> Prompt:
-    """Return the prompt of a JSON text, made once: models are put the same."""
+    """Return the prompt of a JSON text, cached because models share prompts."""
     return Prompt.from_dict(json.loads(text))
 
 
 def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
-    """Return every request of a store as the stages of `psychollm.instruments.stages` take it.
+    """Return all requests of a store as input of `psychollm.instruments.stages`.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
     arm : str, optional
-        Of this arm alone, models under their names in the study; all by default.
+        Name of one arm, with models under their names in the study; all arms by default.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def to_frame(store: Store) -> "pd.DataFrame":
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
 
     Examples
     --------
@@ -152,21 +152,21 @@ def to_frame(store: Store) -> "pd.DataFrame":
 
 
 def export(store: Store, path: Path) -> int:
-    """Write one row per request to a CSV or Parquet file; return how many.
+    """Write one row per request to a CSV or Parquet file; return the number of rows.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
     path : Path
-        Named ``.csv`` or ``.parquet``.
+        Output file with the suffix ``.csv`` or ``.parquet``.
 
     Raises
     ------
     InputError
-        If the file has another name, or cannot be written.
+        If the file has another suffix, or cannot be written.
     MissingPackageError
-        If a Parquet file is asked for and pyarrow is not installed.
+        If the file is Parquet and pyarrow is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What can become of an exchange, and what is done about it."""
+"""Outcomes of an exchange, and their consequences."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,46 +11,46 @@ from psychollm.collect.request import LENGTHS, LIMITS
 
 
 class Kind(StrEnum):
-    """What became of one exchange with a server."""
+    """The outcome of one exchange with a server."""
 
     OK = "ok"
     RATE_LIMITED = "rate_limited"  # 429
     OVERLOADED = "overloaded"  # 503, 529
     UNREACHABLE = "unreachable"  # no connection
     SERVER_ERROR = "server_error"  # other 5xx, 408, 409
-    TIMEOUT = "timeout"  # no whole reply in time
+    TIMEOUT = "timeout"  # no complete reply in time
     LOST = "lost"  # a batch ended without it
     EXPIRED = "expired"  # a batch ended before it was done
     BROKEN = "broken"  # the connection ended within the exchange
-    BAD_JSON = "bad_json"  # what came is no JSON object
+    BAD_JSON = "bad_json"  # the response is not a JSON object
     NO_CHOICES = "no_choices"  # JSON without an answer
-    EMPTY = "empty"  # a reply in which nothing was said
-    TOO_LARGE = "too_large"  # more than any answer holds
-    ENCODED = "encoded"  # packed, which was not asked for
-    FILTERED = "filtered"  # held back by a filter of the server
-    CUT_BY_THINKING = "cut_by_thinking"  # no tokens were left for the answer
-    REFUSED_PARAMETER = "refused_parameter"  # asked again without it
+    EMPTY = "empty"  # a reply without text
+    TOO_LARGE = "too_large"  # longer than any answer
+    ENCODED = "encoded"  # compressed, which was not requested
+    FILTERED = "filtered"  # blocked by a filter of the server
+    CUT_BY_THINKING = "cut_by_thinking"  # reasoning left no tokens for the answer
+    REFUSED_PARAMETER = "refused_parameter"  # resent without it
     BAD_REQUEST = "bad_request"  # 400, 403, 413, 422, ...
     NOT_FOUND = "not_found"  # 404: no such model or address
     UNAUTHORISED = "unauthorised"  # 401
-    PAYMENT = "payment"  # 402, or a quota that is used up
+    PAYMENT = "payment"  # 402, or an exhausted quota
     REDIRECTED = "redirected"  # 3xx: the address of the endpoint is wrong
 
 
-# The server is busy or away, whatever was asked: the request waits and loses none of its tries.
+# The server is busy or unreachable: the request waits, and no retry is counted.
 BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
-# Something went wrong with this request: it is tried again a limited number of times.
+# Something is wrong with this request: the number of retries is limited.
 COUNTED = frozenset(
     {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.EMPTY}
     | {Kind.TOO_LARGE, Kind.ENCODED, Kind.LOST, Kind.EXPIRED}
 )
-# The same request would end in the same way: it is not tried again in this run.
+# The same request would fail again: it is not retried in this run.
 HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED, Kind.CUT_BY_THINKING})
-# Signs that fewer requests at once would do better.
+# Signs that fewer concurrent requests would be better.
 CROWDED = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TIMEOUT, Kind.UNREACHABLE})
-# Nothing that this endpoint is asked can succeed until somebody acts.
+# No request to this endpoint can succeed until the user intervenes.
 FINAL = frozenset({Kind.UNAUTHORISED, Kind.PAYMENT, Kind.REDIRECTED, Kind.NOT_FOUND})
-# The server may have worked, and charge for it, although no answer came.
+# The server may have processed and charged the request, although no answer arrived.
 MAYBE_BILLED = frozenset(
     {Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE, Kind.ENCODED}
     | {Kind.LOST}
@@ -72,7 +72,7 @@ _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed", re.I
 )
 _USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is too low")
-# Secrets that are refused, by servers that say so with status 400 or 403.
+# Errors about refused secrets, from servers that report them with status 400 or 403.
 _STRANGER = re.compile(
     rb"API_KEY_INVALID|API key not valid|security token|make sure your API Key is valid"
     rb"|Invalid API Key|not authorized to|PERMISSION_DENIED|ACCESS_TOKEN"
@@ -81,7 +81,7 @@ _HELD_BACK = re.compile(rb'"code"\s*:\s*"content_filter"|ResponsibleAIPolicyViol
 
 
 def kind_of_status(status: int, raw: bytes) -> Kind:
-    """Return what a status other than 200 means."""
+    """Return the meaning of a status other than 200."""
     if status in {400, 403, 429} and _USED_UP.search(raw):
         return Kind.PAYMENT
     if status in {400, 403} and _STRANGER.search(raw):
@@ -96,11 +96,11 @@ def kind_of_status(status: int, raw: bytes) -> Kind:
 
 
 def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | None] | None:
-    """Return the parameter that a server refuses, and what it wants in its place."""
-    # The only limit on the length is not given up, for it bounds the cost: it is renamed.
+    """Return the parameter that a server refuses, and the replacement it names."""
+    # The only length limit is renamed but never dropped, because it bounds the cost.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
-    # Nor is thinking given up: with less or more of it, it would be another treatment.
+    # Thinking is never dropped either: with more or less of it, the condition would differ.
     for name in sorted(set(sent) - {"thinking"}, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
             continue
@@ -114,7 +114,7 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
 
 
 def _blames(text: str, name: str) -> bool:
-    """Whether an error speaks of a parameter, rather than of a thing that has its name."""
+    """Return whether an error refers to a parameter, rather than to another thing of that name."""
     word = re.escape(name)
     if re.search(rf"""['"`]{word}['"`]""", text):
         return True
@@ -122,7 +122,7 @@ def _blames(text: str, name: str) -> bool:
 
 
 def _named(text: str) -> str | None:
-    """Return what an error of OpenAI's form names as the parameter at fault."""
+    """Return the parameter that an OpenAI-style error names."""
     try:
         error = parse_json(text.encode())["error"]
         return str(error["param"]) if error["param"] else None
@@ -131,9 +131,8 @@ def _named(text: str) -> str | None:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return for how many seconds a server asks to be left alone, or None."""
-    # Names of headers are in lower case. A date is taken against the server's own, where it has
-    # one.
+    """Return the seconds that a server asks clients to wait, or None."""
+    # Header names are in lower case. A date is compared with the server's own date, if present.
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         seconds = _number(headers.get(name))
         if seconds is not None:

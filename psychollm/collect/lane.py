@@ -1,11 +1,11 @@
-"""Asking the models of one endpoint: one loop that admits requests, one task for each under way.
+"""Queue of one endpoint: one loop admits requests, and each request in flight is a task.
 
-No more requests are in memory than are under way, wait for another try, or fill one window,
+Memory holds only the requests in flight, those waiting for a retry, and one window of new ones,
 however many the store holds.
 
-Each takes its units before it asks, in one transaction, and waits until they have come in. Moments
-are those of the clock on the wall, for processes have no other in common; if it is set back, what
-was taken before is forgotten.
+In one transaction, each request takes its units from the rate limit; it then waits until they are
+available. Times are wall-clock times, which processes share. If the clock is set back, earlier use
+is forgotten.
 """
 
 import asyncio
@@ -31,19 +31,19 @@ LONGEST_DELAY = 60.0
 
 def backoff(tries: int, draw: Draw) -> float:
     """Return the seconds to wait after `tries` failures: doubled each time, capped."""
-    # Between half and all of the delay is kept, so that requests which failed together do not come
-    # back together.
+    # A random factor between one half and one prevents simultaneous retries of requests that failed
+    # together.
     delay = min(FIRST_DELAY * 2.0 ** min(tries - 1, 30), LONGEST_DELAY)
     return delay * (0.5 + 0.5 * draw())
 
 
 @dataclass(slots=True)
 class Window:
-    """How many requests may be under way at once: additive increase, multiplicative decrease."""
+    """Limit on concurrent requests: additive increase, multiplicative decrease."""
 
-    # Until the first sign of crowding it grows by one with each answer (it doubles in a round);
-    # from then on by one in a round. It is halved at most once for the requests that were under
-    # way together, and never falls below one, so that it always recovers.
+    # Until the first sign of crowding it grows by one with each answer (it doubles per round),
+    # from then on by one per round. It is halved at most once for requests that were in flight
+    # together, and never falls below one, so that it always recovers.
 
     limit: int
     size: float
@@ -51,13 +51,13 @@ class Window:
     slow_start: bool = True
 
     def grow(self, in_flight: int) -> None:
-        """Note an answer; what is not used does not grow."""
+        """Record an answer; the window grows only if it is fully used."""
         if in_flight >= int(self.size):
             step = 1.0 if self.slow_start else 1.0 / self.size
             self.size = min(self.size + step, float(self.limit))
 
     def shrink(self, *, started: float, now: float) -> None:
-        """Note a sign of crowding from a request that was sent at `started`."""
+        """Record a sign of crowding from a request sent at `started`."""
         self.slow_start = False
         if started > self.cut_at:
             self.size = max(self.size / 2.0, 1.0)
@@ -66,11 +66,11 @@ class Window:
 
 @dataclass(slots=True)
 class Allowance:
-    """So many units per minute, spent as they come in, saved for no more than a few seconds."""
+    """A rate limit in units per minute; unused units are saved for only a few seconds."""
 
     per_minute: float | None
     saved_seconds: float = 1.0
-    free_at: float = field(default=-1e18)  # when all that was taken will have come in
+    free_at: float = field(default=-1e18)  # when all units taken will have become available
 
     def take(self, units: float, *, now: float) -> float:
         """Take units, and return how many seconds to wait before using them."""
@@ -81,15 +81,15 @@ class Allowance:
         return wait
 
     def give_back(self, units: float) -> None:
-        """Return units that were taken and not used; negative ones were used beyond."""
+        """Return unused units; negative units are additional use."""
         if self.per_minute is not None:
             self.free_at -= units * 60.0 / self.per_minute
 
 
 class SharedAllowance:
-    """The requests and tokens per minute of one endpoint, among all processes of a store."""
+    """The requests and tokens per minute of one endpoint, shared by all processes of a store."""
 
-    # Endpoints with one address and one secret have them in common.
+    # Endpoints with the same address and secret share them.
 
     def __init__(self, store: Store, endpoint: Endpoint) -> None:
         self._store = store
@@ -98,11 +98,11 @@ class SharedAllowance:
         self._limits = {unit: limit for unit, limit in given.items() if limit is not None}
 
     def take(self, tokens: float, *, now: float | None = None) -> float:
-        """Take one request and its tokens; return how many seconds to wait before asking."""
+        """Take one request and its tokens; return the seconds to wait before sending."""
         return self._change({"requests": 1.0, "tokens": tokens}, now)
 
     def give_back(self, tokens: float, *, requests: float = 0.0) -> None:
-        """Return what was taken and not used; negative tokens were used beyond."""
+        """Return unused units; negative tokens are additional use."""
         self._change({"requests": -requests, "tokens": -tokens}, None)
 
     def _change(self, units: Mapping[str, float], now: float | None) -> float:
@@ -133,7 +133,7 @@ class SharedAllowance:
         return allowance
 
 
-_CLOCKS_DIFFER = 5.0  # seconds that the clocks of two machines may differ by
+_CLOCKS_DIFFER = 5.0  # tolerated difference in seconds between the clocks of two machines
 
 
 @dataclass(slots=True)
@@ -141,13 +141,13 @@ class _Pending:
     """A job with its history in this run."""
 
     job: Job
-    tries: int = 0  # failures that count
-    busy: int = 0  # times that the server was busy or away
+    tries: int = 0  # counted failures
+    busy: int = 0  # times that the server was busy or unreachable
 
 
 @dataclass(order=True, slots=True)
 class _Later:
-    """A pending job and when it may be tried again."""
+    """A pending job and the time of its next retry."""
 
     due: float
     number: int
@@ -155,7 +155,7 @@ class _Later:
 
 
 class Lane:
-    """All that is asked of one endpoint."""
+    """The request queue of one endpoint."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class Lane:
         models: Sequence[Model],
         state: RunState,
         *,
-        tried: bool = False,  # only what was asked before, and not answered
+        tried: bool = False,  # only retry requests that were sent before without an answer
     ) -> None:
         self._endpoint = endpoint
         self._tried = tried
@@ -188,7 +188,7 @@ class Lane:
     # -- admitting -----------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Ask until nothing is left, or the run stops."""
+        """Send requests until none is left, or the run stops."""
         try:
             while (pending := await self._next()) is not None and await self._admit(pending):
                 self._start(pending)
@@ -200,7 +200,7 @@ class Lane:
         return self._halted or self._state.stopping
 
     async def _next(self) -> _Pending | None:
-        """Return what to ask next: what is due again, or the next of the store."""
+        """Return the next request: a due retry, or a new one from the store."""
         while not self._stopped:
             now = time.monotonic()
             if self._later and self._later[0].due <= now:
@@ -213,7 +213,7 @@ class Lane:
         return None
 
     def _fresh(self) -> _Pending | None:
-        """Return a request from the store; models take turns."""
+        """Return a request from the store, alternating between models."""
         if not self._buffer and self._open:
             share = max(1, int(self._window.size) // len(self._open))
             claimed = []
@@ -227,7 +227,7 @@ class Lane:
         return self._buffer.popleft() if self._buffer else None
 
     async def _admit(self, pending: _Pending) -> bool:
-        """Wait until a request may leave; return False if the run stops first."""
+        """Wait until a request may be sent; return False if the run stops first."""
         while not self._stopped and len(self._tasks) >= int(self._window.size):
             await self._wait(None)
         await self._hold_until(lambda: self._pause_until)
@@ -242,23 +242,23 @@ class Lane:
         return True
 
     async def _hold_until(self, moment: Callable[[], float]) -> None:
-        """Wait for a moment, which may move meanwhile."""
+        """Wait until a time, which may change meanwhile."""
         while not self._stopped and (seconds := moment() - time.monotonic()) > 0:
             await self._wait(seconds)
 
     async def _afford(self, job: Job) -> bool:
-        """Reserve what a request may cost; wait for those under way if it would be too much."""
+        """Reserve the cost bound of a request; wait for those in flight if it exceeds the budget."""
         model = self._models[job.model]
         while not self._state.reserve(job, most_cost(job, model), model.budget):
             if not self._stopped and not self._state.under_way:
                 self._state.stop("the budget does not allow another request")
             if self._stopped:
                 return False
-            await self._wait(0.2)  # those under way may belong to other lanes
+            await self._wait(0.2)  # requests in flight may belong to other queues
         return True
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until something happens, but no longer than some seconds."""
+        """Wait until something happens, at most some seconds."""
         self._wake.clear()
         if self._stopped:
             return
@@ -273,7 +273,7 @@ class Lane:
 
     def _start(self, pending: _Pending) -> None:
         if self._state.progress[pending.job.model].halted is not None:
-            return  # it was halted while this request waited
+            return  # the model was halted while this request waited
         task = asyncio.create_task(self._ask(pending))
         self._tasks.add(task)
         self._state.under_way += 1
@@ -287,7 +287,7 @@ class Lane:
             self._state.fail(error)
 
     async def _drain(self) -> None:
-        """Let what is under way end; if this is cancelled, cancel it."""
+        """Wait for the requests in flight; cancel them if this is cancelled."""
         self._asker.line.withdraw()
         try:
             while self._tasks:
@@ -305,7 +305,7 @@ class Lane:
         kind = asked.kind
         pending.tries += kind in COUNTED
         pending.busy += kind in BUSY
-        # A refused parameter counts for nothing: none is refused twice, so that this ends.
+        # A refused parameter does not count: none is refused twice, so the retries end.
         failed = kind in HOPELESS or pending.tries >= self._endpoint.attempts
         opened = await self._state.recorder.record(pending.job, asked.attempt, last=failed)
         settled = failed or kind is Kind.OK
@@ -314,7 +314,7 @@ class Lane:
         self._state.tally(pending.job.model, kind, asked.attempt, failed=failed)
         self._adapt(kind, clock)
         if kind is Kind.OK:
-            # What was taken from the tokens of the minute was an estimate.
+            # The units taken from the token limit were an estimate.
             used = (asked.attempt.input_tokens or 0) + (asked.attempt.output_tokens or 0)
             if used:
                 self._allowance.give_back(likely_tokens(pending.job) - used)
@@ -333,15 +333,15 @@ class Lane:
             self._window.shrink(started=clock, now=now)
 
     def _again(self, pending: _Pending, asked: Asked) -> None:
-        """Put a request back, to be tried later; the newest word of the server counts."""
+        """Schedule a retry; the server's latest message counts."""
         now = time.monotonic()
         wait = asked.attempt.retry_after
         if wait is not None and asked.kind in BUSY:
             self._pause_until = now + wait
             if wait > self._endpoint.longest_wait:
-                self._halt_all(f"it asks to be left alone for {wait:.0f} s")
+                self._halt_all(f"it asks clients to wait for {wait:.0f} s")
         if asked.kind in BUSY and now - self._answered_at > self._endpoint.patience:
-            self._halt_all(f"{asked.kind.value} for {self._endpoint.patience:.0f} s on end")
+            self._halt_all(f"{asked.kind.value} for {self._endpoint.patience:.0f} s without a break")
         delay = 0.0
         if asked.kind is not Kind.REFUSED_PARAMETER:
             count = pending.busy if asked.kind in BUSY else pending.tries
@@ -350,7 +350,7 @@ class Lane:
         heapq.heappush(self._later, _Later(now + delay, self._number, pending))
 
     def _halt(self, model: str, asked: Asked) -> None:
-        """Stop asking a model, or the endpoint, until somebody acts."""
+        """Halt a model, or the endpoint, until the user intervenes."""
         why = f"{asked.kind.value} (status {asked.attempt.status})"
         if asked.kind is not Kind.NOT_FOUND:
             self._halt_all(why)

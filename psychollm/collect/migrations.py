@@ -1,7 +1,8 @@
-"""The layout of a store, and the numbered steps that lead to it.
+"""The database layout of a store, as numbered migrations.
 
-``PRAGMA user_version`` holds the number of steps taken; ``PRAGMA application_id`` says that the
-file is ours. A step is never changed once published: a new one is appended.
+``PRAGMA user_version`` holds the number of applied migrations; ``PRAGMA application_id``
+identifies the file as a psychollm store. A published migration never changes: a new one is
+appended.
 """
 
 import sqlite3
@@ -113,11 +114,11 @@ MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a store to the layout of this version."""
+    """Migrate a store to the layout of this version."""
     check_ours(connection, path)
     if version_of(connection) == len(MIGRATIONS):
         return
-    # The lock is taken before the version is read again: two processes may open a new store.
+    # Lock before the version is read again: two processes may open a new store.
     connection.execute("BEGIN IMMEDIATE")
     try:
         for number in range(version_of(connection), len(MIGRATIONS)):
@@ -133,23 +134,23 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Raise unless the file is empty or a store that this version can read."""
-    # Both of one moment: another process may be making the store.
+    # Read both values in one transaction: another process may be creating the store.
     connection.execute("BEGIN")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     connection.execute("COMMIT")
     if application != APPLICATION and tables:
-        msg = f"{path} is a database, but no store of psychollm: name another file"
+        msg = f"{path} is a database, but not a psychollm store: name another file"
         raise StoreError(msg)
     version = version_of(connection)
     if version > len(MIGRATIONS):
         msg = (
-            f"{path} was written by a newer psychollm (layout {version}; this version knows "
+            f"{path} was written by a newer psychollm (layout {version}; this version supports "
             f"{len(MIGRATIONS)}): upgrade psychollm"
         )
         raise StoreError(msg)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Return the number of steps that a store has taken."""
+    """Return the number of migrations applied to a store."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])

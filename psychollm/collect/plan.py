@@ -1,40 +1,40 @@
-"""A plan: one TOML file that says what is asked, of whom, where, and for how much.
+"""A plan: one TOML file that specifies prompts, models, endpoints and budget.
 
 ::
 
-    prompts = ["items.jsonl"]       # one prompt a line, as `Prompt.to_dict` writes it
-    store = "run.sqlite"            # made if it does not exist; beside the plan
-    repeats = 1                     # how often each prompt is asked
-    budget = 5.0                    # stop before it is passed; in the currency of the prices
+    prompts = ["items.jsonl"]       # one prompt per line, as `Prompt.to_dict` writes it
+    store = "run.sqlite"            # created if missing; relative to the plan
+    repeats = 1                     # administrations of each prompt
+    budget = 5.0                    # upper limit, in the currency of the prices
 
-    order = "turns"                 # of models; "models": one after another, as caches like it
+    order = "turns"                 # alternate models; "models": one by one, which suits caches
 
-    [study]                         # in place of prompts: for 'psychollm run' alone
+    [study]                         # instead of prompts, only for 'psychollm run'
 
-    [adaptive]                      # ask only what an item bank draws; not there: ask all
+    [adaptive]                      # send only what an item bank selects; omit to send all
     bank = "bank.psy"               # as `ItemBank.save` writes it
-    half_width = 0.03               # until the interval reaches no further than this, or
-    size = 300                      # until so many questions are asked
-    seed = 1                        # the same seed draws the same questions
-    batch = 20                      # questions asked before the next ones are drawn
+    half_width = 0.03               # stop at this margin of error, or
+    size = 300                      # after this number of questions
+    seed = 1                        # seed of the selection
+    batch = 20                      # questions selected at a time
 
-    [parameters]                    # of all models; their own come on top
+    [parameters]                    # of all models, extended by their own
     temperature = 0.0
     max_tokens = 64                 # of the answer
-    thinking = "low"                # "off", "high", 4000, ...: beside the answer
+    thinking = "low"                # "off", "high", 4000, ...: in addition to the answer
 
     [endpoints.here]
     url = "http://127.0.0.1:8080/v1"
-    wire = "openai-chat"            # or another of `WIRES`; transformers: no url
-    key = "MY_API_KEY"              # name of the environment variable that holds the secret
+    wire = "openai-chat"            # or another of `WIRES`; transformers has no url
+    key = "MY_API_KEY"              # environment variable that holds the secret
     requests_per_minute = 600
 
     [[models]]
     name = "small, careful"         # its name in tables
-    model = "org/small"             # what the server calls it
+    model = "org/small"             # its name on the server
     endpoint = "here"
     system = "You are careful."
-    prices = { input = 0.1, output = 0.4 }     # of a million tokens
+    prices = { input = 0.1, output = 0.4 }     # per million tokens
     [models.parameters]
     logprobs = true
     top_logprobs = 20
@@ -79,9 +79,9 @@ _ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
 _PRICES = {field.name for field in fields(Prices)}
-# Written by the wire format, or at odds with one whole reply per request.
+# Set by the API format, or incompatible with one complete reply per request.
 _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
-# What fields must be; numbers where nothing is said.
+# Types of the fields; unlisted fields are numbers.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
     **dict.fromkeys(("key_command", "device"), (str,)),
@@ -107,7 +107,7 @@ _WANTED: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is asked, of whom, where, and for how much.
+    """Prompts, models, endpoints and budget of a collection.
 
     Examples
     --------
@@ -126,9 +126,9 @@ class Plan:
     models: tuple[Model, ...]
     repeats: int = 1
     budget: float | None = None
-    order: Order = "turns"  # or "models": of an endpoint one after another
+    order: Order = "turns"  # or "models": the models of an endpoint one by one
     adaptive: Adaptive | None = None
-    text: str = ""  # of the file
+    text: str = ""  # contents of the plan file
 
     def __post_init__(self) -> None:
         if self.repeats > MOST_REPEATS:
@@ -154,12 +154,12 @@ class Plan:
         for model in self.models:
             if model.endpoint not in self.endpoints:
                 known = ", ".join(self.endpoints)
-                msg = f"model {model.name!r}: endpoint {model.endpoint!r} is none of {known}"
+                msg = f"model {model.name!r}: endpoint {model.endpoint!r} is not one of {known}"
                 raise OptionError(msg)
             wire = self.endpoints[model.endpoint].wire_format
             _check_parameters(f"model {model.name!r}", model.parameters, local=wire.local)
             if "thinking" in wire.lacks and "thinking" in model.parameters:
-                msg = f"model {model.name!r}: the format {wire.name} has no word for thinking"
+                msg = f"model {model.name!r}: the format {wire.name} does not support thinking"
                 raise OptionError(msg)
             _check_budget(self, model)
         if self.adaptive is not None:
@@ -170,7 +170,7 @@ class Plan:
     ) -> Iterator[Request]:
         """Yield all requests, or those of one model or some questions.
 
-        Each comes after the one that it continues.
+        Each follows the request that it continues.
 
         Parameters
         ----------
@@ -207,17 +207,17 @@ class Plan:
 
 
 def _check_respondents(plan: Plan) -> None:
-    """Raise if a prompt is put to somebody who is not asked."""
+    """Raise if the addressee of a prompt is not in the plan."""
     names = {model.name for model in plan.models}
     lost = next((one for one in plan.prompts if one.to is not None and one.to not in names), None)
     if lost is not None:
         known = ", ".join(names)
-        msg = f"prompt {lost.key!r} is put to {lost.to!r}, which is no model of the plan ({known})"
+        msg = f"prompt {lost.key!r} is for {lost.to!r}, which is not a model of the plan ({known})"
         raise LabelError(msg)
 
 
 def _check_budget(plan: Plan, model: Model) -> None:
-    """Raise unless the cost of each request is bounded where a budget is to be kept."""
+    """Raise if there is a budget and the cost of a request is unbounded."""
     if plan.budget is None and model.budget is None:
         return
     if model.prices is None:
@@ -230,7 +230,7 @@ def _check_budget(plan: Plan, model: Model) -> None:
 
 
 def in_order(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """Return prompts so that each comes after the one that it continues."""
+    """Return prompts in an order such that each follows the one that it continues."""
     placed: set[tuple[str | None, int]] = set()
     ordered: list[Prompt] = []
     rest = list(prompts)
@@ -245,7 +245,7 @@ def in_order(prompts: Sequence[Prompt]) -> list[Prompt]:
                 later.append(prompt)
         if len(later) == len(rest):
             one = later[0]
-            msg = f"prompt {one.key!r} follows {one.follows!r}, which cannot be asked before it"
+            msg = f"prompt {one.key!r} follows {one.follows!r}, which cannot be sent before it"
             raise LabelError(msg)
         rest = later
     return ordered
@@ -257,17 +257,16 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     Parameters
     ----------
     path : Path
-        A TOML file; the files it names stand beside it.
+        A TOML file; the paths in it are relative to it.
     prompts : sequence of Prompt, optional
-        What is asked, where the plan has the settings of a study, ``[study]``, in place of
-        prompts.
+        Prompts for a plan that has study settings, ``[study]``, instead of prompts.
 
     Raises
     ------
     InputError
         If a file cannot be read.
     OptionError
-        If something is missing, unknown, or cannot be.
+        If something is missing, unknown or invalid.
 
     Examples
     --------
@@ -281,7 +280,7 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     table = table_of(path, text)
     needed = {"endpoints", "models"} | ({"prompts"} if prompts is None else set())
     if "study" in table and prompts is None:
-        msg = f"{path}: [study] takes the place of prompts: run it with 'psychollm run'"
+        msg = f"{path}: [study] replaces prompts: run it with 'psychollm run'"
         raise OptionError(msg)
     _check_names(str(path), table, known=_TOP, needed=frozenset(needed))
     shared = table.get("parameters", {})
@@ -290,11 +289,11 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     if prompts is None:
         prompts = [prompt for file in files for prompt in read_prompts(path.parent / file)]
     elif files:
-        msg = f"{path}: prompts and a study are two things: leave out prompts"
+        msg = f"{path}: prompts and [study] exclude each other: remove prompts"
         raise OptionError(msg)
     for name, given in (("prompts", prompts), ("models", table["models"])):
         if not given:
-            msg = f"{path}: {name} is empty: there is nothing to ask"
+            msg = f"{path}: {name} is empty: add at least one"
             raise OptionError(msg)
     try:
         return Plan(
@@ -314,11 +313,11 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
 
 
 def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
-    """Return what a TOML file holds; `text` is the file's, where it was read already."""
+    """Return the contents of a TOML file; `text` is its text if already read."""
     try:
         return tomllib.loads(text_of(path) if text is None else text)
     except (ValueError, RecursionError) as error:
-        msg = f"{path} is no TOML: {error}"
+        msg = f"{path} is not valid TOML: {error}"
         raise InputError(msg) from error
 
 
@@ -328,7 +327,7 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
     Raises
     ------
     InputError
-        If the file or a line of it cannot be read.
+        If the file or one of its lines cannot be read.
 
     Examples
     --------
@@ -346,7 +345,7 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
         try:
             prompts.append(Prompt.from_dict(json.loads(line)))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            msg = f"{path}, line {number}: no prompt ({error})"
+            msg = f"{path}, line {number}: not a prompt ({error})"
             raise InputError(msg) from error
     if not prompts:
         msg = f"{path} holds no prompts"
@@ -364,7 +363,7 @@ def _check_names(
         msg = f"{where}: {', '.join(missing)} missing"
         raise OptionError(msg)
     if unknown := sorted(set(table) - known):
-        msg = f"{where}: {', '.join(unknown)} not known; known are {', '.join(sorted(known))}"
+        msg = f"{where}: {', '.join(unknown)} unknown; choose from {', '.join(sorted(known))}"
         raise OptionError(msg)
     for name, value in table.items():
         kinds = _KINDS.get(name, (float, int))
@@ -375,12 +374,12 @@ def _check_names(
 
 def _check_parameters(where: str, parameters: Mapping[str, Any], *, local: bool) -> None:
     if reserved := sorted(_RESERVED & set(parameters)):
-        msg = f"{where}: {', '.join(reserved)} cannot be set among the parameters"
+        msg = f"{where}: {', '.join(reserved)} cannot be set as parameters"
         raise OptionError(msg)
     try:
         canonical_text(parameters)
     except (TypeError, ValueError) as error:
-        msg = f"{where}: parameters must be what JSON can hold ({error})"
+        msg = f"{where}: parameters must be JSON values ({error})"
         raise OptionError(msg) from error
     try:
         thinking_of(parameters)
@@ -391,7 +390,7 @@ def _check_parameters(where: str, parameters: Mapping[str, Any], *, local: bool)
         raise OptionError(msg) from None
     limits = [name for name in LIMITS if name in parameters]
     if len(limits) > 1:
-        msg = f"{where}: {' and '.join(limits)} are one limit under two names: give one of them"
+        msg = f"{where}: {' and '.join(limits)} are names of the same limit: pass one of them"
         raise OptionError(msg)
     for name in limits:
         value = parameters[name]
@@ -408,7 +407,7 @@ def _adaptive(table: Any, folder: Path) -> Adaptive | None:
     _check_names("adaptive", table, known=_ADAPTIVE, needed=needed)
     bank = load(folder / table["bank"])
     if not hasattr(bank, "session"):
-        msg = f"adaptive: {table['bank']} holds a {type(bank).__name__}, and no item bank"
+        msg = f"adaptive: {table['bank']} holds a {type(bank).__name__}, not an item bank"
         raise InputError(msg)
     return Adaptive(**{**table, "bank": bank})
 
@@ -430,7 +429,7 @@ def _model(table: Any, shared: Mapping[str, Any]) -> Model:
             raise OptionError(msg)
         prices = Prices(**prices)
     own = table.get("parameters", {})
-    if any(limit in own for limit in LIMITS):  # it takes the place of the one of all models
+    if any(limit in own for limit in LIMITS):  # it replaces the shared one
         shared = {one: value for one, value in shared.items() if one not in LIMITS}
     parameters = {**shared, **own}
     return Model(**{**table, "name": name, "prices": prices, "parameters": parameters})

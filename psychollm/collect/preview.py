@@ -1,4 +1,4 @@
-"""What a plan would ask and cost, without asking."""
+"""The requests and cost of a plan, computed without sending anything."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from psychollm.collect.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Preview(Result):
-    """What a plan would ask: counts, tokens and cost by model, without what is answered.
+    """Requests, tokens and cost of a plan by model, without answered requests.
 
-    Replies that prompts continue are not known: they count with the most that they can have.
-    Likely cost and time come from how the store's earlier requests to a model went, and from
-    limits per minute; NaN where nothing tells them.
+    Replies that later prompts continue are unknown and count at their maximal length. The expected
+    cost and time are extrapolated from the store's earlier requests to a model, and from rate
+    limits; NaN without either.
 
     Examples
     --------
@@ -36,20 +36,20 @@ Nothing was asked.
 
     models: tuple[str, ...]
     requests: tuple[int, ...]
-    tokens: tuple[int, ...]  # roughly
-    most_cost: tuple[float, ...]  # a bound; 0 without prices
+    tokens: tuple[int, ...]  # approximate
+    most_cost: tuple[float, ...]  # upper bound; 0 without prices
     likely_cost: tuple[float, ...]
-    seconds: tuple[float, ...]  # likely
+    seconds: tuple[float, ...]  # expected
     prompts: tuple[str, ...]  # the first of each kind, as it will be sent
     budget: float | None
 
     def summary(self) -> str:
-        """Return what would be asked, in words."""
+        """Return the planned requests in words."""
         lines = [f"{text}\n" for text in self.prompts]
         columns = (self.requests, self.tokens, self.most_cost, self.likely_cost, self.seconds)
         for name, *row in zip(self.models, *columns, strict=True):
             lines.append(f"{name}: {_amounts(*row)}")
-        # Models of several endpoints are asked at once: the time is at most the sum.
+        # Models of several endpoints are queried concurrently: the total time is at most the sum.
         total = _amounts(*(sum(column) for column in columns))
         if self.budget is not None:
             total += f" (budget {self.budget:.4g})"
@@ -68,14 +68,14 @@ def _amounts(n: float, tokens: float, most: float, likely_cost: float, seconds: 
 
 
 def preview(plan: Plan, *, show: int = 3) -> Preview:
-    """Return what a plan would ask and cost.
+    """Return the requests and cost of a plan.
 
     Parameters
     ----------
     plan : Plan
-        What is asked, of whom.
+        Prompts, endpoints and models.
     show : int
-        How many prompts are shown whole, the first of each kind of reply.
+        Number of prompts shown in full, the first of each reply form.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     tokens = dict.fromkeys(models, 0)
     most = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
-    before: dict[str, Job] = {}  # jobs of the model at hand, for conversations that go on
+    before: dict[str, Job] = {}  # jobs of the current model, for continued conversations
     answered, before_now = _known(plan)
     for request in _requests(plan):
         job = _whole(request, before)
@@ -120,7 +120,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
 
 
 def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
-    """Return the keys that the store of a plan has answers to, and what they have cost."""
+    """Return the keys with answers in the store of a plan, and their costs."""
     if not plan.store.exists():
         return set(), {}
     with Store(plan.store, create=False) as store:
@@ -129,7 +129,7 @@ def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
 
 
 def _requests(plan: Plan) -> Iterator[Request]:
-    """Yield what is asked; where a bank draws it, the most that it can be."""
+    """Yield the requests; with an item bank, the maximal number of them."""
     if plan.adaptive is None:
         return plan.requests()
     most = plan.adaptive.size or len(plan.adaptive.bank.questions)
@@ -137,7 +137,7 @@ def _requests(plan: Plan) -> Iterator[Request]:
 
 
 def _whole(request: Request, before: dict[str, Job]) -> Job:
-    """Return a request with the conversation before it, replies at their greatest length."""
+    """Return a request with its earlier conversation, replies at maximal length."""
     job = job_of(0, request.key, request.canonical)
     if request.follows is not None:
         first = before[request.follows]

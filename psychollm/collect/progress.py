@@ -1,6 +1,6 @@
-"""How far a run is, model by model.
+"""Progress of a run by model, and the recorder of its exchanges.
 
-Keeping what comes back: replies that arrive together are committed together.
+Replies that arrive together are committed together.
 """
 
 import asyncio
@@ -16,34 +16,35 @@ from psychollm.collect.store import Store
 
 
 class Recorder:
-    """Records the exchanges of all lanes of a run; whoever hands one in waits until it is kept."""
+    """Record the exchanges of all queues of a run; the caller waits until its exchange is stored."""
 
-    # A transaction costs as much as what it writes: ten replies in one take a third of the time of
-    # ten. Nothing is held back for company; what arrived in one turn of the loop is all there is.
+    # A transaction costs as much as its contents: ten replies in one take a third of the time of
+    # ten transactions. Nothing is delayed: a transaction holds what arrived in one turn of the
+    # loop.
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._arrived: list[tuple[Entry, asyncio.Future[int]]] = []
 
     async def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
-        """Keep one exchange as `Store.record` does; return when it is committed."""
+        """Store one exchange as `Store.record` does; return when it is committed."""
         loop = asyncio.get_running_loop()
         if not self._arrived:
             loop.call_soon(self._commit)
         kept: asyncio.Future[int] = loop.create_future()
         self._arrived.append((Entry(job, attempt, last), kept))
-        # Who waits may be cancelled; what it handed in is committed all the same.
+        # A cancelled caller does not cancel the commit.
         return await kept
 
     def _commit(self) -> None:
         arrived, self._arrived = self._arrived, []
         try:
             opened = self._store.record_all([exchange for exchange, _ in arrived])
-        except Exception as error:  # noqa: BLE001 -- handed to those who wait
+        except Exception as error:  # noqa: BLE001 -- passed to the waiting callers
             if len(arrived) == 1:
                 _tell(arrived[0][1], error)
                 return
-            # One that cannot be kept takes none of the others with it.
+            # One that cannot be stored does not affect the others.
             for one in arrived:
                 self._arrived = [one]
                 self._commit()
@@ -53,7 +54,7 @@ class Recorder:
 
 
 def _tell(kept: "asyncio.Future[int]", told: int | Exception) -> None:
-    if kept.done():  # nobody waits for it any more
+    if kept.done():  # the caller was cancelled
         return
     if isinstance(told, Exception):
         kept.set_exception(told)
@@ -63,7 +64,7 @@ def _tell(kept: "asyncio.Future[int]", told: int | Exception) -> None:
 
 @dataclass(slots=True)
 class ModelProgress:
-    """How far one model is; counts of this run beside what was there before.
+    """Progress of one model: counts of this run, and of earlier runs.
 
     Examples
     --------
@@ -77,12 +78,12 @@ class ModelProgress:
     before: int = 0  # answered when the run began
     answered: int = 0
     failed: int = 0
-    batched: int = 0  # out in batches
+    batched: int = 0  # currently in batches
     cost: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
     kinds: Counter[Kind] = field(default_factory=Counter)  # exchanges of this run
-    halted: str | None = None  # why it is not asked any more
+    halted: str | None = None  # why it receives no more requests
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -101,7 +102,7 @@ class ModelProgress:
             parts.append(f"{self.failed:,} failed")
         if self.batched:
             parts.append(f"{self.batched:,} in batches")
-        # What holds a run up is seen while it lasts.
+        # Show frequent failures while the run is in progress.
         for kind, n in self.kinds.most_common(2):
             if kind is not Kind.OK:
                 parts.append(f"{n:,} {kind.replace('_', ' ')}")
@@ -131,14 +132,14 @@ def total_line(models: Sequence[ModelProgress], now: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration for people: ``42 s``, ``3 min``, ``2.5 h``."""
+    """Return a duration in words: ``42 s``, ``3 min``, ``2.5 h``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 class RunState:
-    """What the lanes of a run share."""
+    """State shared by the queues of a run."""
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class RunState:
         self.progress = progress
         self.budget = budget
         self.draw = draw
-        self.drawings: dict[str, Drawing] = {}  # of models whose questions a bank chooses
+        self.drawings: dict[str, Drawing] = {}  # of models with adaptive selection
         self.under_way = 0
         self.stopping = False
         self.reason: str | None = None
@@ -167,26 +168,26 @@ class RunState:
         return wake
 
     def stop(self, reason: str) -> None:
-        """Ask nothing more; what is under way ends."""
+        """Send nothing more; requests in flight are completed."""
         if not self.stopping:
             self.stopping, self.reason = True, reason
         for wake in self._wakes:
             wake.set()
 
     def fail(self, error: BaseException) -> None:
-        """Stop because of an error that the run ends with."""
+        """Stop because of an error, which the run raises at its end."""
         self.error = self.error or error
         self.stop("an error")
 
     def reserve(self, job: Job, amount: float, model_budget: float | None) -> bool:
-        """Set aside what a request may cost, unless a budget would be passed."""
+        """Reserve the cost bound of a request, unless it would exceed a budget."""
         if self.budget is None and model_budget is None:
             return True
         limit = float("inf") if self.budget is None else self.budget
         return self.store.reserve(job, amount, budget=limit, model=model_budget)
 
     def draw_more(self, model: str) -> bool:
-        """Enter what is drawn next for a model, and return whether there is something."""
+        """Enter the next selected questions of a model; return whether there are any."""
         if self.stopping or model not in self.drawings:
             return False
         more = self.drawings[model].more()

@@ -1,6 +1,6 @@
-"""What the replies of a store say, read by the instruments that asked; nothing is asked.
+"""Parse the replies of a store with the instruments that made the prompts.
 
-Raw replies are kept for ever, so that they can be read again whenever reading has improved.
+Raw replies are kept, so that they can be parsed again when a parser has improved.
 """
 
 from collections import Counter, defaultdict, deque
@@ -29,15 +29,15 @@ from psychollm.instruments.reading import Outcome, Reading
 if TYPE_CHECKING:
     import pandas as pd
 
-BATCH = 2_000  # replies that are read by one task
-NOT_ASKED = "not_asked"  # beside the outcomes: the call was not made yet
+BATCH = 2_000  # replies parsed by one task
+NOT_ASKED = "not_asked"  # in addition to the outcomes: no request was sent yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Readings(Result):
-    """What models said to the prompts of one instrument.
+    """One instrument's parsed replies of all models.
 
-    A call that failed, or was not made yet, is None: it is missing, and never "no".
+    A call that failed, or was not made yet, is None: it is missing data, never "no".
 
     Examples
     --------
@@ -53,11 +53,11 @@ class Readings(Result):
     instrument: str
     prompts: Mapping[str, tuple[Prompt, ...]]  # by model, in the order of the plan
     by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # model, sample, prompt
-    outcomes: Mapping[str, Mapping[str, int]]  # by model and kind; `NOT_ASKED` is one
+    outcomes: Mapping[str, Mapping[str, int]]  # by model and kind, including `NOT_ASKED`
     keys: Mapping[tuple[str, int, str], str]  # of requests, by model, sample and prompt
-    # Log probabilities of whole replies, likewise, where they came back.
+    # Log probabilities of whole replies, by the same keys, if the server sent them.
     logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
-    n_tokens: Mapping[tuple[str, int, str], int] = field(default_factory=dict)  # of the same
+    n_tokens: Mapping[tuple[str, int, str], int] = field(default_factory=dict)  # of these replies
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Readings(Result):
         return tuple(self.by_model)
 
     def scores(self) -> dict[str, dict[int, Any]]:
-        """Return what the instrument makes of each model's readings, by model and sample.
+        """Return the instrument's scores by model and sample.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Readings(Result):
         score = scorer_of(self.instrument)
         return {
             model: {
-                # Calls that failed are missing.
+                # Failed calls are missing.
                 sample: score(
                     self.prompts[model],
                     {key: one for key, one in own.items() if one},
@@ -91,7 +91,7 @@ class Readings(Result):
         }
 
     def pooled_scores(self) -> dict[str, Any]:
-        """Return one score per model, samples taken as further repeats of the prompts.
+        """Return one score per model, with samples as further repeats of the prompts.
 
         Examples
         --------
@@ -120,17 +120,18 @@ class Readings(Result):
         return scores
 
     def likelihoods(self) -> "pd.DataFrame":
-        """Return how likely each reply was, with what was answered and what was asked.
+        """Return the likelihood of each reply, with its parsed value and the properties of its
+        prompt.
 
-        Endpoints return log probabilities where the plan asks for them (``logprobs = true`` among
-        its parameters). Replies without them are left out.
+        Endpoints return log probabilities if the plan sets ``logprobs = true`` among its
+        parameters. Replies without them are left out.
 
         Returns
         -------
         DataFrame
-            One row per reply: model, sample, prompt_key, item, outcome, value, correct (NaN where
-            the reading does not tell), loglik, n_tokens, perplexity (of a token), and a column
-            for each label or number that prompts are about, such as condition.
+            One row per reply: model, sample, prompt_key, item, outcome, value, correct (NaN if not
+            graded), loglik, n_tokens, perplexity (per token), and a column for each label or
+            number in the `about` of prompts, such as condition.
 
         Examples
         --------
@@ -174,20 +175,20 @@ class Readings(Result):
     def perplexity(
         self, *, by: str | Sequence[str] = (), of: Mapping[str, Any] | None = None
     ) -> "pd.Series[float]":
-        """Return the perplexity of a model's replies: the inverse geometric mean of a token.
+        """Return the perplexity of a model's replies: the inverse geometric mean token probability.
 
         Parameters
         ----------
         by : str or sequence of str
-            Columns of `likelihoods` that part the replies, such as condition.
+            Columns of `likelihoods` that group the replies, such as condition.
         of : mapping, optional
-            Which replies, by the value, or a list of values, of a column: ``{"stage": "task"}``.
-            None chooses those that have none.
+            Filter of replies: a value, or a list of values, of a column, such as ``{"stage":
+            "task"}``. None selects missing values.
 
         Returns
         -------
         Series
-            By model, and by those columns. Tokens weigh alike.
+            Perplexity by model and those columns. All tokens have equal weight.
 
         Raises
         ------
@@ -215,7 +216,7 @@ class Readings(Result):
         unknown = [name for name in told if name not in rows.columns]
         if len(rows) and unknown:
             known = ", ".join(map(str, rows.columns))
-            msg = f"replies have no column {unknown[0]!r}: their columns are {known}"
+            msg = f"replies have no column {unknown[0]!r}: choose from {known}"
             raise LabelError(msg)
         for name, wanted in of.items():
             own = rows.get(name)
@@ -229,14 +230,14 @@ class Readings(Result):
         return pd.Series(np.exp(-mean.to_numpy()), mean.index, name="perplexity")
 
     def _likely(self, logliks: Mapping[str, float | None]) -> dict[str, Any]:
-        """Return how likely replies were, for the instrument that makes use of it."""
+        """Return the log-likelihoods for an instrument that uses them."""
         if self.instrument != "semantic_sampling":
             return {}
         known = {key: one for key, one in logliks.items() if one is not None}
         return {"loglik": known} if known else {}
 
     def summary(self) -> str:
-        """Return how the replies of each model could be read, in words."""
+        """Return the outcomes of each model's replies in words."""
         n_models = len(self.by_model)
         n = len(
             {key for samples in self.by_model.values() for one in samples.values() for key in one}
@@ -248,7 +249,7 @@ class Readings(Result):
         return "\n".join(lines)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per prompt, model and sample: outcome, value, and the words it is from.
+        """Return one row per prompt, model and sample: outcome, value, and the parsed words.
 
         Examples
         --------
@@ -279,7 +280,7 @@ _RIGHT = {"correct": 1.0, "wrong": 0.0}
 
 
 def _correct(prompt: Prompt, reading: Reading) -> float:
-    """Return whether an answer is right, NaN where its reading does not tell."""
+    """Return whether an answer is right, NaN if it is not graded."""
     if not reading.answered:
         return float("nan")
     if prompt.about.get("stage") == "task" or prompt.about.get("part") == "answer":
@@ -288,7 +289,7 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return a prompt as that of a later administration; the first stays as it is."""
+    """Return a prompt as that of a later administration; the first is unchanged."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"
@@ -297,12 +298,12 @@ def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
 
 
 def instruments_in(store: Store) -> dict[str, int]:
-    """Return the instruments whose prompts a store holds, with the number of requests of each.
+    """Return the instruments with prompts in a store, and the number of requests of each.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
 
     Raises
     ------
@@ -324,14 +325,14 @@ def instruments_in(store: Store) -> dict[str, int]:
 
 
 def arms_in(store: Store, *, instrument: str | None = None) -> tuple[str, ...]:
-    """Return the arms of a store in the order of the plan; none where it was put in one way.
+    """Return the arms of a store in the order of the plan, none without arms.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
     instrument : str, optional
-        Whose arms; needed where the store holds prompts of several.
+        Name of the instrument; required if the store holds prompts of several.
 
     Examples
     --------
@@ -355,35 +356,35 @@ def readings(
     arm: str | None = None,
     n_jobs: int | None = None,
 ) -> Readings:
-    """Read every reply of a store; nothing is asked.
+    """Parse every reply of a store, without sending requests.
 
     Parameters
     ----------
     store : Store
-        Of a run.
+        Store of a run.
     instrument : str, optional
-        Whose prompts; needed where the store holds those of several.
+        Name of the instrument; required if the store holds prompts of several.
     arm : str, optional
-        Of one arm, models under their names in the study; needed where the plan has several
-        (`arms_in`).
+        Name of one arm, with models under their names in the study; required if the plan has
+        several (`arms_in`).
     n_jobs : int, optional
-        Replies are read in Python, which threads do not speed up: under
-        ``joblib.parallel_config(backend="loky")`` processes read, several hundred thousand
-        replies in half the time on two cores.
+        Number of workers. Replies are parsed in Python, which threads do not speed up: with
+        processes, ``joblib.parallel_config(backend="loky")``, several hundred thousand replies
+        take half the time on two cores.
 
     Returns
     -------
     Readings
-        Of all models and samples. A call that failed, or was not made yet, is None. A judge's
-        verdicts stand with the model that they are about.
+        Parsed replies of all models and samples. A call that failed, or was not made yet, is None.
+        A judge's verdicts are listed under the model that they are about.
 
     Raises
     ------
     StoreError
-        If there is nothing to read.
+        If the store is empty.
     LabelError
-        If a prompt names no instrument, there are several instruments or arms and none is chosen,
-        or one key stands for several prompts.
+        If a prompt names no instrument, `instrument` or `arm` is missing although there are
+        several, or one key belongs to several prompts.
 
     Examples
     --------
@@ -407,14 +408,14 @@ def readings(
 def readings_of(
     rows: Iterable[tuple[Prompt, Row]], name: str, who: Workers | None = None
 ) -> Readings:
-    """Read the replies to the prompts of one instrument."""
+    """Parse the replies to the prompts of one instrument."""
     prompts: dict[str, dict[str, Prompt]] = {}
     by_model: dict[str, dict[int, dict[str, Reading | None]]] = {}
     outcomes = defaultdict[str, Counter[str]](Counter)
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
     n_tokens: dict[tuple[str, int, str], int] = {}
-    labels: dict[str, str] = {}  # names in the study; a judge is told that in the plan
+    labels: dict[str, str] = {}  # names in the study; a judge is given those in the plan
     own_rows = (each for each in rows if each[0].about.get("instrument") == name)
     for prompt, row, reading in _read(own_rows, name, who or workers(1)):
         model, sample, key = _whose(prompt, row)
@@ -423,9 +424,9 @@ def readings_of(
         place = model, sample, key = labels.get(model, model), sample, key
         own = by_model.setdefault(model, {}).setdefault(sample, {})
         if key in own:
-            fault = "stands for several prompts: give each repeat a key of its own"
+            fault = "belongs to several prompts: give each repeat its own key"
             if "judges" in prompt.about:
-                fault = "was put to several judges: keep each judge in a store of its own"
+                fault = "was sent to several judges: use a separate store for each judge"
             msg = f"prompt {key!r} {fault}"
             raise LabelError(msg)
         prompts.setdefault(model, {}).setdefault(key, prompt)
@@ -447,14 +448,14 @@ def readings_of(
     )
 
 
-# A prompt, as JSON where it travels, with the reply and why it ended.
+# A prompt, as JSON when sent to a worker, with the reply and the finish reason.
 Said: TypeAlias = tuple[Prompt | str, str | None, str | None]
 
 
 def _read(
     rows: Iterable[tuple[Prompt, Row]], name: str, who: Workers
 ) -> Iterator[tuple[Prompt, Row, Reading | None]]:
-    """Yield rows with what their replies say, read in batches by whoever does the work."""
+    """Yield rows with their parsed replies, in batches that workers parse."""
     rows, waiting = iter(rows), deque[list[tuple[Prompt, Row]]]()
 
     def batches() -> Iterator[list[Said]]:
@@ -465,7 +466,7 @@ def _read(
                 for prompt, row in batch
             ]
 
-    # In waves, which this thread draws: no other may read the store.
+    # This thread feeds the workers: no other may read the store.
     with closing(spread(partial(_read_batch, name), batches(), who, waiting=8)) as found:
         for readings in found:
             for (prompt, row), reading in zip(waiting.popleft(), readings, strict=True):
@@ -473,7 +474,7 @@ def _read(
 
 
 def _reply(row: Row) -> str | None:
-    """Return what was said; thinking that arrived beside the reply is part of it."""
+    """Return a reply, including separate reasoning text."""
     return None if row["text"] is None else with_reasoning(row["text"], row["reasoning"])
 
 
@@ -490,7 +491,7 @@ def _prompt(told: Prompt | str) -> Prompt:
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
-    """Return the place of a reading: a verdict belongs to the reply that it is about."""
+    """Return the place of a parsed reply; a verdict belongs to the reply that it is about."""
     judged = prompt.about.get("judges")
     if judged is None:
         return row["model"], row["sample"], prompt.key
@@ -498,7 +499,7 @@ def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
 
 
 def _chosen(store: Store, instrument: str | None) -> str:
-    """Return the instrument to read, the only one if none is named."""
+    """Return the instrument to read, by default the only one."""
     names = instruments_in(store)
     if not names:
         msg = f"{store.path} holds no requests"

@@ -1,4 +1,4 @@
-"""What goes in and out of a store: a request ready to be sent, and an exchange as it was."""
+"""Inputs and outputs of a store: a request ready to be sent, and a recorded exchange."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from psychollm.collect.roster import Model
 from psychollm.collect.wire.protocol import Usage
 from psychollm.collect.wire.thinking import room
 
-TOKENS_PER_TURN = 16  # what chat templates put around a turn, at most
+TOKENS_PER_TURN = 16  # maximal overhead of chat templates per turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A request that this process has leased, with its whole conversation."""
+    """A request leased by this process, with its whole conversation."""
 
     id: int
     key: str
@@ -27,7 +27,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One exchange with a server, as it was."""
+    """The record of one exchange with a server."""
 
     wire: str
     started: float  # seconds since 1970
@@ -55,11 +55,11 @@ class Attempt:
 
 
 class Entry(NamedTuple):
-    """What a store keeps of one exchange."""
+    """The stored parts of one exchange."""
 
     job: Job
     attempt: Attempt
-    last: bool  # whether the request fails if this was no answer
+    last: bool  # whether the request fails if this attempt has no answer
 
 
 def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
@@ -76,31 +76,31 @@ def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, 
 
 
 def limit_of(job: Job) -> int | None:
-    """Return the most tokens of a reply and its thinking, or None if nothing bounds them."""
+    """Return the token limit of a reply and its reasoning, or None if there is none."""
     given = next((job.parameters[name] for name in LIMITS if name in job.parameters), None)
     return None if given is None else int(given) + room(job.parameters)
 
 
 def likely_tokens(job: Job) -> int:
-    """Return roughly what a request will use, for limits per minute: four letters to a token."""
+    """Return the approximate tokens of a request for rate limits: four letters per token."""
     letters = sum(len(turn["content"]) for turn in job.messages)
     return letters // 4 + TOKENS_PER_TURN + (limit_of(job) or 256)
 
 
 def most_tokens(job: Job) -> tuple[int, int]:
-    """Return a bound on the tokens of a request and of its reply; one has at least a byte."""
+    """Return a bound on the tokens of a request and of its reply; a token has at least a byte."""
     octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
     return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
 
 
 def most_cost(job: Job, model: Model) -> float:
-    """Return a bound on the cost of one request; 0 where no price is known."""
+    """Return a bound on the cost of one request; 0 without prices."""
     return model.prices.of(*most_tokens(job)) if model.prices else 0.0
 
 
 def cost_of(usage: Usage, job: Job, model: Model) -> float:
-    """Return the cost of one exchange: as the server names it, or from its tokens."""
-    # Tokens that the server does not count, or counts as none, are taken at their bound.
+    """Return the cost of one exchange, as the server states it or from its tokens."""
+    # Tokens that the server does not count, or counts as 0, are set to their bound.
     if usage.cost is not None:
         return usage.cost
     if model.prices is None:

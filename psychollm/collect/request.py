@@ -1,10 +1,10 @@
-"""One question to one model, and the name that it has for ever.
+"""One prompt for one model, with a permanent key.
 
 The key of a request is the SHA-256 of its canonical form: the version of that form, the name and
 id of the model, the key of the prompt with its repeat and sample, the messages, the parameters,
-and, where it continues another conversation, the key of that request. The reply which will be
-inserted then is not part of it: a request has its key before anything was asked.
-Addresses of servers are not part of it either, for they change.
+and, if it continues a conversation, the key of that request. The reply to be inserted then is not
+part of it: a request has its key before anything is sent. Server addresses are not part of it
+either, because they change.
 """
 
 import json
@@ -16,20 +16,20 @@ from typing import Any
 from psychollm.instruments.prompt import Prompt
 
 KEY_VERSION = 1
-# The two names of the limit on the length of a reply.
+# The two standard names of the length limit of a reply.
 LENGTHS = ("max_tokens", "max_completion_tokens")
-# All that a plan may call it: programs that serve models have names of their own.
+# All names accepted in a plan: serving programs use different ones.
 LIMITS = (*LENGTHS, "max_new_tokens", "max_output_tokens", "n_predict")
 
 
 def canonical_text(value: Any) -> str:
-    """Return JSON that is the same for equal values."""
+    """Return JSON that is identical for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question to one model, before it is asked."""
+    """One prompt for one model, before it is sent."""
 
     key: str
     model: str  # its name in the plan
@@ -50,24 +50,23 @@ class Request:
         sample: int = 0,
         follows: str | None = None,
     ) -> "Request":
-        """Return the request that asks `prompt` of a model.
+        """Return the request that sends `prompt` to a model.
 
         Parameters
         ----------
         prompt : Prompt
-            What to ask.
+            The prompt.
         model, model_id : str
-            Name of the model in the plan, and what its server calls it.
+            Name of the model in the plan, and its name on the server.
         parameters : mapping
-            Parameters of the wire format; the prompt's ``max_tokens`` holds where they name no
-            limit, and a seed is raised by `sample`, so that repetitions differ.
-        system : str, optional
-            System prompt of the model, before that of the prompt. A conversation that goes on
-            already has it.
+            Parameters of the API format. The prompt's ``max_tokens`` applies if they contain no
+            limit, and a seed is increased by `sample`, so that samples differ.
+            System prompt of the model, before that of the prompt. A continued conversation already
+            contains it.
         sample : int
-            Which repetition.
+            Index of the sample.
         follows : str, optional
-            Key of the request whose conversation goes on.
+            Key of the request whose conversation this one continues.
         """
         messages = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
         form = {
@@ -102,7 +101,7 @@ def _parameters(given: Mapping[str, Any], max_tokens: int | None, sample: int) -
 
 
 def with_system(messages: list[dict[str, str]], system: str | None) -> list[dict[str, str]]:
-    """Put a system prompt first, before the one that is there, in one message."""
+    """Put a system prompt first, merged with an existing one."""
     if not system:
         return messages
     if messages[0]["role"] != "system":

@@ -1,4 +1,4 @@
-"""Who is asked, and where: endpoints and models of a run."""
+"""Endpoints and models of a run."""
 
 import re
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ from psychollm.collect.wire.protocol import Wire
 LONGEST_NAME, LONGEST_URL = 200, 8000  # characters
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# Written by the client: replies are read as they come, and never unpacked.
+# Set by the client, which reads replies incrementally and never decompresses them.
 _OWN_HEADERS = frozenset({"accept-encoding", "content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A server, how it is spoken to, and how hard it may be worked.
+    """A server, its API format, and its limits.
 
     Examples
     --------
@@ -37,28 +37,28 @@ class Endpoint:
     """
 
     name: str
-    url: str = ""  # nothing where models run in this process
+    url: str = ""  # "" for models in this process
     wire: str = "openai-chat"
     key: str | None = None  # name of the environment variable that holds the secret
-    key_command: str | None = None  # prints the secret; run again when it is no longer accepted
-    stream: bool = False  # whether replies are asked for as streams
+    key_command: str | None = None  # prints the secret; run again when a secret is rejected
+    stream: bool = False  # whether replies are requested as streams
     device: str = "auto"  # of models in this process: "cpu", "cuda:1"; "auto" is all accelerators
-    batch: bool = False  # whether requests are handed in as batches
-    poll: float = 30.0  # seconds between two looks at a batch
+    batch: bool = False  # whether requests are submitted in batches
+    poll: float = 30.0  # seconds between two status requests for a batch
     headers: Mapping[str, str] = field(default_factory=dict)
-    concurrency: int = 32  # most requests under way at once
+    concurrency: int = 32  # maximal number of concurrent requests
     start_concurrency: int = 8
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 120.0  # seconds for one whole exchange
-    attempts: int = 6  # tries of one request; a busy server costs none
+    attempts: int = 6  # tries of one request; those at a busy server do not count
     patience: float = 1800.0  # seconds without any answer from a busy server
-    longest_wait: float = 900.0  # the longest Retry-After that is obeyed
+    longest_wait: float = 900.0  # seconds; maximal Retry-After that is respected
 
     def __post_init__(self) -> None:
         where = f"endpoint {self.name!r}: "
         if self.wire not in WIRES:
-            msg = f"{where}wire={self.wire!r} is not known: use one of {', '.join(WIRES)}"
+            msg = f"{where}wire={self.wire!r} is unknown: use one of {', '.join(WIRES)}"
             raise OptionError(msg)
         if self.wire_format.local and self.url:
             msg = f"{where}models of wire={self.wire!r} run in this process: leave out url"
@@ -66,24 +66,24 @@ class Endpoint:
         if not self.wire_format.local:
             _check_url(self.url, where)
             if self.device != "auto":
-                msg = f"{where}wire={self.wire!r} asks a server: leave out device"
+                msg = f"{where}wire={self.wire!r} uses a server: leave out device"
                 raise OptionError(msg)
         _check_headers(self.headers, where)
         if self.key is not None and (is_secret(self.key) or not _VARIABLE.fullmatch(self.key)):
-            # The value is not shown: it may be the secret itself.
+            # The value is not shown because it may be the secret.
             msg = f"{where}key must be the name of an environment variable, not the secret"
             raise OptionError(msg)
         if self.key is not None and self.key_command is not None:
-            msg = f"{where}key and key_command are two secrets: give one of them"
+            msg = f"{where}key and key_command both give a secret: pass one of them"
             raise OptionError(msg)
         if self.stream and not self.wire_format.streams:
-            msg = f"{where}wire={self.wire!r} has no streams: leave out stream"
+            msg = f"{where}wire={self.wire!r} does not support streams: leave out stream"
             raise OptionError(msg)
         if not isinstance(self.batch, bool):
             msg = f"{where}batch={self.batch!r} must be true or false"
             raise OptionError(msg)
         if self.batch and (self.wire_format.batches is None or self.stream):
-            msg = f"{where}wire={self.wire!r} takes no batches, or not of streams: leave out batch"
+            msg = f"{where}wire={self.wire!r} does not support batch, or not with stream: remove it"
             raise OptionError(msg)
         hold_counts(self, "concurrency", "start_concurrency", "attempts", prefix=where)
         waits = ("timeout", "patience", "poll", "longest_wait")
@@ -95,16 +95,16 @@ class Endpoint:
 
     @property
     def wire_format(self) -> Wire:
-        """The wire format."""
+        """The API format."""
         return WIRES[self.wire]
 
     def secret(self) -> str | None:
-        """Return the secret, from the environment or as the command prints it.
+        """Return the secret, from the environment or from the output of the command.
 
         Raises
         ------
         OptionError
-            If there is none, or it is more than one line of plain ASCII.
+            If there is none, or it is not one line of plain ASCII.
         """
         where = f"endpoint {self.name!r}: "
         if self.key_command is not None:
@@ -113,7 +113,7 @@ class Endpoint:
 
 
 def _check_url(url: str, where: str) -> None:
-    """Raise unless this is an address without a secret in it; it is not shown."""
+    """Raise unless this is an address without a secret; the message does not show it."""
     if not re.fullmatch(r"https?://[^\s@]+", url):
         msg = f"{where}url must begin with http:// or https:// and hold no password"
         raise OptionError(msg)
@@ -123,10 +123,10 @@ def _check_url(url: str, where: str) -> None:
     except ValueError:
         complete = False
     if len(url) > LONGEST_URL:
-        msg = f"{where}url has more than {LONGEST_URL:,} characters"
+        msg = f"{where}url has more than {LONGEST_URL:,} characters: shorten it"
         raise OptionError(msg)
     if not complete or not url.isprintable():
-        msg = f"{where}url names no host and port that can be reached"
+        msg = f"{where}url has no valid host and port"
         raise OptionError(msg)
     check_address(url, where)
 
@@ -144,7 +144,7 @@ def _check_headers(headers: Mapping[str, Any], where: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Price of a million tokens, in any one currency.
+    """Price per million tokens, in any currency.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class Prices:
                 raise OptionError(msg)
 
     def of(self, input_tokens: float, output_tokens: float) -> float:
-        """Return the price of some tokens."""
+        """Return the price of a number of tokens."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
@@ -178,7 +178,7 @@ class Model:
 
     name: str
     endpoint: str
-    model: str  # what the server calls it
+    model: str  # its name on the server
     system: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     prices: Prices | None = None

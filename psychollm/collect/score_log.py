@@ -1,4 +1,4 @@
-"""Replies of a store as a record of scores, as `psychollm.read_scores` makes one of logs."""
+"""Replies of a store as a score log, as `psychollm.read_scores` reads from evaluation logs."""
 
 from os import PathLike
 from pathlib import Path
@@ -12,33 +12,33 @@ from psychollm.collect.store import Store
 from psychollm.data.logs import COLUMNS
 from psychollm.data.logs_result import ScoreLog
 
-_STATED = ("confidence", "percent", "verbal", "said")  # confidences, the finest first
+_STATED = ("confidence", "percent", "verbal", "said")  # confidences, the most precise first
 
 
 def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> ScoreLog:
-    """Read the replies of a store as a record of scores: who was right, and how sure it was.
+    """Read the replies of a store as a score log of correctness and confidence.
 
     Parameters
     ----------
     path : path
-        The store of a run; nothing is asked.
+        Store of a run; no requests are sent.
     instrument : str, optional
-        Whose prompts; needed where the store holds several whose answers are right or wrong.
+        Name of the instrument; required if several in the store have right or wrong answers.
 
     Returns
     -------
     ScoreLog
-        Confidence is what a model stated: its wager, percentage, phrase, or yes and no as 1 and 0.
+        Confidence is the stated one: a wager, percentage or phrase, or yes and no as 1 and 0.
 
     Raises
     ------
     InputError
-        If no answers of the store are right or wrong, or those of several instruments are.
+        If the store has no right or wrong answers, or has those of several instruments.
     StoreError
-        If there is nothing to read.
+        If the store is empty.
     LabelError
-        If a prompt names no instrument, there are several and none is chosen, or one key stands
-        for several prompts.
+        If a prompt names no instrument, `instrument` is missing although there are several, or one
+        key belongs to several prompts.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
 
 
 def _record(rows: Any, name: str, source: str) -> Any:
-    """Return the frame of a score log; what is known of questions beside it stays."""
+    """Return the frame of a score log, keeping known properties of questions."""
     stated = next((one for one in _STATED if one in rows and rows[one].notna().any()), None)
     frame = rows.rename(columns={"correct": "score"}).assign(
         task=name,

@@ -1,7 +1,7 @@
-"""Secrets of a plan: named in it as ``${NAME}``, taken from the environment, kept nowhere.
+"""Secrets of a plan: written as ``${NAME}``, read from the environment, never stored.
 
-What a plan says of headers, addresses and parameters is stored and shown with the name of the
-variable; its value is put in when a request leaves, and taken out of what comes back.
+Headers, addresses and parameters of a plan are stored and shown with the name of the variable. Its
+value is inserted when a request is sent, and removed from the response.
 """
 
 import os
@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from psychollm._base.errors import OptionError
 
-SHORTEST = 16  # letters of a secret; what is shorter is a placeholder, or a word of the reply
+SHORTEST = 16  # letters of a secret; shorter ones are placeholders, or words of the reply
 MARK = b"[secret]"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAMES = re.compile(
@@ -22,7 +22,7 @@ _NAMES = re.compile(
     r"|api[-_]?key|((access|auth|bearer|refresh|session)[-_]?)token)$|^(key|token|auth)$"
 )
 _HEADER_NAMES = re.compile(r"(?i)[-_](key|token|auth)$")
-# How values begin that are secrets: of headers, and the keys of many providers.
+# Beginnings of secret values: of headers, and of the keys of many providers.
 _VALUES = re.compile(
     r"(?i)\s*(bearer|basic)\s+\S"
     r"|\s*(sk-|pk-|hf_|gsk_|xai-|aiza|r8_|ghp_|pplx-|nvapi-|akia)\S{12}"
@@ -44,7 +44,7 @@ def variable(name: str, where: str) -> str:
 def printed(command: str, where: str) -> str:
     """Return the secret that a command prints, such as a token that lasts an hour."""
     try:
-        run = subprocess.run(  # noqa: S603 -- the user's own plan says what is run
+        run = subprocess.run(  # noqa: S603 -- the user's own plan specifies the command
             shlex.split(command), capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -60,7 +60,7 @@ def printed(command: str, where: str) -> str:
 
 
 def filled(value: Any, where: str) -> Any:
-    """Return settings with each ``${NAME}`` replaced by the value of that variable."""
+    """Return settings with each ``${NAME}`` replaced by the value of the variable."""
     if isinstance(value, str):
         return _REFERENCE.sub(lambda match: variable(match[1], where), value)
     if isinstance(value, Mapping):
@@ -69,12 +69,12 @@ def filled(value: Any, where: str) -> Any:
 
 
 def filled_address(url: str, where: str) -> str:
-    """Return an address with the values of its variables, escaped as addresses need it."""
+    """Return an address with the URL-escaped values of its variables."""
     return _REFERENCE.sub(lambda match: quote(variable(match[1], where), safe=":"), url)
 
 
 def is_secret(text: str) -> bool:
-    """Tell whether a text looks like a secret itself."""
+    """Return whether a text looks like a secret."""
     return _VALUES.match(text) is not None
 
 
@@ -84,21 +84,21 @@ def named_in(*settings: Any) -> set[str]:
 
 
 def check_headers(headers: Mapping[str, Any], where: str) -> None:
-    """Raise `OptionError` where a header holds a secret."""
+    """Raise `OptionError` if a header holds a secret."""
     for name, value in headers.items():
         secret = _HEADER_NAMES.search(name) is not None
         _check_value(name, value, f"{where}header {name}", secret=secret)
 
 
 def check_address(url: str, where: str) -> None:
-    """Raise `OptionError` where the query string of an address holds a secret."""
+    """Raise `OptionError` if the query string of an address holds a secret."""
     for name, value in parse_qsl(urlsplit(url).query):
         secret = _HEADER_NAMES.search(name) is not None
         _check_value(name, value, f"{where}{name} in the query string of url", secret=secret)
 
 
 def check_parameters(parameters: Any, where: str) -> None:
-    """Raise `OptionError` where parameters hold a secret, at any depth."""
+    """Raise `OptionError` if parameters hold a secret, at any depth."""
     if isinstance(parameters, Mapping):
         for name, value in parameters.items():
             _check_value(str(name), value, f"{where}parameter {name}")
@@ -112,7 +112,7 @@ def _check_value(name: str, value: Any, what: str, *, secret: bool = False) -> N
     if not isinstance(value, str) or not value or _REFERENCE.search(value):
         return
     if secret or _NAMES.search(name) or is_secret(value):
-        # The value is not shown: it may be the secret itself.
+        # The value is not shown because it may be the secret.
         msg = f'{what} must name an environment variable, not hold the secret: write "${{NAME}}"'
         raise OptionError(msg)
 
@@ -129,16 +129,16 @@ def _texts(settings: Any) -> Iterator[str]:
 
 
 class Blotter:
-    """Takes secrets out of what is kept."""
+    """A callable that removes secrets from stored data."""
 
-    # Values shorter than `SHORTEST` are left alone: a reply holds such words by chance.
+    # Values shorter than `SHORTEST` are not removed: replies may contain such words by chance.
 
     def __init__(self, variables: Iterable[str]) -> None:
         self._held: set[str] = set()
         self.learn(os.environ.get(name, "").strip() for name in variables)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Blot out these, too."""
+        """Add secrets to remove."""
         self._held |= set(secrets)
         held = self._held
         known = sorted((one for one in held if len(one) >= SHORTEST), key=len, reverse=True)
@@ -147,8 +147,8 @@ class Blotter:
         self._spelled = re.compile(spelled) if known else None
 
     def __call__(self, data: bytes) -> bytes:
-        """Blot every secret out of `data`, in whatever way JSON or an address has it."""
-        # Data without a secret come back byte for byte.
+        """Remove every secret from `data`, in any spelling of JSON or an address."""
+        # Data without a secret are returned unchanged.
         if self._spelled is None:
             return data
         for secret in self._plain:
@@ -159,7 +159,7 @@ class Blotter:
 
 
 def _spellings(letter: str) -> bytes:
-    r"""Return a pattern for one letter: itself, after backslashes, as \u002f, %2F or &#47;."""
+    r"""Return a pattern for one letter: plain, after backslashes, as \u002f, %2F or &#47;."""
     code = ord(letter)
     plain = re.escape(letter.encode())
     slashes = rb"" if letter.isalnum() else rb"\\*"

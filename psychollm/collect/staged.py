@@ -1,9 +1,8 @@
-"""A plan in stages: what models reply at one stage makes the prompts of the next.
+"""A plan in stages: the replies of one stage determine the prompts of the next.
 
-All stages are kept in one store, and what is asked at a stage follows from what the store holds of
-those before it (`psychollm.instruments.stages`). Nothing else is remembered: whoever was
-interrupted, at whatever moment, goes through the stages again from the first, and asks at each
-only what is not answered yet.
+All stages share one store, and the prompts of a stage follow from the stored replies of the
+earlier ones (`psychollm.instruments.stages`). There is no other state: an interrupted run goes
+through the stages again from the first, and sends only unanswered requests.
 """
 
 import json
@@ -43,30 +42,30 @@ class Step:
 
     name: str  # one of `STAGES`
     options: Mapping[str, Any]
-    judge: str | None = None  # the model that is asked, where the stage is one of a judge
+    judge: str | None = None  # name of the judge model, if the stage needs one
 
     @property
     def stage(self) -> Stage:
-        """What makes its prompts."""
+        """The stage that makes the prompts."""
         return STAGES[self.name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPlan:
-    """A plan whose prompts are those of the first stage, and the stages that come after it.
+    """A plan whose prompts are the first stage, and the later stages.
 
     Parameters
     ----------
     plan : Plan
-        Who is asked and where; judges are among its models, and asked nothing else.
+        Plan with the models of all stages; judges among them receive only judge prompts.
     steps : tuple of Step
-        What comes after, in this order.
+        The later stages, in order.
 
     Raises
     ------
     OptionError
-        If a judge is missing, no model of the plan, or not needed; if nobody is left who is not a
-        judge; or if an item bank is to choose the questions.
+        If a judge is missing, is not a model of the plan, or is not needed; if every model is a
+        judge; or if the plan is adaptive.
 
     Examples
     --------
@@ -90,43 +89,43 @@ class StagedPlan:
         names = [model.name for model in self.plan.models]
         for step in self.steps:
             if step.stage.judged != (step.judge is not None):
-                fault = "needs a judge" if step.stage.judged else "has no use for a judge"
-                msg = f"{step.name} {fault}: a model of the plan"
+                fault = "needs a judge" if step.stage.judged else "does not need a judge"
+                msg = f"{step.name} {fault} (a model of the plan)"
                 raise OptionError(msg)
             if step.judge is not None and step.judge not in names:
-                msg = f"{step.name}: judge={step.judge!r} is none of the models {', '.join(names)}"
+                msg = f"{step.name}: judge={step.judge!r} is not one of {', '.join(names)}"
                 raise OptionError(msg)
         if not self.respondents:
             msg = (
-                "every model is a judge, and nobody is asked: a model that is to do both stands "
-                "in the plan twice, under two names"
+                "every model is a judge, so that none answers the questions: list a model that "
+                "is to do both twice in the plan, under two names"
             )
             raise OptionError(msg)
         if self.plan.adaptive is not None:
-            msg = "adaptive: the questions of a plan in stages are all asked; leave it out"
+            msg = "adaptive: a plan in stages sends all questions; leave it out"
             raise OptionError(msg)
 
     @property
     def respondents(self) -> tuple[Model, ...]:
-        """The models that are asked and do not judge."""
+        """The models that are not judges."""
         judges = {step.judge for step in self.steps}
         return tuple(model for model in self.plan.models if model.name not in judges)
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Yield the name and the plan of each stage.
 
-        The plan of a stage is made from what the store holds by then: ask the one before it
-        (`collect`) before the next is taken.
+        The plan of a stage depends on the stored replies: run `collect` on each plan before taking
+        the next.
 
         Raises
         ------
         StoreError
-            If the store holds what this plan does not ask.
+            If the store holds replies that are not part of this plan.
         InputError
-            If a stage finds nothing of the kind that it needs.
+            If a stage finds no replies of the kind that it needs.
         """
         self._check_store()
-        for _ in self._foreseen():  # what is wrong with a later stage shows before the first
+        for _ in self._foreseen():  # report errors of later stages before the first one is sent
             pass
         yield QUESTIONS, replace(self.plan, models=self.respondents)
         for step in self.steps:
@@ -135,7 +134,7 @@ class StagedPlan:
             yield step.name, self._of(step, prompts)
 
     def previews(self) -> Iterator[tuple[str, Preview]]:
-        """Yield the name of each stage, and what it would ask; of later ones the most."""
+        """Yield the name and a preview of each stage; an upper bound for later stages."""
         yield QUESTIONS, preview(replace(self.plan, models=self.respondents))
         for step, made in self._foreseen():
             plan = replace(self._of(step, made), repeats=self.plan.repeats)
@@ -143,8 +142,8 @@ class StagedPlan:
             yield step.name, _times(found, 1 if step.judge is None else len(self.respondents))
 
     def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
-        """Yield each later stage with the most that may be asked of one model, or about it."""
-        # What is put to several models of an arm is put to each once.
+        """Yield each later stage with the largest set of prompts to or about one model."""
+        # A prompt for several models of an arm is sent to each once.
         first = {(one.key, one.repeat): one for one in self.plan.prompts}
         asked = [self._longer(prompt) for prompt in first.values()]
         for step in self.steps:
@@ -158,11 +157,11 @@ class StagedPlan:
         asked = self.respondents
         if step.judge is not None:
             asked = tuple(model for model in self.plan.models if model.name == step.judge)
-        # Replies of each repeat have prompts of their own.
+        # Each repeat has separate prompts for its replies.
         return replace(self.plan, prompts=prompts, models=asked, repeats=1)
 
     def _longer(self, prompt: Prompt) -> Prompt:
-        """Return a prompt with the longest reply that any model may give to it."""
+        """Return a prompt with the longest reply limit of any model."""
         lengths = []
         for model in self.respondents:
             own = next((model.parameters[one] for one in LIMITS if one in model.parameters), None)
@@ -170,7 +169,7 @@ class StagedPlan:
         return replace(prompt, max_tokens=max(lengths))
 
     def _check_store(self) -> None:
-        """Raise if the store holds replies that would be taken for those of this plan."""
+        """Raise if the store holds replies that could be mistaken for those of this plan."""
         if not self.plan.store.is_file():
             return
         keys = {prompt.key for prompt in self.plan.prompts}
@@ -184,7 +183,7 @@ class StagedPlan:
         if what is not None:
             msg = (
                 f"{self.plan.store} holds replies of another plan ({what}): name another store, "
-                "or undo what was changed in the plan"
+                "or undo the change of the plan"
             )
             raise StoreError(msg)
 
@@ -195,7 +194,7 @@ _T = TypeVar("_T", Prompt, Replied)
 def by_arm(
     asked: Sequence[_T], make: Callable[[list[_T]], tuple[Prompt, ...]]
 ) -> tuple[Prompt, ...]:
-    """Return what a stage makes of each arm; an arm without what it needs is left out."""
+    """Return the prompts of a stage for each arm; an arm without suitable replies is left out."""
     arms: dict[str, list[_T]] = {}
     for one in asked:
         prompt = one if isinstance(one, Prompt) else one.prompt
@@ -205,7 +204,7 @@ def by_arm(
     for arm, own in (arms or {"": []}).items():
         try:
             made += later_in_arm(make(own), arm)
-        except InputError as error:  # raised below, unless another arm has it
+        except InputError as error:  # raised below, unless another arm has prompts
             fault = error
     if fault is not None and not made:
         raise fault
@@ -213,7 +212,7 @@ def by_arm(
 
 
 def _times(found: Preview, n: int) -> Preview:
-    """Return what is asked about several models."""
+    """Return a preview multiplied by the number of judged models."""
     return replace(
         found,
         requests=tuple(one * n for one in found.requests),

@@ -1,15 +1,14 @@
-"""The store of a run: one SQLite file that keeps every request and every raw reply.
+"""The store of a run: one SQLite file with every request and every raw reply.
 
 A reply is committed before another request takes its place; replies that arrive together share a
-transaction. The journal is a write-ahead log
-with ``synchronous=NORMAL``: what was committed outlives the death of the process at any moment,
-kill -9 included, since it lies with the operating system; a power cut may undo the last commits,
-never damage the file, and what it undoes is asked again. ``FULL`` would spend one flush of the
-disk per reply for that case alone.
+transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive the
+death of the process at any moment, kill -9 included, because the operating system holds them. A
+power cut may undo the last commits but never damages the file, and the affected requests are sent
+again. ``FULL`` would need one disk flush per reply for that case alone.
 
-Two processes may share a store. A request is leased before it is asked; the lease is renewed while
-its process lives and runs out when it does not. Leases of processes of this machine that are dead
-are freed at once.
+Two processes may share a store. A request is leased before it is sent; the lease is renewed while
+its process lives, and expires otherwise. Leases of dead processes on this machine are released
+immediately.
 """
 
 import json
@@ -31,7 +30,7 @@ from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
 BLOCK = 1000  # requests entered per transaction
-# Of a request: whether it was never asked. To be asked without a refused parameter is no try.
+# Condition for a request that was never sent. Resending without a refused parameter is not a try.
 UNTRIED = (
     "NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.request = request.id "
     "AND kind <> 'refused_parameter')"
@@ -39,27 +38,28 @@ UNTRIED = (
 
 _FIELDS = tuple(Attempt.__dataclass_fields__)
 _INSERT_ATTEMPT = (
-    f"INSERT INTO attempt (request, {', '.join(_FIELDS)}) "  # noqa: S608 -- names of our own
+    f"INSERT INTO attempt (request, {', '.join(_FIELDS)}) "  # noqa: S608 -- constants only
     f"VALUES (?{', ?' * len(_FIELDS)})"
 )
 
 
 class Store:
-    """One SQLite file with all requests of a run and what became of them.
+    """One SQLite file with all requests of a run and their outcomes.
 
     Parameters
     ----------
     path : Path
-        The file; made if it does not exist.
+        The file; created if it does not exist.
     busy_seconds : float
-        How long to wait for another process that writes.
+        Seconds to wait for another process that is writing.
     create : bool
-        Whether a file that does not exist is made.
+        Whether to create a missing file.
 
     Raises
     ------
     StoreError
-        If the file cannot be used: locked, full disk, newer version, no store.
+        If the file cannot be used: it is locked, the disk is full, the version is newer, or it is
+        not a store.
 
     Examples
     --------
@@ -74,18 +74,18 @@ class Store:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex}"
         check_path(path)
         if path.is_dir():
-            msg = f"{path} is a folder: a store is a file"
+            msg = f"{path} is a folder: pass the path of a store file"
             raise StoreError(msg)
         if not create and not path.is_file():
             msg = f"{path} does not exist: name the store of a run"
             raise StoreError(msg)
-        # A store that is only read may lie where nothing can be written.
+        # A store that is only read may be in a read-only place.
         self._fixed = not (create or all(os.access(one, os.W_OK) for one in (path, path.parent)))
         with clear_errors(path):
             try:
                 self._open("mode=ro" if self._fixed else "")
             except sqlite3.OperationalError:
-                # The log beside it cannot be opened: nobody writes, what is in the file is all.
+                # The write-ahead log cannot be opened: without a writer, the file is complete.
                 if not self._fixed or _log_of(path):
                     raise
                 self._open("immutable=1")
@@ -101,7 +101,7 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        # Before anything is written: the file may be another program's.
+        # Check before writing: the file may belong to another program.
         check_ours(self._db, self.path)
         self._db.row_factory = sqlite3.Row
         if self._fixed and version_of(self._db) == len(MIGRATIONS):
@@ -117,7 +117,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give back what is leased, and close the file."""
+        """Release all leases and close the file."""
         try:
             if not self._fixed:
                 self.release()
@@ -126,7 +126,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Write in one transaction, all of it or nothing."""
+        """Write in one transaction, completely or not at all."""
         with clear_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -138,19 +138,19 @@ class Store:
                 raise
 
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[sqlite3.Row]:
-        """Yield the rows of a query that reads."""
+        """Yield the rows of a read query."""
         with clear_errors(self.path):
-            # A loop, for `yield from` would close the cursor of a store that is closed already.
+            # `yield from` would close the cursor of an already closed store.
             for row in self._db.execute(query, values):  # noqa: UP028
                 yield row
 
     # -- entering ------------------------------------------------------------------------------
 
     def enlist(self, requests: Iterable[Request]) -> int:
-        """Enter requests; those that are there already stay as they are. Return how many are new.
+        """Enter requests; existing ones are unchanged. Return the number of new ones.
 
-        A request that asks the same prompt of the same model in another way (other messages or
-        parameters) takes the place of the older one, which is kept and no longer asked.
+        A request with the same prompt and model but other messages or parameters supersedes the
+        older one, which is kept but no longer sent.
         """
         pending = iter(requests)
         new = 0
@@ -160,12 +160,12 @@ class Store:
         return new
 
     def note(self, name: str, value: str) -> None:
-        """Keep a fact about the run, such as its plan."""
+        """Store a fact about the run, such as its plan."""
         with self.writing() as db:
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def reopen(self, models: Iterable[str]) -> int:
-        """Let failed requests of models be asked again; return how many."""
+        """Reopen the failed requests of models; return their number."""
         with self.writing() as db:
             again = [
                 db.execute(
@@ -177,7 +177,7 @@ class Store:
         return sum(again)
 
     def set_aside(self, models: Iterable[str]) -> None:
-        """Ask nothing that models were not answered yet, until it is enlisted again."""
+        """Stop sending unanswered requests of models until they are enlisted again."""
         with self.writing() as db:
             for model in models:
                 db.execute(
@@ -187,18 +187,18 @@ class Store:
                 )
 
     def is_open(self, model: str, *, untried: bool = False) -> bool:
-        """Return whether a model has yet to be asked something, or something it never was."""
+        """Return whether a model has open requests, or (`untried`) ones that were never sent."""
         query = "SELECT 1 FROM request WHERE model = ? AND state = 'open' AND superseded = 0"
         if untried:
             query = f"{query} AND batch IS NULL AND {UNTRIED}"
         return next(self.rows(f"{query} LIMIT 1", (model,)), None) is not None
 
-    # -- asking --------------------------------------------------------------------------------
+    # -- sending -------------------------------------------------------------------------------
 
     def claim(
         self, model: str, n: int, *, now: float | None = None, tried: bool = False
     ) -> list[Job]:
-        """Lease up to `n` requests of a model that nobody is asking, or such as were tried."""
+        """Lease up to `n` unleased requests of a model, or only ones that were tried."""
         moment = time.time() if now is None else now
         only = f"AND NOT {UNTRIED} " if tried else ""
         with self.writing() as db:
@@ -216,7 +216,7 @@ class Store:
         ]
 
     def before(self, key: str | None) -> list[Mapping[str, str]]:
-        """Return the conversation that a request continues, replies included."""
+        """Return the conversation that a request continues, including replies."""
         if key is None:
             return []
         query = (
@@ -225,32 +225,32 @@ class Store:
         )
         row = next(self.rows(query, (key,)), None)
         if row is None:
-            msg = f"{self.path}: request {key} is continued but has no reply"
+            msg = f"{self.path}: request {key} has a continuation but no reply"
             raise StoreError(msg)
         reply = {"role": "assistant", "content": row["text"]}
         return [*self.before(row["follows"]), *json.loads(row["canonical"])["messages"], reply]
 
     def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
-        """Keep one exchange, and what follows from it, in one transaction.
+        """Store one exchange and its consequences in one transaction.
 
         Parameters
         ----------
         job : Job
             The request.
         attempt : Attempt
-            What happened; kind "ok" answers the request.
+            Record of the exchange; kind "ok" answers the request.
         last : bool
-            Whether the request fails if this was no answer.
+            Whether the request fails if this attempt has no answer.
 
         Returns
         -------
         int
-            How many requests that continue this one may now be asked.
+            Number of requests that continue this one and are now open.
         """
         return self.record_all([Entry(job, attempt, last)])[0]
 
     def record_all(self, exchanges: Iterable[Entry]) -> list[int]:
-        """Keep several exchanges as `record` does, all of them in one transaction."""
+        """Store several exchanges as `record` does, in one transaction."""
         with self.writing() as db:
             return [_keep(db, job, attempt, last=last) for job, attempt, last in exchanges]
 
@@ -266,14 +266,13 @@ class Store:
                 )
 
     def release(self, *, charge: bool = False) -> None:
-        """Give back all leases of this process; what they reserved counts as spent, or not."""
+        """Release all leases of this process; `charge` counts their reservations as spent."""
         self._free(self.owner, charge=charge)
 
     def release_dead(self) -> int:
-        """Free the leases of processes of this machine that no longer run; return how many.
+        """Release the leases of dead processes on this machine; return their number.
 
-        What they had reserved of a budget counts as spent, for their requests may have been
-        served.
+        Their budget reservations count as spent, because the requests may have been served.
         """
         query = (
             "SELECT lease_owner FROM request WHERE lease_owner IS NOT NULL UNION "
@@ -302,16 +301,16 @@ class Store:
             ).rowcount
 
     def reserve(self, job: Job, amount: float, *, budget: float, model: float | None) -> bool:
-        """Set aside what a request may cost, unless a budget would be passed.
+        """Reserve the cost bound of a request, unless it would exceed a budget.
 
         Parameters
         ----------
         job : Job
             The request about to be sent.
         amount : float
-            The most that it can cost.
+            Upper bound on its cost.
         budget : float
-            Of the run.
+            Budget of the run.
         model : float or None
             Budget of its model, if it has one.
         """
@@ -324,17 +323,17 @@ class Store:
         return True
 
     def drop(self, model: str, parameter: str, replacement: str | None, why: str) -> None:
-        """Record that a model refuses a parameter, which it is not sent any more."""
+        """Record that a model refuses a parameter, which is no longer sent."""
         with self.writing() as db:
             db.execute(
                 "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?)",
                 (model, parameter, replacement, time.time(), why),
             )
 
-    # -- looking -------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def dropped(self, model: str) -> dict[str, str | None]:
-        """Return the parameters that a model refused, each with what is sent in its place."""
+        """Return the refused parameters of a model, each with its replacement."""
         query = "SELECT parameter, replacement FROM dropped WHERE model = ?"
         return {row[0]: row[1] for row in self.rows(query, (model,))}
 
@@ -347,13 +346,13 @@ class Store:
         return table
 
     def spent(self, model: str | None = None) -> float:
-        """Return what was spent, by one model or all."""
+        """Return the amount spent, by one model or in total."""
         with clear_errors(self.path):
             return spent_in(self._db, model, reserved=False)
 
 
 def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
-    """Turn to a write-ahead log; SQLite itself does not wait for others here."""
+    """Switch to a write-ahead log; SQLite itself does not wait for other processes here."""
     until = time.monotonic() + busy_seconds
     while True:
         try:
@@ -368,13 +367,13 @@ def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
 
 
 def _log_of(path: Path) -> bool:
-    """Whether there are replies beside a store that are not yet in it."""
+    """Return whether the write-ahead log of a store holds replies."""
     log = path.with_name(f"{path.name}-wal")
     return log.exists() and log.stat().st_size > 0
 
 
 def _enter(db: sqlite3.Connection, request: Request) -> bool:
-    """Enter one request, and return whether it is new."""
+    """Enter one request; return whether it is new."""
     prompt = request.prompt
     cell = (request.model, prompt.key, prompt.repeat, request.sample)
     state = "open"
@@ -404,7 +403,7 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
 
 
 def _keep(db: sqlite3.Connection, job: Job, attempt: Attempt, *, last: bool) -> int:
-    """Keep one exchange; return how many requests that continue it may now be asked."""
+    """Store one exchange; return the number of continuations that it opens."""
     values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
     attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid
     if attempt.cost:
@@ -430,7 +429,7 @@ def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
-    """End a request; the first answer is the one that counts."""
+    """Close a request; its first answer counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
         "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",
@@ -438,7 +437,7 @@ def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) ->
     )
 
 
-# What is reserved, by the index of each kind: for both at once SQLite would read every request.
+# Reservations, by the index of each kind: for both at once SQLite would read every request.
 HELD = (
     "FROM request INDEXED BY request_by_lease WHERE lease_owner IS NOT NULL",
     "FROM request INDEXED BY request_by_batch WHERE batch IS NOT NULL AND lease_owner IS NULL",
@@ -446,7 +445,7 @@ HELD = (
 
 
 def spent_in(db: sqlite3.Connection, model: str | None, *, reserved: bool = True) -> float:
-    """Return what was spent and, unless it is left out, what is reserved."""
+    """Return the amount spent, plus reservations if requested."""
     queries = ["SELECT coalesce(sum(spent), 0) FROM ledger WHERE 1"]
     if reserved:
         queries += [f"SELECT coalesce(sum(reserved), 0) {held}" for held in HELD]
@@ -455,7 +454,7 @@ def spent_in(db: sqlite3.Connection, model: str | None, *, reserved: bool = True
 
 
 def _is_dead(owner: str) -> bool:
-    """Whether the process that holds a lease ran on this machine and has ended."""
+    """Return whether the process that holds a lease ran on this machine and has ended."""
     host, pid, _ = owner.rsplit(":", 2)
     if host != socket.gethostname() or os.name != "posix":
         return False

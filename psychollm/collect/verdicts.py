@@ -1,8 +1,8 @@
-"""What stood to choice where the verdict of each reply stands: a table of probabilities.
+"""Probabilities of the alternative values at the verdict of each reply.
 
-Read from the raw replies, so that servers need not be asked again. Of a yes/no prompt the values
-are "yes" and "no", of an option its letter, of a number or a percentage the digits with which the
-number begins (all of them where a token holds up to three).
+They are computed from the raw replies, so that no request is repeated. The values are "yes" and
+"no" for a yes/no prompt, the letter for an option, and the leading digits of a number or a
+percentage (all of them if a token holds up to three).
 """
 
 import math
@@ -44,22 +44,23 @@ _COLUMNS = (
 
 
 def verdict_probabilities(store: Store) -> "pd.DataFrame":
-    """Return the probability of each value that a reply might have had where its verdict stands.
+    """Return the probability of each possible value at the position of a reply's verdict.
 
     Parameters
     ----------
     store : Store
-        Of a run that asked for log probabilities.
+        Store of a run that requested log probabilities.
 
     Returns
     -------
     DataFrame
-        A row for each reply and value: ``raw``, the probability of all forms of the value among
-        the tokens that were listed; ``normalised``, that over ``captured``, the sum of all values;
-        ``said`` and ``chosen``, the token that was chosen and its own probability; ``where``,
-        "answer" if an "Answer:" stands before it (of a number "Confidence:", "Probability:",
-        "Rating:" or "Score:" too) and "first" if it begins the reply; ``position``, of the token.
-        Replies without log probabilities, and to prompts for free text, have no row.
+        One row per reply and value. ``raw`` is the total probability of all forms of the value
+        among the listed tokens, ``normalised`` the same divided by ``captured``, the sum over all
+        values. ``said`` and ``chosen`` are the sampled token and its probability. ``where`` is
+        "answer" if "Answer:" precedes the verdict (for a number also "Confidence:",
+        "Probability:", "Rating:" or "Score:"), and "first" if it begins the reply; ``position`` is
+        the index of the token. Replies without log probabilities, and to prompts for free text,
+        have no row.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
             continue
         try:
             tokens = WIRES[row["wire"]].read(row["raw"]).tokens
-        except UnreadableReplyError:  # of a wire that another version wrote
+        except UnreadableReplyError:  # an API format of another version
             continue
         found = verdict_at(tokens, mark=NUMBER_MARK if row["reply"] in _NUMBERS else MARK)
         if found is None:
@@ -92,7 +93,7 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
 
 
 def values_at(token: Token, reply: str) -> dict[str, float]:
-    """Return the probability of each value at the place of a token, the likeliest first."""
+    """Return the probability of each value at a token, in decreasing order."""
     masses = dict.fromkeys(("yes", "no"), 0.0) if reply == "yes_no" else {}
     for text, probability in listed_at(token).items():
         word = word_of(text)

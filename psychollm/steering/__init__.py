@@ -1,9 +1,10 @@
-"""Annex: a causal model on this machine, its states, and what happens when they are moved.
+"""Annex: a causal model on this machine, its states, and the effects of steering them.
 
-`hidden_states` reads the states and the model's own answers, `difference_of_means` and its kin
-make a `Direction` of them, `steer` adds it while the model runs, and `sweep` finds what the model
-answers at many strengths for little more than one pass. Running a model needs torch and
-transformers: ``pip install "psychollm[steering]"``; what was found is read without them.
+`hidden_states` returns the states and the model's own answers. `difference_of_means` and similar
+functions estimate a `Direction` from them. `steer` adds a direction while the model runs, and
+`sweep` computes the model's answers at many strengths for little more than the cost of one pass.
+Running a model needs torch and transformers: ``pip install "psychollm[steering]"``; reading
+results does not.
 """
 
 from psychollm._base.lazy import load_lazily

@@ -1,8 +1,8 @@
-"""Where the decoder layers of a causal model are, and what its forward pass takes.
+"""The decoder layers of a causal model, and the arguments of its forward pass.
 
-Nothing here knows an architecture by name. The layers are the list of modules that is as long as
-the model is deep; a layer is counted from 0, and "the state of layer L" is what layer L returns,
-which is what layer L + 1 gets. Some layers return that state, some a tuple that begins with it.
+No architecture is known by name. The layers are the module list whose length equals the model's
+depth. Layers are counted from 0, and "the state of layer L" is the output of layer L, which is the
+input of layer L + 1. Some layers return that state, others a tuple that begins with it.
 """
 
 import inspect
@@ -13,9 +13,9 @@ from typing import Any
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
 
-# What models call the keys and values of earlier tokens: since transformers 5.24, and before.
+# Names of the key-value cache: since transformers 5.24, and before.
 CACHE_NAMES = ("cache", "past_key_values")
-# Layers that read earlier tokens from a cache of keys and values, and from nothing else.
+# Layers that access earlier tokens only through a cache of keys and values.
 _PLAIN = frozenset({"attention", "full_attention", "sliding_attention"})
 
 
@@ -31,47 +31,47 @@ def transformers() -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Anatomy:
-    """What is known of a model without running it."""
+    """Properties of a model that are known without running it."""
 
     model: Any  # the causal model itself, without wrappers
     blocks: tuple[Any, ...]  # its decoder layers
     stem: Any  # the module that holds them, called with the tokens
     hidden_size: int
     accepts: frozenset[str]  # names of arguments of its forward pass
-    cache: str | None  # what the model calls its cache, None if it takes none
-    plain: bool  # earlier tokens act through keys and values alone
-    rotary: bool  # positions are what position_ids say they are
-    window: int | None  # tokens that a layer looks back at most
+    cache: str | None  # name of its cache argument, None without a cache
+    plain: bool  # earlier tokens act only through keys and values
+    rotary: bool  # positions are set by position_ids
+    window: int | None  # maximal number of earlier tokens that a layer attends to
 
     @property
     def n_layers(self) -> int:
-        """How many decoder layers there are."""
+        """Number of decoder layers."""
         return len(self.blocks)
 
     @property
     def hooked(self) -> bool:
-        """Whether something watches or changes what passes through, a `steer` for one."""
+        """Whether hooks watch or change the states, such as those of `steer`."""
         watched = (self.stem, *self.blocks)
         return any(one._forward_hooks or one._forward_pre_hooks for one in watched)
 
     @property
     def name(self) -> str:
-        """What the model was loaded as, or its class."""
+        """Name that the model was loaded by, or its class."""
         given = getattr(self.model.config, "_name_or_path", "") or ""
         return given or type(self.model).__name__
 
     @property
     def device(self) -> Any:
-        """Where tokens go."""
+        """Device of the input tokens."""
         return self.model.get_input_embeddings().weight.device
 
     def check_layers(self, layers: int | Sequence[int]) -> tuple[int, ...]:
-        """Return layers that exist, in the order given."""
+        """Return the layers in the order given, after checking that they exist."""
         wanted: tuple[Any, ...] = tuple(layers) if isinstance(layers, Iterable) else (layers,)
         for layer in wanted:
             if isinstance(layer, bool) or not 0 <= layer < self.n_layers or layer % 1:
                 msg = (
-                    f"layer={layer!r} is no layer of {self.name}: "
+                    f"layer={layer!r} does not exist in {self.name}: "
                     f"use 0 to {self.n_layers - 1} (the state that the layer returns is steered)"
                 )
                 raise OptionError(msg)
@@ -87,17 +87,17 @@ def decoder_layers(model: Any) -> tuple[Any, ...]:
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal language model; a wrapper of peft is looked through.
+        A causal language model; a wrapper of peft is removed.
 
     Returns
     -------
     tuple of torch.nn.Module
-        As they are, not copied.
+        The layers themselves, not copies.
 
     Raises
     ------
     InputError
-        If no list of modules is as long as the model is deep.
+        If no module list has as many elements as the model has layers.
 
     Examples
     --------
@@ -111,10 +111,10 @@ def decoder_layers(model: Any) -> tuple[Any, ...]:
 
 
 def anatomy(model: Any) -> Anatomy:
-    """Return what steering needs to know of a model."""
+    """Return the properties of a model that steering needs."""
     bare = _unwrapped(model)
     if model.training:
-        msg = "the model is in training mode, so that dropout blurs its answers: call model.eval()"
+        msg = "the model is in training mode, where dropout adds noise: call model.eval()"
         raise InputError(msg)
     path, blocks = _stack(bare)
     config = _text_config(bare)
@@ -171,10 +171,11 @@ def _stack(model: Any) -> tuple[str, Any]:
     if not stacks:
         msg = (
             f"no list of {depth} decoder layers was found in {type(model).__name__}: "
-            "steering needs a causal model whose layers stand in one torch.nn.ModuleList"
+            "steering needs a causal model whose layers are in one torch.nn.ModuleList"
         )
         raise InputError(msg)
-    # Lists of the same length further in are parts of a layer (experts); beside it, the larger.
+    # Deeper lists of the same length are parts of a layer (experts); at equal depth, take the
+    # larger.
     return min(stacks, key=lambda one: (one[0].count("."), -_size(one[1])))
 
 
@@ -183,10 +184,10 @@ def _size(module: Any) -> int:
 
 
 def hidden_of(output: Any) -> Any:
-    """Return the state in what a layer returned."""
+    """Return the state in the output of a layer."""
     return output[0] if isinstance(output, tuple | list) else output
 
 
 def with_hidden(output: Any, hidden: Any) -> Any:
-    """Return what a layer returned with another state in it."""
+    """Return the output of a layer with another state."""
     return (hidden, *output[1:]) if isinstance(output, tuple | list) else hidden

@@ -1,4 +1,4 @@
-"""A direction in the states of a model: arithmetic, files, and what it was made from."""
+"""Directions in the states of a model: arithmetic, files and metadata."""
 
 import json
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ _FORMAT = "psychollm.direction.1"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Direction(Result):
-    """One vector per layer, in units of the mean length of the layer's state.
+    """One vector per layer, in units of the mean norm of the layer's state.
 
-    A vector of length one, added to the state of its layer, moves it by as much as states are
-    long on average: that is a dose of one. Doses are so comparable between layers and models.
+    Adding a vector of length one moves the state of its layer by the mean norm of the states: the
+    steering strength (dose) is then 1. Doses are thus comparable between layers and models.
     Directions of one model form a vector space: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
 
     Examples
@@ -33,14 +33,14 @@ class Direction(Result):
     ([0.5], [15.0, 20.0])
     """
 
-    # NumPy's numbers leave the product to the direction.
+    # Lets NumPy scalars defer multiplication to this class.
     __array_ufunc__ = None
 
     vectors: AnyArray  # (layers, hidden) float32
-    hidden_norms: FloatArray  # (layers,) mean length of the states
+    hidden_norms: FloatArray  # (layers,) mean norm of the states
     layers: tuple[int, ...]
-    kind: str  # how it was made
-    model: str = ""  # from what
+    kind: str  # method of construction
+    model: str = ""  # name of the model
     about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe
 
     def __post_init__(self) -> None:
@@ -65,16 +65,16 @@ class Direction(Result):
 
     @property
     def doses(self) -> FloatArray:
-        """Length of each vector: the dose that adding it is (layers,)."""
+        """Length of each vector, its steering strength (layers,)."""
         return np.asarray(np.linalg.norm(self.vectors.astype(np.float64), axis=1))
 
     def place(self, layer: int) -> int:
-        """Return the row of a layer.
+        """Return the row index of a layer.
 
         Raises
         ------
         OptionError
-            If there is none for it.
+            If the direction has no vector for it.
         """
         if layer not in self.layers:
             msg = f"the direction has no vector for layer {layer}: it has {self.layers}"
@@ -82,7 +82,7 @@ class Direction(Result):
         return self.layers.index(layer)
 
     def displacement(self, layer: int) -> AnyArray:
-        """Return what is added to the state of a layer (hidden,), float32.
+        """Return the displacement of the state of a layer (hidden,), float32.
 
         Raises
         ------
@@ -93,17 +93,17 @@ class Direction(Result):
         return np.asarray(self.vectors[row] * np.float32(self.hidden_norms[row]))
 
     def unit(self) -> "Direction":
-        """Return the direction with every vector of length one; zeros stay."""
+        """Return the direction with every vector scaled to length one, except zeros."""
         doses = self.doses[:, None]
         return replace(self, vectors=self.vectors / np.where(doses > 0, doses, 1.0))
 
     def only(self, *layers: int) -> "Direction":
-        """Return the direction for some layers.
+        """Return the direction restricted to some layers.
 
         Raises
         ------
         OptionError
-            If there is none for one.
+            If the direction has no vector for one of them.
         """
         rows = [self.place(layer) for layer in layers]
         return replace(
@@ -118,7 +118,7 @@ class Direction(Result):
         LabelError
             If the layers differ.
         ShapeError
-            If the widths do.
+            If the numbers of components differ.
         """
         self._check_like(other, norms=False)
         a, b = self.vectors.astype(np.float64), other.vectors.astype(np.float64)
@@ -166,21 +166,21 @@ class Direction(Result):
             raise ShapeError(msg)
         if norms and not np.allclose(self.hidden_norms, other.hidden_norms, rtol=1e-6):
             msg = (
-                "the directions measure doses by states of other lengths: make both from the "
+                "the directions have different state norms as units: make both from the "
                 "same states, or give them the same hidden_norms"
             )
             raise OptionError(msg)
 
     def export_safetensors(self, path: str | PathLike[str]) -> None:
-        """Write the vectors for other tools: a safetensors file, which torch and NumPy read.
+        """Write the vectors as a safetensors file for other tools, such as torch and NumPy.
 
-        Tensors ``vectors`` and ``hidden_norms``; all else as JSON in the metadata. `save` keeps
-        the direction for this library, and needs no further package.
+        The tensors are ``vectors`` and ``hidden_norms``; all other fields are JSON in the
+        metadata. `save` writes the direction for this library and needs no further package.
 
         Parameters
         ----------
         path : path
-            Ends in ``.safetensors``.
+            Output file with the suffix ``.safetensors``.
 
         Raises
         ------
@@ -208,22 +208,22 @@ class Direction(Result):
         )
 
     def export_gguf(self, path: str | PathLike[str], *, model_type: str) -> None:
-        """Write a control vector as llama.cpp and repeng read it.
+        """Write a control vector for llama.cpp and repeng.
 
-        Each tensor ``direction.L`` is what strength one adds to what layer L returns, in the
-        model's own units. llama.cpp adds it at every token and cannot steer layer 0.
+        Each tensor ``direction.L`` is the addition to the output of layer L at strength one, in
+        the model's own units. llama.cpp adds it at every token and cannot steer layer 0.
 
         Parameters
         ----------
         path : path
-            Ends in ``.gguf``.
+            Output file with the suffix ``.gguf``.
         model_type : str
-            The architecture, such as ``"llama"`` (``model.config.model_type``).
+            Architecture, such as ``"llama"`` (``model.config.model_type``).
 
         Raises
         ------
         OptionError
-            If the direction has a vector for layer 0 and for no other.
+            If the direction has only a vector for layer 0.
         MissingPackageError
             If gguf is not installed.
         """

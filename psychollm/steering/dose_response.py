@@ -1,4 +1,4 @@
-"""What a model answers at each strength of a direction: the table that matching starts from."""
+"""A model's answers at each strength of a direction: the input of effect matching."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class DoseResponse(Result):
     """Probabilities of yes and no for each strength and question.
 
-    A strength is `collapsed` where the probability that yes or no is said at all has fallen, on
-    average over the questions, below `min_mass` times what it is without steering: the model is
-    broken there, and its margins say nothing.
+    A strength is `collapsed` if the mean probability of answering yes or no is below `min_mass`
+    times its value without steering. The model is broken there, and its margins are meaningless.
 
     Examples
     --------
@@ -35,7 +34,7 @@ class DoseResponse(Result):
     """
 
     strengths: FloatArray  # (strengths,) ascending
-    doses: FloatArray  # (strengths,) in units of the mean length of the state
+    doses: FloatArray  # (strengths,) in units of the mean norm of the state
     log_yes: FloatArray  # (strengths, questions)
     log_no: FloatArray  # (strengths, questions)
     base_yes: FloatArray  # (questions,) without steering
@@ -45,8 +44,8 @@ class DoseResponse(Result):
     positions: str = "prompt_last"
     kind: str = ""  # of the direction
     model: str = ""
-    engine: str = ""  # how it was computed
-    max_error: float = float("nan")  # against whole passes, where it was checked
+    engine: str = ""  # method of computation
+    max_error: float = float("nan")  # compared with whole passes, if checked
     min_mass: float = 0.5
 
     _AXES = Axes(
@@ -88,7 +87,7 @@ class DoseResponse(Result):
 
     @property
     def mass(self) -> FloatArray:
-        """Probability that yes or no is said (strengths, questions)."""
+        """Probability of answering yes or no (strengths, questions)."""
         return np.asarray(np.exp(self.log_yes) + np.exp(self.log_no))
 
     @property
@@ -98,7 +97,7 @@ class DoseResponse(Result):
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Share of questions answered yes (strengths,)."""
+        """Proportion of questions answered yes (strengths,)."""
         return np.asarray(self.says_yes.mean(axis=1), dtype=np.float64)
 
     @property
@@ -108,18 +107,18 @@ class DoseResponse(Result):
         return np.asarray(~(self.mass.mean(axis=1) >= self.min_mass * base), dtype=np.bool_)
 
     def usable(self) -> "DoseResponse":
-        """Return the strengths that have not collapsed.
+        """Return the results at strengths that have not collapsed.
 
         Raises
         ------
         InputError
-            If none is left.
+            If no strength is left.
         """
         kept = ~self.collapsed
         if not kept.any():
             msg = (
-                f"layer {self.layer}: the model says neither yes nor no at any strength; "
-                "use smaller ones (doses within 0.3 are seldom too large)"
+                f"layer {self.layer}: the model answers neither yes nor no at any strength; "
+                "use smaller ones (doses within 0.3 are rarely too large)"
             )
             raise InputError(msg)
         return replace(
@@ -131,7 +130,7 @@ class DoseResponse(Result):
         )
 
     def by_strength(self) -> "pd.DataFrame":
-        """Return one row per strength: yes-rate, mass, and what steering left of the order.
+        """Return one row per strength: yes rate, mass, and agreement with the unsteered order.
 
         ``order`` is Spearman's correlation of the margins with those of the unsteered model.
         """
@@ -152,7 +151,7 @@ class DoseResponse(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LayerScan(Result):
-    """One direction, swept after each of several layers.
+    """Sweeps of one direction over several layers.
 
     Examples
     --------
@@ -168,25 +167,25 @@ class LayerScan(Result):
         return tuple(one.layer for one in self.responses)
 
     def layer(self, layer: int) -> DoseResponse:
-        """Return what was found after one layer.
+        """Return the results of one layer.
 
         Raises
         ------
         InputError
-            If it was not swept.
+            If the layer was not swept.
         """
         if layer not in self.layers:
-            msg = f"layer {layer} was not swept: there are {self.layers}"
+            msg = f"layer {layer} was not swept: choose from {self.layers}"
             raise InputError(msg)
         return self.responses[self.layers.index(layer)]
 
     def to_xarray(self) -> Any:
-        """Return what `DoseResponse.to_xarray` does, with a dimension "layer" in front.
+        """Return the dataset of `DoseResponse.to_xarray` with a first dimension "layer".
 
         Raises
         ------
         InputError
-            If layers were swept over other strengths or questions.
+            If the layers were swept over different strengths or questions.
         MissingPackageError
             If xarray is not installed.
         """
@@ -195,8 +194,8 @@ class LayerScan(Result):
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per layer, over the strengths that have not collapsed.
 
-        ``slope`` is that of the mean margin on the dose, ``monotone`` Kendall's correlation of
-        dose and yes-rate, ``order`` the lowest Spearman correlation with the unsteered margins.
+        ``slope`` is the slope of the mean margin on the dose, ``monotone`` Kendall's correlation
+        of dose and yes rate, ``order`` the lowest Spearman correlation with the unsteered margins.
         """
         import pandas as pd
 
@@ -205,7 +204,7 @@ class LayerScan(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DirectionScan(Result):
-    """Several directions, swept after one layer.
+    """Sweeps of several directions over one layer.
 
     Examples
     --------
@@ -218,12 +217,12 @@ class DirectionScan(Result):
 
     def __getitem__(self, name: str) -> DoseResponse:
         if name not in self.names:
-            msg = f"{name!r} was not swept: there are {self.names}"
+            msg = f"{name!r} was not swept: choose from {self.names}"
             raise LabelError(msg)
         return self.responses[self.names.index(name)]
 
     def besides(self, name: str) -> dict[str, DoseResponse]:
-        """Return the others by name: the controls of one direction.
+        """Return the other directions' results by name: the controls of one direction.
 
         Raises
         ------
@@ -235,12 +234,12 @@ class DirectionScan(Result):
         return {other: fit for other, fit in pairs if fit is not chosen}
 
     def to_xarray(self) -> Any:
-        """Return what `DoseResponse.to_xarray` does, with a dimension "direction" in front.
+        """Return the dataset of `DoseResponse.to_xarray` with a first dimension "direction".
 
         Raises
         ------
         InputError
-            If directions were swept over other strengths or questions.
+            If the directions were swept over different strengths or questions.
         MissingPackageError
             If xarray is not installed.
         """
@@ -265,7 +264,7 @@ def _stacked(
     first = responses[0]
     for one in responses[1:]:
         if not np.array_equal(one.strengths, first.strengths) or one.labels != first.labels:
-            msg = f"the sweeps of this {type(scan).__name__} have other strengths or questions"
+            msg = f"the sweeps of this {type(scan).__name__} differ in strengths or questions"
             raise InputError(msg)
     variables = {
         name: ((dim, *dims), np.array([getattr(one, name) for one in responses]))
@@ -276,7 +275,7 @@ def _stacked(
 
 
 def _summary(response: DoseResponse) -> dict[str, Any]:
-    """Return how one layer answers to steering."""
+    """Return a summary of one layer's response to steering."""
     kept = ~response.collapsed
     row: dict[str, Any] = {"layer": response.layer, "usable": int(kept.sum())}
     names = ("dose_low", "dose_high", "yes_low", "yes_high", "slope", "monotone", "order", "mass")
@@ -300,7 +299,7 @@ def _summary(response: DoseResponse) -> dict[str, Any]:
 
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
-    """Return Spearman's correlation; NaN where one of the two does not vary."""
+    """Return Spearman's correlation, NaN if one of the two has no variance."""
     ranks = [midranks(values) for values in (a, b)]
     x, y = (values - values.mean() for values in ranks)
     scale = float(np.sqrt((x @ x) * (y @ y)))

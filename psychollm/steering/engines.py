@@ -1,15 +1,15 @@
-"""Three ways to the same answers at many strengths, from the slowest to the fastest.
+"""Three methods for the answers at many strengths, from the slowest to the fastest.
 
-`Whole` steers whole passes, one per strength. The others use what a strength does not change:
+`Whole` steers whole passes, one per strength. The others reuse what a strength does not change:
 
-* `UpperLayers`: the states that enter the steered layer's successor are known but for the
-  displacement, so that only the layers above are computed; and what all prompts begin with is
-  computed once per strength for all of them.
-* `LastToken`: where only the last token is steered, all tokens before it keep their keys and
-  values in every layer. Each strength is then one more token in the same place, which sees the
-  tokens before it and itself, and no other strength; one pass carries many.
+* `UpperLayers`: the input of the layer above the steered one is known up to the displacement, so
+that only the layers above are computed. The common prefix of all prompts is computed once per
+strength.
+* `LastToken`: if only the last token is steered, all earlier tokens keep their keys and values in
+every layer. Each strength is then one more token at the same position, which attends to the
+earlier tokens and itself, but to no other strength; one pass holds many.
 
-Both are exact but for rounding, and are compared with whole passes before they are relied on.
+Both are exact up to rounding, and are compared with whole passes before use.
 """
 
 from collections.abc import Sequence
@@ -37,17 +37,17 @@ from psychollm.steering.readout import Asked
 from psychollm.steering.tokens import positions_of
 
 EngineName: TypeAlias = Literal["auto", "last_token", "upper_layers", "whole"]
-# Largest difference from whole passes that rounding explains, relative to 1 + |log P|.
+# Largest difference from whole passes attributable to rounding, relative to 1 + |log P|.
 _TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 _COARSE = 0.2  # in sixteen bits
-# What a forward pass raises that cannot begin at a layer.
+# Errors of a forward pass that cannot begin at a layer.
 _UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
 _AT_ONCE = 32  # strengths in one pass, for each prompt of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steering:
-    """What is added where: sites, each a layer and a vector; one at a time is steered."""
+    """The additions: sites, each a layer and a vector; one at a time is steered."""
 
     asked: Asked
     layers: tuple[int, ...]  # (sites,)
@@ -56,16 +56,16 @@ class Steering:
 
     @property
     def watched(self) -> tuple[int, ...]:
-        """The layers, each once."""
+        """The distinct layers."""
         return tuple(dict.fromkeys(self.layers))
 
     def vector(self, site: int, like: Any) -> Any:
-        """Return the displacement of strength one where a state is."""
+        """Return the displacement of strength one on the device of a state."""
         return torch().tensor(self.vectors[site], device=like.device)
 
 
 class Engine(Protocol):
-    """Answers some prompts at some strengths."""
+    """A method that answers prompts at several strengths."""
 
     name: str
 
@@ -118,7 +118,7 @@ class Whole:
 
 @dataclass(slots=True, eq=False)
 class UpperLayers:
-    """Only the layers above the steered one, and the common beginning once per strength."""
+    """Only the layers above the steered one, with the common prefix once per strength."""
 
     it: Steering
     name: str = "upper_layers"
@@ -161,7 +161,7 @@ class UpperLayers:
         return _numbers(self.it.asked, logits[:, -1])
 
     def _before(self, prefix: Prefix, site: int, strength: float) -> Pairs:
-        """Return keys and values of the common beginning at a strength."""
+        """Return keys and values of the common prefix at a strength."""
         if self.it.positions == "prompt_last":
             return prefix.pairs
         if (site, strength) not in self._steered:
@@ -181,7 +181,7 @@ class UpperLayers:
 
 @dataclass(slots=True, eq=False)
 class LastToken:
-    """The last token alone, each strength a token of its own."""
+    """Only the last token, with a separate token for each strength."""
 
     it: Steering
     name: str = "last_token"
@@ -191,7 +191,7 @@ class LastToken:
 
     @staticmethod
     def possible(steering: Steering) -> bool:
-        """Whether a model and an option allow it, as far as can be seen before trying."""
+        """Return whether the model and options allow this method, as far as known in advance."""
         body = steering.asked.body
         longest = max(map(len, steering.asked.encoded.rows))
         far = body.window is not None and longest >= body.window
@@ -234,7 +234,7 @@ class LastToken:
 
 
 def _columns(state: Any) -> Any:
-    """Return the mask of the last column (1, tokens)."""
+    """Return a mask of the last column (1, tokens)."""
     t = torch()
     mask = t.zeros(1, state.shape[1], device=state.device)
     mask[:, -1] = 1.0
@@ -242,8 +242,8 @@ def _columns(state: Any) -> Any:
 
 
 def _apart(mask: Any, n: int, dtype: Any) -> Any:
-    """Return what `n` tokens in the place of the last may see: those before, and themselves."""
-    # (rows, 1, n, tokens - 1 + n): 0 where they see, the lowest number elsewhere
+    """Return the attention mask of `n` tokens at the last position: earlier tokens and itself."""
+    # (rows, 1, n, tokens - 1 + n): 0 where visible, the lowest number elsewhere
     t = torch()
     before = mask[:, None, None, :-1].bool().expand(-1, 1, n, -1)
     own = t.eye(n, dtype=t.bool, device=mask.device).expand(len(mask), 1, n, n)
@@ -253,14 +253,14 @@ def _apart(mask: Any, n: int, dtype: Any) -> Any:
 
 
 def _numbers(asked: Asked, logits: Any) -> FloatArray:
-    """Return log P(yes) and log P(no) as numbers, stacked in front."""
+    """Return log P(yes) and log P(no) as an array with a leading axis."""
     answers = read_answers(logits, asked.tokens)
     return np.stack([values.cpu().numpy().astype(np.float64) for values in answers])
 
 
 def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
-    """Return the fastest engine that agrees with whole passes, and by how much it differs."""
-    # The lowest and the highest layer stand for all: what fails, fails there.
+    """Return the fastest engine that agrees with whole passes, and its difference from them."""
+    # The lowest and the highest layer represent all: failures appear there.
     ends = sorted(range(len(steering.layers)), key=lambda site: steering.layers[site])
     tried = sorted({ends[0], ends[-1]})
     few = replace(
@@ -275,7 +275,7 @@ def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tup
     if engine == "last_token" and not LastToken.possible(steering):
         msg = (
             "engine='last_token' needs positions='prompt_last' and a model with position_ids and "
-            "eager or sdpa attention that looks back over the whole prompt: use 'auto'"
+            "eager or sdpa attention over the whole prompt: use 'auto'"
         )
         raise OptionError(msg)
     if engine == "auto":
@@ -304,11 +304,11 @@ def _tolerance(steering: Steering) -> float:
 
 
 def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
-    """Return the largest difference on the shortest and the longest prompt; inf if it fails."""
+    """Return the largest difference on the shortest and the longest prompt; inf on failure."""
     rows = whole.steering.asked.encoded.rows
     lengths = [len(row) for row in rows]
     prompts = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
-    # Not the largest: there a broken model turns rounding into anything.
+    # The largest strength is excluded: rounding errors are unbounded in a collapsed model.
     by_size = strengths[np.argsort(np.abs(strengths), kind="stable")]
     tried = by_size[[0, len(by_size) // 2]] if len(by_size) > 1 else by_size
     expected = whole.answer(prompts, tried)

@@ -1,4 +1,4 @@
-r"""Directions from states: difference of means, its shrunk form, principal component, probe.
+r"""Estimators of directions: difference of means, its shrunk form, principal component, probe.
 
 With :math:`\mu_1, \mu_0` the mean states of prompts answered yes and no, and :math:`S` the
 pooled covariance of the states within the two, in d dimensions with mean variance
@@ -10,9 +10,9 @@ pooled covariance of the states within the two, in d dimensions with mean varian
 .. math::
     v_\gamma = \left[(1 - \gamma) S + \gamma s I\right]^{-1} (\mu_1 - \mu_0).     \tag{2}
 
-Equation (1) is the direction in which the two kinds of prompts lie apart; (2), a discriminant with
-the covariance shrunk towards a sphere, is the one that tells them apart best where states vary
-more in some directions than in others; with :math:`\gamma = 1` it is (1).
+Equation (1) is the direction of the mean difference between the two kinds of prompts. Equation
+(2), a discriminant with the covariance shrunk towards a sphere, separates them best if the
+variance of states differs between directions; with :math:`\gamma = 1` it is (1).
 
 References
 ----------
@@ -63,14 +63,14 @@ def difference_of_means(
     Returns
     -------
     Direction
-        Of length one in every layer; ``about`` holds the raw lengths and the counts.
+        Direction of length one in every layer; ``about`` holds the raw lengths and the counts.
 
     Raises
     ------
     InputError
-        If one answer was given too rarely, or not at all; or there is no response.
+        If an answer is too rare or absent, or there is no response.
     OptionError, ShapeError
-        If an option or a shape is off.
+        If an option or a shape is invalid.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def principal_component(
     quantile: float | None = None,
     min_class: int = 10,
 ) -> Direction:
-    """Return the direction in which states vary most, turned towards yes.
+    """Return the direction of largest variance of the states, oriented towards yes.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ def principal_component(
     Returns
     -------
     Direction
-        Of length one in every layer.
+        Direction of length one in every layer.
 
     Raises
     ------
     InputError
-        If one answer was given too rarely, or not at all; or there is no response.
+        If an answer is too rare or absent, or there is no response.
     OptionError, ShapeError
-        If an option or a shape is off.
+        If an option or a shape is invalid.
 
     Examples
     --------
@@ -165,21 +165,21 @@ def logistic_probe(
         Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
         Use it for models that almost never say yes, or no.
     penalty : float
-        Of the squared coefficients, states in units of their mean length.
+        Penalty on the squared coefficients, with states in units of their mean norm.
     min_class : int
         Minimum number of prompts in each of the two classes.
 
     Returns
     -------
     Direction
-        Of length one in every layer.
+        Direction of length one in every layer.
 
     Raises
     ------
     InputError
-        If one answer was given too rarely, or not at all; or there is no response.
+        If an answer is too rare or absent, or there is no response.
     OptionError, ShapeError
-        If an option or a shape is off.
+        If an option or a shape is invalid.
     MissingPackageError
         If scikit-learn is not installed.
 
@@ -214,9 +214,9 @@ def shuffled_direction(
     min_class: int = 10,
     rng: RandomState = None,
 ) -> Direction:
-    """Return the difference of means after the answers were shuffled among the prompts.
+    """Return the difference of means after permuting the answers among the prompts.
 
-    A control: it is made from the same states in the same way, and knows nothing of the answers.
+    This control is made from the same states in the same way, but is independent of the answers.
 
     Parameters
     ----------
@@ -231,19 +231,19 @@ def shuffled_direction(
     min_class : int
         Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
-        Source of the order.
+        Source of the permutation.
 
     Returns
     -------
     Direction
-        Of length one in every layer.
+        Direction of length one in every layer.
 
     Raises
     ------
     InputError
-        If one answer was given too rarely, or not at all; or there is no response.
+        If an answer is too rare or absent, or there is no response.
     OptionError, ShapeError
-        If an option or a shape is off.
+        If an option or a shape is invalid.
 
     Examples
     --------
@@ -265,21 +265,21 @@ def shuffled_direction(
 
 
 def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None) -> Direction:
-    """Return a direction drawn at random, uniform over the sphere.
+    """Return a random direction, uniform on the sphere.
 
-    A control: of the same doses, and with no knowledge of the model.
+    This control has the same doses and is independent of the model.
 
     Parameters
     ----------
     like : Direction or HiddenStates
-        Whose layers, width and unit of dose it gets; and the length, if it is a direction.
+        Source of layers, width and unit of dose; a direction also sets the length.
     rng : Generator or int, optional
         Source of the draw.
 
     Returns
     -------
     Direction
-        Drawn anew for each layer.
+        Direction drawn independently for each layer.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def _made(
     min_class: int,
     order: np.random.Generator | None = None,
 ) -> Direction:
-    """Return the direction that `vector` finds in the states of each layer."""
+    """Return the direction that `vector` estimates from the states of each layer."""
     known = as_states(states)
     answers = _answers(known, response, scored=quantile is not None)
     kept, yes = _split(answers, quantile, check_count("min_class", min_class))
@@ -345,10 +345,10 @@ def _made(
 
 
 def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray:
-    """Return the answer or score of each prompt, NaN where there is none."""
+    """Return the answer or score of each prompt, NaN if it has none."""
     if response is None:
         if states.answers is None:
-            msg = "these states come without the model's answers: pass response=, one per prompt"
+            msg = "these states have no answers of the model: pass response=, one per prompt"
             raise InputError(msg)
         own = states.answers
         return own.margin if scored else own.says_yes.astype(np.float64)
@@ -361,7 +361,7 @@ def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray
         raise ShapeError(msg)
     odd = answers[np.isfinite(answers) & (answers != 0) & (answers != 1)]
     if odd.size and not scored:
-        msg = f"response holds {odd[0]:g}: 1 is yes, 0 is no; pass quantile= to split by a score"
+        msg = f"response holds {odd[0]:g}: use 1 for yes, 0 for no; or split scores with quantile="
         raise InputError(msg)
     return answers
 
@@ -369,7 +369,7 @@ def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray
 def _split(
     answers: FloatArray, quantile: float | None, min_class: int
 ) -> tuple[AnyArray, BoolArray]:
-    """Return the places of the prompts that take part, and which of them count as yes."""
+    """Return the indices of the prompts used, and which of them count as yes."""
     known = np.flatnonzero(np.isfinite(answers))
     if quantile is None:
         yes = answers[known] > 0
@@ -383,12 +383,12 @@ def _split(
     rare = min(counts, key=lambda answer: counts[answer])
     if counts[rare] < min_class:
         remedy = (
-            "pass quantile=0.3, which sets the prompts with the highest margin against those "
-            "with the lowest; or ask in a few-shot form, where the model says both"
+            "pass quantile=0.3, which contrasts the prompts with the highest margin with those "
+            "with the lowest; or use a few-shot form, where the model gives both answers"
         )
         msg = (
-            f"{rare} was answered {counts[rare]} times in {len(yes)}, min_class={min_class} are "
-            f"needed: {remedy if quantile is None else 'ask more prompts, or lower min_class'}"
+            f"{rare} was answered {counts[rare]} times in {len(yes)}, but min_class={min_class}: "
+            f"{remedy if quantile is None else 'use more prompts, or lower min_class'}"
         )
         raise InputError(msg)
     return known, yes
@@ -401,7 +401,7 @@ def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: floa
     sphere = gamma * (within**2).sum() / (n * width)
     if sphere == 0:
         return difference
-    # Few prompts, many dimensions: the inverse by way of the smaller matrix (Woodbury).
+    # Few prompts, many dimensions: invert the smaller matrix (Woodbury).
     scaled = within * np.sqrt((1 - gamma) / n)
     inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ difference)
     return np.asarray((difference - scaled.T @ inner) / sphere)

@@ -1,9 +1,9 @@
-"""Steering a model while it runs, and leaving it as it was.
+"""Steer a model while it runs, and restore it afterwards.
 
-What is added to the state of a layer depends on where a token stands in its text, not on how the
-text is fed: with a cache of keys and values, without one, or in pieces, the same tokens are
-steered. So each pass is looked at before it begins, and its columns are numbered from the first
-token of the text.
+The addition depends on the position of a token in its text, not on how the text is fed: with a
+cache of keys and values, without one, or in pieces, the same tokens are steered. Each pass is
+therefore inspected before it begins, and its columns are numbered from the first token of the
+text.
 """
 
 import inspect
@@ -34,20 +34,20 @@ def steer(
     layer: int | Sequence[int],
     positions: Positions = "prompt_last",
 ) -> Iterator[Any]:
-    """Add a direction to the state of a layer as long as the context lasts.
+    """Add a direction to the state of a layer within a context.
 
     Parameters
     ----------
     model : transformers.PreTrainedModel
         A causal model, not in training mode. It is not copied, wrapped or changed.
     direction : Direction
-        What is added, times its dose: ``0.2 * direction`` adds a fifth of the mean length of the
+        Direction to add, times its dose: ``0.2 * direction`` adds a fifth of the mean norm of the
         state, if the direction has length one.
     layer : int or sequence of int
-        After which layers, counted from 0.
+        Layers whose output is steered, counted from 0.
     positions : {"prompt_last", "generated", "all"}
-        The last token of the prompt, the tokens that come after it, or every token. The first
-        pass in the context, and each that does not go on from one before it, brings a prompt.
+        Steer the last token of the prompt, the tokens after it, or every token. The first pass in
+        the context, and each pass that does not continue an earlier one, is a prompt.
 
     Yields
     ------
@@ -57,16 +57,16 @@ def steer(
     Raises
     ------
     OptionError
-        If a layer does not exist, or the direction has none for it.
+        If a layer does not exist, or the direction has no vector for it.
     ShapeError
-        If the direction was made from a model of another width.
+        If the direction was made from a model with another hidden size.
     InputError
-        If the model is no causal model of transformers, or in training mode.
+        If the model is not a causal model of transformers, or is in training mode.
 
     Notes
     -----
-    The sum is taken in float32 and given back in the type of the state: a dose of 0.05 in
-    bfloat16 would else come out as 0.051. Contexts within one another add up.
+    The sum is computed in float32 and returned in the type of the state: in bfloat16 a dose of
+    0.05 would become 0.051. Nested contexts add up.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def steer(
     check_fit(body, direction, layers)
     if positions != "all" and not body.plain:
         msg = (
-            f"positions={positions!r} needs a model that sees earlier tokens through keys and "
+            f"positions={positions!r} needs a model that accesses earlier tokens through keys and "
             f"values; {body.name} does not: use positions='all'"
         )
         raise OptionError(msg)
@@ -96,11 +96,11 @@ def steer(
 
 
 def check_fit(body: Anatomy, direction: Direction, layers: Sequence[int]) -> None:
-    """Raise unless a direction has the width of a model, and the layers."""
+    """Raise unless a direction has the hidden size and the layers of a model."""
     if direction.hidden_size != body.hidden_size:
         msg = (
             f"the direction has {direction.hidden_size} components, the states of {body.name} "
-            f"have {body.hidden_size}: a direction serves only the model that it was made from"
+            f"have {body.hidden_size}: use a direction made from the same model"
         )
         raise ShapeError(msg)
     for layer in layers:
@@ -108,13 +108,13 @@ def check_fit(body: Anatomy, direction: Direction, layers: Sequence[int]) -> Non
 
 
 def added(state: Any, displacement: Any, mask: Any = None) -> Any:
-    """Return a state moved by a displacement, the sum taken in float32."""
+    """Return a state plus a displacement, added in float32."""
     move = displacement if mask is None else displacement * mask.unsqueeze(-1)
     return (state.float() + move).to(state.dtype)
 
 
 def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..., Any]:
-    """Return a hook that moves what a layer returns."""
+    """Return a hook that displaces the output of a layer."""
     t = torch()
     vector = t.tensor(direction.displacement(layer))
 
@@ -128,17 +128,17 @@ def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..
 
 
 class Columns:
-    """Which columns of the pass under way are steered."""
+    """The steered columns of the current pass."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
-        self._prompt: Any = None  # ids of the prompt, to know it again
+        self._prompt: Any = None  # token ids of the prompt, to recognise it
         self._width = 0  # columns of the prompt
-        self._last: Any = None  # (rows or 1, 1) column of the last token of the prompt
+        self._last: Any = None  # (rows or 1, 1) column of the last prompt token
         self.now: Any = None  # (rows or 1, columns), or None for all
 
     def look(self, stem: Any) -> Callable[..., None]:
-        """Return a hook that looks at each pass before it begins."""
+        """Return a hook that inspects each pass before it begins."""
         signature = inspect.signature(stem.forward)
 
         def look(module: Any, args: Any, options: Any) -> None:
@@ -161,7 +161,7 @@ class Columns:
         self.now = columns == last if self._positions == "prompt_last" else columns > last
 
     def _goes_on(self, ids: Any, past: int) -> bool:
-        """Whether a pass continues the prompt that was seen last."""
+        """Return whether a pass continues the last prompt."""
         if self._last is None:
             return False
         if past:
@@ -172,13 +172,13 @@ class Columns:
         return bool((ids[:, : self._width] == old).all())
 
     def _start(self, fed: Any, ids: Any, past: int, mask: Any) -> None:
-        """Take a pass for a prompt."""
+        """Treat a pass as a prompt."""
         t = torch()
         self._width = past + fed.shape[1]
         self._prompt = ids if ids is not None and not past else None
         last = t.full((1, 1), self._width - 1)
         if mask is not None and mask.ndim == 2 and mask.shape[1] == self._width:
-            # Where padding stands on the right, the last token of each row stands elsewhere.
+            # With padding on the right, the last token differs between rows.
             ends = self._width - 1 - mask.bool().flip(1).int().argmax(1, keepdim=True)
             last = ends[:1] if bool((ends == ends[0]).all()) else ends
         self._last = last

@@ -1,8 +1,8 @@
-"""Passes through a model: whole ones, ones that go on from a prefix, ones that begin at a layer.
+"""Passes through a model: whole, continued from a prefix, or started at a layer.
 
-To begin at a layer, the layers up to it are made to return what is already known of their states,
-and the model's own forward pass is called: its embedding, masks, rotation, final norm and head
-stay its own. The layers themselves are put back as they were, whatever happens.
+To start at a layer, the layers up to it are replaced by their known output, and the model's own
+forward pass is called with its embedding, masks, rotation, final norm and head. The layers are
+restored in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,21 +18,21 @@ Pairs: TypeAlias = Sequence[tuple[Any, Any]]  # keys and values of each layer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """The tokens that all prompts begin with, passed through the model once."""
+    """The common prefix of all prompts, passed through the model once."""
 
     ids: tuple[int, ...]
     pairs: Pairs  # keys and values (1, heads, tokens, size)
-    outputs: Mapping[int, Any]  # layer -> what it returned, its state (1, tokens, hidden)
+    outputs: Mapping[int, Any]  # layer -> its output, the state (1, tokens, hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """A batch of prompts, passed through the model once."""
 
-    mask: Any  # (rows, prefix + tokens) of what is no padding
+    mask: Any  # (rows, prefix + tokens), 0 for padding
     tail: Any  # (rows, tokens) ids after the prefix
     pairs: Pairs  # keys and values of all tokens; empty without a cache
-    outputs: Mapping[int, Any]  # layer -> what it returned, its state (rows, tokens, hidden)
+    outputs: Mapping[int, Any]  # layer -> its output, the state (rows, tokens, hidden)
     logits: Any  # (rows, tokens of the vocabulary) of the last token
 
 
@@ -59,7 +59,7 @@ def forward(
 
 
 def cache_of(pairs: Pairs) -> Any:
-    """Return a cache that holds keys and values, and can be added to without changing them."""
+    """Return a cache of keys and values that can be extended without changing them."""
     cache = transformers().DynamicCache()
     for layer, (keys, values) in enumerate(pairs):
         cache.update(keys, values, layer)
@@ -72,7 +72,7 @@ def pairs_of(cache: Any) -> Pairs:
 
 
 def open_prefix(body: Anatomy, ids: Sequence[int], layers: Sequence[int]) -> Prefix:
-    """Pass the common beginning through the model."""
+    """Pass the common prefix through the model."""
     t = torch()
     tokens = t.tensor([list(ids)], device=body.device)
     mask = t.ones_like(tokens)
@@ -101,13 +101,13 @@ def open_batch(
 
 
 def spread(pairs: Pairs, rows: int) -> Pairs:
-    """Return keys and values of one row for many; nothing is copied."""
+    """Expand keys and values of one row to many, without copying."""
     return [(k.expand(rows, -1, -1, -1), v.expand(rows, -1, -1, -1)) for k, v in pairs]
 
 
 @contextmanager
 def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
-    """Keep what layers return."""
+    """Record the outputs of layers."""
     outputs: dict[int, Any] = {}
 
     def keeper(layer: int) -> Callable[..., None]:
@@ -126,9 +126,9 @@ def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
 
 @contextmanager
 def resumed(body: Anatomy, layer: int, state: Any, output: Any) -> Iterator[None]:
-    """Let layers up to `layer` return a known state instead of computing."""
+    """Let layers up to `layer` return a known state instead of computing it."""
     blocks = body.blocks[: layer + 1]
-    # A layer may already have a forward of its own there: accelerate puts one on each.
+    # A layer may already have an instance-level forward, for example from accelerate.
     before = [vars(block).get("forward") for block in blocks]
     try:
         for block in blocks:

@@ -1,4 +1,4 @@
-"""Asking a model for its answers and its states, without letting it speak."""
+"""Read a model's answers and states without generating text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from psychollm.steering.tokens import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
-    """Prompts in tokens, beside the model that is to answer them."""
+    """Prompts in tokens, with the model that is to answer them."""
 
     body: Anatomy
     encoded: Encoded
@@ -52,7 +52,7 @@ class Asked:
         no: Sequence[str],
         batch_size: int,
     ) -> "Asked":
-        """Check what was passed."""
+        """Check the arguments and return the batch."""
         return cls(
             body=anatomy(model),
             encoded=encode(tokenizer, prompts),
@@ -62,17 +62,17 @@ class Asked:
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """What all prompts begin with, if the model can go on from there."""
+        """The common prefix of all prompts, if the model can continue from it."""
         body, rows = self.body, self.encoded.rows
         longest = max(map(len, rows))
-        # Padding after a prefix would push it out of the window of a layer that looks back less.
+        # Padding after a prefix would push it out of a limited attention window.
         far = body.window is not None and longest >= body.window
-        # Hooks may ask where a token stands: they are shown whole prompts.
+        # Hooks may depend on token positions, so they get whole prompts.
         usable = body.plain and body.rotary and not far and not body.hooked
         return rows[0][: self.encoded.prefix] if usable else ()
 
     def open_prefix(self, layers: Sequence[int]) -> Prefix | None:
-        """Pass the common beginning through the model, if there is one."""
+        """Pass the common prefix through the model, if there is one."""
         return open_prefix(self.body, self.prefix, layers) if self.prefix else None
 
     def read(
@@ -83,7 +83,7 @@ class Asked:
         states = np.zeros((len(rows), len(layers), self.body.hidden_size), dtype=np.float32)
         logs = np.zeros((2, len(rows)))
         bar = progress_bar(show=progress, total=len(rows), label="answers")
-        # A token before the last may lie in the prefix: then there is none.
+        # A token before the last may be part of the prefix: then no prefix is used.
         short = min(map(len, rows)) - len(self.prefix) < -token
         with torch().inference_mode():
             prefix = None if short else self.open_prefix(())
@@ -110,7 +110,7 @@ class Asked:
         return open_batch(self.body, rows, layers, prefix=prefix, cached=cached)
 
     def answers(self, log_yes: FloatArray, log_no: FloatArray) -> AnswerLogits:
-        """Return answers with their labels."""
+        """Return answers with the labels of the prompts."""
         return AnswerLogits(
             log_yes=log_yes,
             log_no=log_no,
@@ -153,7 +153,7 @@ def answer_logits(
         Causal language model, not in training mode.
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
-    prompts : sequence of str or Prompt
+    Texts, or an instrument's conversations, to which the chat template is applied.
         Texts, or conversations of an instrument, which are put into the chat template.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
@@ -165,7 +165,7 @@ def answer_logits(
     Returns
     -------
     AnswerLogits
-        In the order of `prompts`.
+        Probabilities in the order of `prompts`.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def answer_logits(
 
     Notes
     -----
-    What all prompts begin with goes through the model once, where the model allows it.
+    The common prefix of all prompts is computed once, if the model allows it.
 
     Examples
     --------
@@ -208,11 +208,11 @@ def hidden_states(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        Texts, or conversations of an instrument, which are put into the chat template.
+        Texts, or an instrument's conversations, to which the chat template is applied.
     layers : sequence of int, optional
-        Which; all of them by default.
+        Layers to return; all by default.
     token : int
-        Which token, counted from the end of the prompt: -1 is the last.
+        Position of the token, counted from the end of the prompt: -1 is the last.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
@@ -223,12 +223,12 @@ def hidden_states(
     Returns
     -------
     HiddenStates
-        In float32, whatever the model computes in.
+        States in float32, whatever the model's own type.
 
     Raises
     ------
     OptionError
-        If there is no such layer or token.
+        If a layer or token does not exist.
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, the model is
         in training mode, or a state is not a number.
@@ -243,7 +243,7 @@ def hidden_states(
     wanted = asked.body.check_layers(range(asked.body.n_layers) if layers is None else layers)
     shortest = min(map(len, asked.encoded.rows))
     if not -shortest <= token <= -1:
-        msg = f"token={token} is counted from the end: use -{shortest} (the shortest prompt) to -1"
+        msg = f"token={token} must count from the end: use -{shortest} (the shortest prompt) to -1"
         raise OptionError(msg)
     states, answers = asked.read(wanted, token=token, progress=progress)
     return HiddenStates(

@@ -1,4 +1,4 @@
-r"""How likely a model finds a reply: log-likelihood per token, and perplexity.
+r"""Likelihood of a reply under a model: log-likelihood per token, and perplexity.
 
 For a reply of tokens :math:`t_1, \dots, t_n` after a prompt,
 
@@ -37,7 +37,7 @@ class ReplyLikelihood(Result):
     """
 
     total: FloatArray  # (prompts,) log-likelihood of the whole reply
-    n_tokens: AnyArray  # (prompts,) of the reply
+    n_tokens: AnyArray  # (prompts,) number of reply tokens
     labels: tuple[Any, ...]
 
     _AXES = Axes({"prompt": "labels"}, "n_tokens", "total", "mean", "perplexity")
@@ -49,7 +49,7 @@ class ReplyLikelihood(Result):
 
     @property
     def perplexity(self) -> FloatArray:
-        """Perplexity (prompts,): 1 where every token was certain."""
+        """Perplexity (prompts,): 1 if every token had probability one."""
         return np.asarray(np.exp(-self.mean), dtype=np.float64)
 
 
@@ -62,33 +62,34 @@ def reply_likelihood(
     batch_size: int = 16,
     progress: bool = False,
 ) -> ReplyLikelihood:
-    """Return how likely a model finds a reply to each prompt.
+    """Return the likelihood of a reply to each prompt.
 
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal model, not in training mode.
+        Causal language model, not in training mode.
     tokenizer : transformers.PreTrainedTokenizerBase
-        That of the model.
+        Tokenizer of the model.
     prompts : sequence of str or Prompt
-        Texts, or conversations of an instrument, which are put into the chat template. They may
-        end differently.
+        Texts, or an instrument's conversations, to which the chat template is applied. They may
+        have different endings.
     replies : sequence of str
-        One per prompt, as they follow it: a text that continues a string begins with its space.
+        One reply per prompt, exactly as it follows it: the continuation of a string begins with
+        its space.
     batch_size : int
-        Prompts in one pass.
+        Number of prompts per forward pass.
     progress : bool
-        Whether to draw a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     ReplyLikelihood
-        In the order of `prompts`.
+        Likelihoods in the order of `prompts`.
 
     Raises
     ------
     InputError
-        If there are not as many replies as prompts, a reply is empty, or the model is in training
+        If the numbers of replies and prompts differ, a reply is empty, or the model is in training
         mode.
 
     Examples

@@ -1,15 +1,15 @@
-r"""What a model would answer, and the state that it would answer from.
+r"""A model's answer probabilities, and the states behind them.
 
-A model does not only say yes or no; it gives both a probability. Let :math:`Y` be the set of
-tokens that are a form of yes, :math:`N` that of no, and :math:`p_t` the probability of token
-:math:`t` after the prompt. Then
+A model assigns a probability to both yes and no. Let :math:`Y` be the set of tokens that are a
+form of yes, :math:`N` that of no, and :math:`p_t` the probability of token :math:`t` after the
+prompt. Then
 
 .. math::
     \text{log_yes} = \log \sum_{t \in Y} p_t, \qquad
     \text{mass} = \sum_{t \in Y \cup N} p_t, \qquad
     \text{margin} = \text{log_yes} - \text{log_no}.                                  \tag{1}
 
-Where the mass is small, the model would say something else, and the margin means little.
+If the mass is small, the model would say something else, and the margin is not meaningful.
 """
 
 from dataclasses import dataclass, replace
@@ -40,9 +40,9 @@ class AnswerLogits(Result):
 
     log_yes: FloatArray  # (prompts,)
     log_no: FloatArray  # (prompts,)
-    labels: tuple[Any, ...]  # (prompts,) keys of prompts, or their places
+    labels: tuple[Any, ...]  # (prompts,) keys of prompts, or their indices
     n_tokens: AnyArray  # (prompts,) in each prompt
-    tokens: AnswerTokens  # that count as yes and no
+    tokens: AnswerTokens  # tokens that count as yes and no
 
     _AXES = Axes({"prompt": "labels"}, "log_yes", "log_no", "margin", "mass", "says_yes")
 
@@ -67,7 +67,7 @@ class AnswerLogits(Result):
         return np.asarray(self.margin > 0, dtype=np.bool_)
 
     def take(self, rows: Any) -> "AnswerLogits":
-        """Return the answers to some prompts, by place or mask."""
+        """Return the answers to some prompts, by index or mask."""
         chosen = np.arange(len(self.labels))[rows]
         return replace(
             self,
@@ -80,7 +80,7 @@ class AnswerLogits(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HiddenStates(Result):
-    """States of layers at one token of each prompt, and the answers given from there.
+    """States of layers at one token of each prompt, and the model's answers at that token.
 
     Examples
     --------
@@ -92,14 +92,14 @@ class HiddenStates(Result):
     states: AnyArray  # (prompts, layers, hidden) float32
     layers: tuple[int, ...]
     token: int = -1  # counted from the end of the prompt
-    answers: AnswerLogits | None = None  # the model's own; None for states from elsewhere
+    answers: AnswerLogits | None = None  # the model's own; None for external states
     model: str = ""
 
     _AXES = Axes(labels={"layer": "layers"}, arrays={"prompt layer hidden": "states"})
 
     @property
     def hidden_norms(self) -> FloatArray:
-        """Mean length of the state of each layer (layers,)."""
+        """Mean norm of the state of each layer (layers,)."""
         lengths = np.linalg.norm(self.states.astype(np.float64), axis=2)
         return np.asarray(lengths.mean(axis=0), dtype=np.float64)
 
@@ -109,15 +109,15 @@ class HiddenStates(Result):
         Raises
         ------
         LabelError
-            If it is not there.
+            If the layer is not included.
         """
         if layer not in self.layers:
-            msg = f"the states of layer {layer} were not kept: there are {self.layers}"
+            msg = f"the states of layer {layer} are not included: choose from {self.layers}"
             raise LabelError(msg)
         return self.states[:, self.layers.index(layer)]
 
     def take(self, rows: Any) -> "HiddenStates":
-        """Return the states of some prompts, by place or mask."""
+        """Return the states of some prompts, by index or mask."""
         answers = None if self.answers is None else self.answers.take(rows)
         return replace(self, states=self.states[rows], answers=answers)
 
@@ -134,7 +134,7 @@ def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
             raise ShapeError(msg)
         hidden = HiddenStates(states=array, layers=tuple(range(array.shape[1])))
     if not hidden.states.size:
-        msg = f"states hold no numbers: prompts, layers and hidden are {hidden.states.shape}"
+        msg = f"states is empty: its shape (prompts, layers, hidden) is {hidden.states.shape}"
         raise ShapeError(msg)
     bad = np.argwhere(~np.isfinite(hidden.states).all(axis=2))
     if bad.size:

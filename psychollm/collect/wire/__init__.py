@@ -1,4 +1,4 @@
-"""Wire formats: how a request is written for a server, and how its reply is read."""
+"""API formats: how requests are written for a server, and how its replies are parsed."""
 
 from psychollm.collect.wire.anthropic import AnthropicMessages
 from psychollm.collect.wire.bedrock import BedrockConverse

@@ -1,4 +1,4 @@
-"""Messages, as Anthropic defined them."""
+"""Messages, the API format of Anthropic."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from psychollm.collect.wire.thinking import Thinking, thinking_of, without_think
 VERSION = "2023-06-01"
 # The format has no default of its own and refuses a request without one.
 DEFAULT_MAX_TOKENS = 1024
-# So that one word means the same for every server.
+# Finish reasons common to all servers.
 FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -34,7 +34,7 @@ LACKS = frozenset(
 
 
 class AnthropicMessages(OverHttp):
-    """``POST /messages``: the system prompt stands apart; no log probabilities, no seed."""
+    """``POST /messages``: a separate system prompt; no log probabilities, no seed."""
 
     name = "anthropic"
     path = "/messages"
@@ -42,14 +42,14 @@ class AnthropicMessages(OverHttp):
     batches = AnthropicBatches()
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: version of the format, and the secret under a name of its own."""
+        """Return the headers: the version of the format, and the secret in its own header."""
         known = {"anthropic-version": VERSION}
         return known | ({"x-api-key": secret} if secret else {})
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; system turns are taken out of the conversation."""
+        """Return the body; system turns are removed from the conversation."""
         thinking = thinking_of(parameters)
         known = without_thinking(parameters)
         limits = [known.pop(name) for name in LIMITS if name in known]
@@ -66,7 +66,7 @@ class AnthropicMessages(OverHttp):
         return body | ({"system": system} if system else {})
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
-        """Return the message that the events of a stream make up."""
+        """Return the message assembled from the events of a stream."""
         whole: dict[str, Any] = {}
         blocks: dict[Any, dict[str, Any]] = {}
         usage: dict[str, Any] = {}
@@ -82,7 +82,7 @@ class AnthropicMessages(OverHttp):
                 for source in (part.get("usage"), event.get("usage")):
                     usage |= source if isinstance(source, dict) else {}
                 whole |= {k: v for k, v in part.items() if k not in {"content", "usage"}}
-                held = part.get("content")  # blocks that a server did not send in pieces
+                held = part.get("content")  # blocks that a server sent whole
                 blocks |= {
                     str(i): dict(one)
                     for i, one in enumerate(held if isinstance(held, list) else [])
@@ -100,7 +100,7 @@ class AnthropicMessages(OverHttp):
         return {**whole, "content": list(blocks.values()), "usage": usage}
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply; blocks of text are joined, blocks of thinking kept apart."""
+        """Parse a reply; text blocks are joined, thinking blocks are kept separately."""
         body = self.whole(raw)
         blocks = body.get("content")
         if not isinstance(blocks, list):
@@ -118,7 +118,7 @@ class AnthropicMessages(OverHttp):
 
 
 def claude_thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the words for thinking: a level is an effort, a number a budget of older models."""
+    """Return the thinking parameters: a level is an effort, a number a budget of older models."""
     if thinking.off:
         return {"thinking": {"type": "disabled"}}
     if thinking.level is None:
@@ -140,7 +140,7 @@ def _usage(usage: Any, blocks: list[Any]) -> Usage:
     details = usage.get("output_tokens_details")
     thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
     output = count_or_none(usage.get("output_tokens"))
-    # Thinking whose words are withheld leaves an empty or a redacted block.
+    # Withheld thinking leaves an empty or redacted block.
     only = [one.get("type") for one in blocks if isinstance(one, dict)]
     hidden = output if only and set(only) <= {"thinking", "redacted_thinking"} else None
     return Usage(

@@ -1,8 +1,8 @@
-"""Batches of requests, as OpenAI and Anthropic take them: handed in, looked at, fetched.
+"""Batch formats of OpenAI and Anthropic: submit, query and fetch.
 
-A batch is known to us by a name of ours, which is part of the name of each of its requests. Where
-a server may have taken a batch without our hearing of it, `find` looks for it among all of its
-batches before it is handed in again.
+A batch has a name of our own, which is part of the name of each of its requests. If a server may
+have received a batch without confirming it, `find` searches its list before the batch is submitted
+again.
 """
 
 import json
@@ -18,13 +18,13 @@ from psychollm.collect.connection import Connections, Exchange
 from psychollm.collect.faults import Kind, kind_of_status
 
 LARGEST_RESULTS = 2**30  # bytes of all replies of a batch
-_KEPT = 2**16  # bytes of an error; cut further once secrets are out, lest half of one stay
-CLOCKS_DIFFER = 600.0  # seconds that a server's clock may be away from ours
-_PAGES = 20  # of the list of batches that are searched
+_KEPT = 2**16  # bytes kept of an error; shortened again after secrets are removed
+CLOCKS_DIFFER = 600.0  # seconds by which a server's clock may differ from ours
+_PAGES = 20  # pages of the list of batches that are searched
 
 
 class BatchError(Exception):
-    """A call that did not bring what was asked for."""
+    """A failed call of a batch API."""
 
     def __init__(self, kind: Kind, detail: str) -> None:
         super().__init__(detail)
@@ -33,33 +33,33 @@ class BatchError(Exception):
 
 
 class NotYetError(BatchError):
-    """Something that only time will tell, however long it takes."""
+    """A pending state that only time resolves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A batch before it is handed in: its name, and the bodies by the names of requests."""
+    """A batch before submission: its name, and the bodies by the names of requests."""
 
     name: str
     made: float  # seconds since 1970
     bodies: Mapping[str, bytes]
-    path: str  # where each request would have been sent
-    file: str | None = None  # what was uploaded for it
+    path: str  # path of each single request
+    file: str | None = None  # identifier of the uploaded file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """How far a batch is; `places` hold its results once it has ended."""
+    """Status of a batch; `places` hold its results once it has ended."""
 
     ended: bool
     places: tuple[str, ...] = ()
-    refused: str | None = None  # why nothing of it was processed
-    crowded: bool = False  # too much was waiting; it may be handed in later
+    refused: str | None = None  # why it was rejected as a whole
+    crowded: bool = False  # rejected because of pending work; it may be submitted later
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one request: a reply or an error with a status, or why there is neither."""
+    """Outcome of one request: a reply or an error with a status, or why both are missing."""
 
     name: str
     status: int | None
@@ -68,42 +68,42 @@ class Outcome:
 
 
 class BatchFormat(Protocol):
-    """How a server takes batches."""
+    """A server's batch API."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
-        """Send what costs nothing yet, and return its name."""
+        """Upload what is free of charge, and return its identifier."""
 
     async def create(self, line: Connections, draft: Draft) -> str:
-        """Hand a batch in, and return what the server calls it."""
+        """Submit a batch and return the server's identifier."""
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Return what the server calls a batch that it may have taken; None if it has not.
+        """Return the server's identifier of a batch that it may have received, else None.
 
-        Raises `BatchError` while that cannot be told.
+        Raises `BatchError` while this is undecided.
         """
 
     async def look(self, line: Connections, batch: str) -> Look:
-        """Return how far a batch is."""
+        """Return the status of a batch."""
 
     def outcome(self, entry: Mapping[str, Any]) -> Outcome | None:
-        """Read one line of the results; None for a line that cannot be used."""
+        """Parse one line of the results; None for an unusable line."""
 
 
 def object_from(exchange: Exchange) -> dict[str, Any]:
-    """Return the object that came back."""
+    """Return the JSON object of a response."""
     raw = _bytes(exchange)
     try:
         body = parse_json(raw, errors="replace")
     except ValueError as error:
-        raise BatchError(Kind.BAD_JSON, f"no JSON: {error}") from error
+        raise BatchError(Kind.BAD_JSON, f"not valid JSON: {error}") from error
     if not isinstance(body, dict):
-        raise BatchError(Kind.BAD_JSON, "JSON, but no object")
+        raise BatchError(Kind.BAD_JSON, "JSON, but not an object")
     return body
 
 
 def _bytes(exchange: Exchange) -> bytes:
     if exchange.kind is not Kind.OK or exchange.status is None or exchange.raw is None:
-        raise BatchError(exchange.kind, exchange.detail or "nothing came back")
+        raise BatchError(exchange.kind, exchange.detail or "no response")
     if not 200 <= exchange.status < 300:
         said = exchange.raw[:_KEPT].decode("utf-8", "replace")
         raise BatchError(kind_of_status(exchange.status, exchange.raw), said)
@@ -111,7 +111,7 @@ def _bytes(exchange: Exchange) -> bytes:
 
 
 async def results(line: Connections, form: BatchFormat, look: Look) -> dict[str, Outcome]:
-    """Return what became of the requests of a batch; of two lines for one, the first counts."""
+    """Return the outcomes of the requests of a batch; the first of duplicate lines counts."""
     found: dict[str, Outcome] = {}
     for place in look.places:
         raw = _bytes(await line.send("GET", place, largest=LARGEST_RESULTS))
@@ -126,7 +126,7 @@ def _lines(raw: bytes) -> Iterator[dict[str, Any]]:
         try:
             entry = parse_json(text, errors="replace") if text.strip() else None
         except ValueError:
-            continue  # a line that broke: its request counts as lost
+            continue  # a damaged line: its request counts as lost
         if isinstance(entry, dict):
             yield entry
 
@@ -150,7 +150,7 @@ async def _pages(line: Connections, place: str) -> list[dict[str, Any]]:
 def _id(body: Mapping[str, Any]) -> str:
     name = body.get("id")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.:-]{1,200}", name):
-        raise BatchError(Kind.BAD_JSON, "what came back has no name")
+        raise BatchError(Kind.BAD_JSON, "the response has no id")
     return name
 
 
@@ -175,7 +175,7 @@ class OpenAIBatches:
         return _id(object_from(await line.send("POST", "/files", body, headers=headers)))
 
     async def create(self, line: Connections, draft: Draft) -> str:
-        """Make a batch of the file."""
+        """Create a batch from the uploaded file."""
         body = {
             "input_file_id": draft.file,
             "endpoint": draft.path,
@@ -185,14 +185,14 @@ class OpenAIBatches:
         return _id(object_from(await line.post(json.dumps(body).encode(), "/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find it by its file, which no other batch has."""
+        """Find the batch by its file, which no other batch has."""
         for one in await _pages(line, "/batches?limit=100"):
             if one.get("input_file_id") == draft.file:
                 return _id(one)
         return None
 
     async def look(self, line: Connections, batch: str) -> Look:
-        """Return how far a batch is."""
+        """Return the status of a batch."""
         body = object_from(await line.send("GET", f"/batches/{batch}"))
         status = body.get("status")
         files = [body.get("output_file_id"), body.get("error_file_id")]
@@ -208,7 +208,7 @@ class OpenAIBatches:
         return Look(ended=ended, places=places if ended else ())
 
     def outcome(self, entry: Mapping[str, Any]) -> Outcome | None:
-        """Read one line of a file."""
+        """Parse one line of a results file."""
         name, response, error = entry.get("custom_id"), entry.get("response"), entry.get("error")
         if not isinstance(name, str):
             return None
@@ -231,14 +231,14 @@ _STATUS = {
 
 
 class AnthropicBatches:
-    """``POST /messages/batches``; its list names no batch, so that results tell whose it is."""
+    """``POST /messages/batches``; batches have no names, so the results identify them."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
-        """Send nothing: requests come with the batch."""
+        """Do nothing: the batch itself contains the requests."""
         return None
 
     async def create(self, line: Connections, draft: Draft) -> str:
-        """Hand the requests in."""
+        """Submit the requests."""
         entries = [
             b'{"custom_id": %s, "params": %s}' % (json.dumps(name).encode(), body)
             for name, body in draft.bodies.items()
@@ -247,13 +247,13 @@ class AnthropicBatches:
         return _id(object_from(await line.post(body, "/messages/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find it among batches of the same size and time, by the names in its results."""
+        """Find the batch among those of the same size and time, by the names in its results."""
         for one in await _pages(line, "/messages/batches?limit=100"):
             name = one.get("id")
             if name in known or not _like(one, draft):
                 continue
             if one.get("processing_status") != "ended":
-                msg = f"{name} may be the one, and has not ended"
+                msg = f"{name} may be this batch, and has not ended"
                 raise NotYetError(Kind.OVERLOADED, msg)
             look = Look(ended=True, places=(_results_of(_id(one)),))
             try:
@@ -267,13 +267,13 @@ class AnthropicBatches:
         return None
 
     async def look(self, line: Connections, batch: str) -> Look:
-        """Return how far a batch is."""
+        """Return the status of a batch."""
         body = object_from(await line.send("GET", f"/messages/batches/{batch}"))
         ended = body.get("processing_status") == "ended"
         return Look(ended=ended, places=(_results_of(batch),) if ended else ())
 
     def outcome(self, entry: Mapping[str, Any]) -> Outcome | None:
-        """Read one line of the results."""
+        """Parse one line of the results."""
         name, result = entry.get("custom_id"), entry.get("result")
         if not isinstance(name, str) or not isinstance(result, dict):
             return None
@@ -293,7 +293,7 @@ def _results_of(batch: str) -> str:
 
 
 def _like(listed: Mapping[str, Any], draft: Draft) -> bool:
-    """Whether a batch has the size of ours and was not made before it."""
+    """Return whether a listed batch has the size of ours and is not older."""
     counts = listed.get("request_counts")
     n = sum(as_number(one) or 0 for one in counts.values()) if isinstance(counts, dict) else 0
     try:

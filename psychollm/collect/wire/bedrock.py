@@ -1,4 +1,4 @@
-"""Converse, the one format that Amazon Bedrock has for all its models."""
+"""Converse, the API format of Amazon Bedrock for all its models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,22 +25,22 @@ _BESIDE = ("guardrailConfig", "performanceConfig", "requestMetadata", "serviceTi
 
 
 class BedrockConverse(OverHttp):
-    """``POST /model/MODEL/converse``; the secret is an API key of Bedrock, sent as a bearer."""
+    """``POST /model/MODEL/converse``; the secret is a Bedrock API key, sent as a bearer token."""
 
     name = "bedrock"
-    streams = False  # it would have a format of its own
+    streams = False  # they use a different format
     lacks = frozenset(
         {"seed", "logprobs", "top_logprobs", "response_format", "logit_bias", "reasoning_effort"}
     )
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return where requests to a model are sent; its name may hold colons and slashes."""
+        """Return the path for a model, whose name may hold colons and slashes."""
         return f"/model/{quote(model, safe='')}/converse"
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; what is of one model only stands among the additional fields."""
+        """Return the body; model-specific parameters are among the additional fields."""
         thinking = thinking_of(parameters)
         more = without_thinking(parameters)
         settings = {_SETTINGS[name]: more.pop(name) for name in _SETTINGS if name in more}
@@ -67,7 +67,7 @@ class BedrockConverse(OverHttp):
         return body
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply; blocks of reasoning are kept apart."""
+        """Parse a reply; reasoning blocks are kept separately."""
         body = self.whole(raw)
         output = body.get("output")
         message = output.get("message") if isinstance(output, dict) else None
@@ -89,7 +89,7 @@ class BedrockConverse(OverHttp):
 
 
 def _thinking(model: str, thinking: Thinking) -> dict[str, Any]:
-    """Return the words for thinking, which each maker of models has of its own."""
+    """Return the thinking parameters, which differ between model vendors."""
     if "anthropic." in model:
         return claude_thinking(thinking)
     if "nova" in model:
@@ -116,5 +116,5 @@ def _usage(usage: Any, *, hidden: bool) -> Usage:
     return Usage(
         input=None if counts[0] is None else sum(filter(None, counts)),
         output=output,
-        reasoning=output if hidden else None,  # nothing but thinking, its words withheld
+        reasoning=output if hidden else None,  # only reasoning, with its text withheld
     )

@@ -1,4 +1,4 @@
-"""Contents, as Google's Gemini takes and gives them; and the same on Vertex."""
+"""Contents, the API format of Google's Gemini, also on Vertex."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _NAMES = {
     "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
 }
-# What stands beside the settings of generation rather than among them.
+# Fields outside the generation settings.
 _BESIDE = ("safetySettings", "labels", "cachedContent")
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FAILED = {
@@ -44,22 +44,22 @@ class Gemini(OverHttp):
     lacks = frozenset({"logit_bias", "reasoning_effort"})
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the secret under a name of its own."""
+        """Return the headers, with the secret in its own header."""
         return {"x-goog-api-key": secret} if secret else {}
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return where requests to a model are sent."""
+        """Return the path for a model."""
         call = "streamGenerateContent?alt=sse" if stream else "generateContent"
         return f"/models/{quote(model.removeprefix('models/'), safe='')}:{call}"
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body as it is: the address asks for a stream."""
+        """Return the body unchanged: the address requests a stream."""
         return body
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; the address names the model, and system turns stand apart."""
+        """Return the body; the address names the model, and system turns are separate."""
         contents = [
             {"role": _ROLES[turn["role"]], "parts": [{"text": turn["content"]}]}
             for turn in messages
@@ -76,7 +76,7 @@ class Gemini(OverHttp):
         return body
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
-        """Return the reply that the pieces of a stream make up."""
+        """Return the reply assembled from the pieces of a stream."""
         whole: dict[str, Any] = {}
         first: dict[str, Any] = {}
         parts: list[Any] = []
@@ -100,7 +100,7 @@ class Gemini(OverHttp):
         return whole
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply; parts that are thoughts are kept apart."""
+        """Parse a reply; thought parts are kept separately."""
         body = self.whole(raw)
         first = _first(body)
         usage = _usage(body.get("usageMetadata"))
@@ -134,7 +134,7 @@ class Vertex(Gemini):
 
 
 def _settings(known: Mapping[str, Any], thinking: Thinking | None) -> dict[str, Any]:
-    """Return the settings of generation under this format's names."""
+    """Return the generation settings under the names of this format."""
     settings = {_NAMES.get(name, name): value for name, value in known.items()}
     limit = next((settings.pop(name) for name in LIMITS if name in settings), None)
     if (stop := settings.pop("stop", None)) is not None:
@@ -156,7 +156,7 @@ def _settings(known: Mapping[str, Any], thinking: Thinking | None) -> dict[str, 
 
 
 def _thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the words for thinking: newer models know levels, older ones budgets; never both."""
+    """Return the thinking parameters: levels for newer models, budgets for older; never both."""
     if thinking.off:
         return {"thinkingBudget": 0}
     if thinking.level is None:
@@ -182,7 +182,7 @@ def _said(parts: list[dict[str, Any]], *, thought: bool = False) -> str:
 
 
 def _tokens(found: Any) -> tuple[Token, ...]:
-    """Return the tokens of a reply, each with the likeliest at its place."""
+    """Return the tokens of a reply, each with the likeliest alternatives."""
     tops = _listed(found, "topCandidates")
     tokens = []
     for at, one in enumerate(_listed(found, "chosenCandidates")):
@@ -200,7 +200,7 @@ def _usage(usage: Any) -> Usage:
     said, thought = (
         count_or_none(usage.get(name)) for name in ("candidatesTokenCount", "thoughtsTokenCount")
     )
-    # Thinking is billed as output, and counted apart from it.
+    # Reasoning is billed as output but counted separately.
     output = None if said is None and thought is None else (said or 0) + (thought or 0)
     return Usage(
         input=count_or_none(usage.get("promptTokenCount")), output=output, reasoning=thought

@@ -1,8 +1,8 @@
-"""Loading a model of this process: its precision and the devices that it stands on.
+"""Load a local model with a given precision, on given devices.
 
-The precision is part of the respondent: a model in four bits answers otherwise than the same model
-in sixteen, so that ``dtype`` and ``bits`` are parameters, which requests are known by. The device
-belongs to the endpoint, as the address of a server does.
+The precision is part of the respondent: a model in four bits answers differently from the same
+model in sixteen. Therefore ``dtype`` and ``bits`` are parameters, and part of the key of a
+request. The device belongs to the endpoint, like the address of a server.
 """
 
 from collections.abc import Mapping
@@ -21,48 +21,48 @@ BITS = (4, 8)
 
 
 class NoSuchModelError(Exception):
-    """A folder, file or name under which there is no model that can be loaded."""
+    """A folder, file or name that holds no loadable model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """The type of a model's weights, and to how many bits they are rounded, if they are."""
+    """The type of a model's weights, and the bits of their quantisation, if any."""
 
     dtype: str
     bits: int | None
 
 
 def precision_of(parameters: Mapping[str, Any]) -> Precision:
-    """Return the precision that parameters ask for.
+    """Return the precision set by parameters.
 
     Raises
     ------
     OptionError
-        If there is no such precision.
+        If the precision does not exist.
     """
     dtype, bits = parameters.get("dtype", "auto"), parameters.get("bits")
     check_choice("dtype", dtype, Dtype)
     if bits is not None and (isinstance(bits, bool) or bits not in BITS):
-        msg = f"bits={bits!r} must be 4 or 8; leave it out for weights that are not rounded"
+        msg = f"bits={bits!r} must be 4 or 8; leave it out for unquantised weights"
         raise OptionError(msg)
     return Precision(dtype, bits)
 
 
 def load(name: str, precision: Precision, device: str) -> LocalModel:
-    """Return a model by its folder, its file (``.gguf``) or its name.
+    """Load a model by its folder, its file (``.gguf``) or its name.
 
     Raises
     ------
     NoSuchModelError
-        If there is none.
+        If there is no such model.
     OptionError, MissingPackageError
-        If its precision needs an accelerator or a package that is not here.
+        If its precision needs a missing accelerator or package.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     words = _placed(torch, precision, device)
     if precision.bits:
         words["quantization_config"] = _rounding(torch, transformers, precision)
-    # Weights keep the type that they are stored in; the option was renamed in version 5.
+    # Weights keep their stored type; transformers 5 renamed the option.
     newer = int(transformers.__version__.split(".")[0]) >= 5
     words["dtype" if newer else "torch_dtype"] = _type(torch, precision)
     place, file = (name, {})
@@ -74,9 +74,9 @@ def load(name: str, precision: Precision, device: str) -> LocalModel:
         if "device_map" not in words:
             model = model.to(device if device != "auto" else _single(torch))
     except torch.cuda.OutOfMemoryError as error:
-        msg = f"model {name!r} does not fit into memory: try bits=4, or a device with more of it"
+        msg = f"model {name!r} does not fit into memory: use bits=4, or a device with more memory"
         raise OptionError(msg) from error
-    except Exception as error:  # whatever the library finds wrong with a folder
+    except Exception as error:  # the library may raise anything for a bad folder
         msg = f"{name} cannot be loaded: {error}"
         raise NoSuchModelError(msg) from error
     model.eval()
@@ -92,7 +92,7 @@ def _type(torch: Any, precision: Precision) -> Any:
 
 
 def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
-    """Return the map of devices where a model is spread over several, or rounded as it loads."""
+    """Return the device map of a model that is distributed, or quantised while loading."""
     several = device == "auto" and torch.cuda.device_count() > 1
     if not several and not precision.bits:
         return {}
@@ -104,14 +104,14 @@ def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
 
 
 def _rounding(torch: Any, transformers: Any, precision: Precision) -> Any:
-    """Return how weights are rounded, or raise where they cannot be."""
+    """Return the quantisation settings, or raise if quantisation is impossible."""
     if not torch.cuda.is_available():
-        msg = f"bits={precision.bits} needs an accelerator, and there is none: leave out bits"
+        msg = f"bits={precision.bits} needs an accelerator, and none was found: leave out bits"
         raise OptionError(msg)
     require("bitsandbytes", extra="", purpose=f"bits={precision.bits}")
     if precision.bits == 8:
         return transformers.BitsAndBytesConfig(load_in_8bit=True)
-    # "auto" would be float32 here, which is slow and no more exact than the weights.
+    # "auto" would be float32 here, which is slow and no more precise than the weights.
     reckoned = torch.bfloat16 if precision.dtype == "auto" else _type(torch, precision)
     return transformers.BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=reckoned

@@ -1,8 +1,8 @@
-"""A model in this process: several conversations at once, padded on the left, to completions.
+"""A model in this process: batches of conversations, padded on the left, to completions.
 
-What each prompt is answered does not depend on the others beside it, but for rounding: padding is
-masked, each reply ends at its own limit, and a batch that fails is tried again in halves, so that
-what cannot be done is found out alone.
+The reply to a prompt does not depend on the rest of the batch, except for rounding: padding is
+masked, and each reply ends at its own limit. A failed batch is retried in halves, so that the
+failing prompt is isolated.
 """
 
 import math
@@ -17,18 +17,18 @@ from typing import Any, TypeAlias
 from psychollm.collect.request import LIMITS
 from psychollm.collect.wire.probabilities import Token, verdict_at, word_of
 
-DEFAULT_TOKENS = 1024  # where no limit is given
+DEFAULT_TOKENS = 1024  # reply limit if none is given
 TOO_LARGE = "the conversation does not fit into the memory of the device"
-LEAST = -9999.0  # for minus infinity, which is no JSON
+LEAST = -9999.0  # replaces minus infinity, which JSON does not allow
 
 
 class TooLargeError(Exception):
-    """A prompt that the memory of the accelerator does not hold even alone."""
+    """A prompt that does not fit into the accelerator's memory even alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A completion, and how many seconds after the beginning of its batch it had ended."""
+    """A completion, and its time of completion in seconds since the start of the batch."""
 
     reply: dict[str, Any]
     seconds: float
@@ -39,7 +39,7 @@ Outcome: TypeAlias = Made | Exception
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A prompt in tokens, and the most tokens of its reply."""
+    """A prompt in tokens, and the token limit of its reply."""
 
     ids: list[int]
     limit: int
@@ -55,29 +55,29 @@ class LocalModel:
         self._torch = import_module("torch")
         self._words: dict[int, str] = {}
         self._forms: list[int] | None = None
-        self._room = math.inf  # tokens of a batch, padding included, that fit into memory
+        self._room = math.inf  # tokens of a batch, including padding, that fit into memory
 
     def replies(
         self, asked: Sequence[Mapping[str, Any]], *, seconds: float, stop: Event
     ) -> list[Outcome]:
-        """Return what became of each of several bodies that differ in messages and limits only.
+        """Return the outcomes of several bodies that differ only in messages and limits.
 
         Parameters
         ----------
         asked : sequence of mapping
-            ``messages`` and the parameters of chat completions; others go to ``generate`` as they
-            are.
+            ``messages`` and parameters of chat completions; unknown ones are passed to
+            ``generate``.
         seconds : float
-            Generation ends after so long.
+            Time limit of generation.
         stop : Event
-            Set where generation is to end at the next token.
+            Event that ends generation at the next token.
         """
         found: dict[int, Outcome] = {}
         rows: dict[int, _Row] = {}
         for k, one in enumerate(asked):
             try:
                 rows[k] = self._row(one)
-            except Exception as error:  # noqa: BLE001 -- a template may raise anything
+            except Exception as error:  # noqa: BLE001 -- a template may raise any error
                 found[k] = error
         options = {**asked[0]}
         for name in ("messages", "chat_template_kwargs", *LIMITS):
@@ -89,12 +89,12 @@ class LocalModel:
     def _in_parts(
         self, rows: list[_Row], options: dict[str, Any], seconds: float, stop: Event
     ) -> list[Outcome]:
-        """Answer prompts together, or in halves where that fails."""
+        """Answer prompts together, or in halves after a failure."""
         size = len(rows) * (max(len(row.ids) for row in rows) + max(row.limit for row in rows))
         if len(rows) == 1 or size <= self._room:
             try:
                 return self._together(rows, dict(options), seconds, stop)
-            except Exception as error:  # noqa: BLE001 -- named, as a server would
+            except Exception as error:  # noqa: BLE001 -- classified like a server error
                 full = self._is_full(error)
                 if len(rows) == 1:
                     return [TooLargeError(TOO_LARGE) if full else error]
@@ -111,7 +111,7 @@ class LocalModel:
         return isinstance(error, self._torch.cuda.OutOfMemoryError)
 
     def _row(self, asked: Mapping[str, Any]) -> _Row:
-        """Return a conversation in tokens; without a template, a blank line between turns."""
+        """Return a conversation in tokens; without a template, blank lines separate turns."""
         turns = [dict(turn) for turn in asked["messages"]]
         if getattr(self._tokenizer, "chat_template", None):
             words = asked.get("chat_template_kwargs", {})
@@ -121,7 +121,7 @@ class LocalModel:
         else:
             ids = self._tokenizer("\n\n".join(turn["content"] for turn in turns))["input_ids"]
         if not ids:
-            msg = "the conversation has no token"
+            msg = "the conversation has no tokens"
             raise ValueError(msg)
         given = next((asked[name] for name in LIMITS if name in asked), DEFAULT_TOKENS)
         return _Row(list(ids), int(given))
@@ -129,7 +129,7 @@ class LocalModel:
     def _together(
         self, rows: list[_Row], options: dict[str, Any], seconds: float, stop: Event
     ) -> list[Outcome]:
-        """Answer prompts in one pass through the model."""
+        """Answer prompts in one batch."""
         torch, ends = self._torch, self._ends()
         listed, stops = _listed(options), _stops(options)
         if (seed := options.pop("seed", None)) is not None:
@@ -156,7 +156,7 @@ class LocalModel:
         return [self._completion(watch, k, ids[width:], stops) for k, ids in enumerate(made)]
 
     def _completion(self, watch: "_Watch", k: int, ids: list[int], stops: list[str]) -> Made:
-        """Return a chat completion as a server would send it."""
+        """Return a chat completion in the form of a server's response."""
         ids = ids[: watch.made[k]]
         text = self._tokenizer.decode(ids, skip_special_tokens=True)
         kept = text
@@ -168,7 +168,7 @@ class LocalModel:
             "finish_reason": "stop" if watch.said_all[k] else "length",
         }
         if watch.steps:
-            # Servers list no token of what ends a reply; of one that says nothing it is all.
+            # Servers do not list the token that ends a reply, unless it is the only one.
             told = ids[:-1] if len(ids) > 1 and ids[-1] in self._ends() else ids
             while kept != text and len("".join(map(self.word, told[:-1]))) >= len(kept) > 0:
                 told = told[:-1]
@@ -183,7 +183,7 @@ class LocalModel:
         return Made(reply=reply, seconds=watch.seconds[k])
 
     def _tokens(self, watch: "_Watch", k: int, ids: list[int]) -> list[dict[str, Any]]:
-        """Return tokens with log probabilities, and all forms of yes and no at the verdict."""
+        """Return tokens with log probabilities, including all yes and no forms at the verdict."""
         found = verdict_at([Token(self.word(token), None) for token in ids])
         whole = {0, found[0] if found else 0}
         listed = []
@@ -200,8 +200,8 @@ class LocalModel:
         return {"token": self.word(token), "logprob": max(logprob, LEAST)}
 
     def word(self, token: int) -> str:
-        """Return what a token adds to a text."""
-        # Some tokenizers leave out the space before the first word: there is always one before.
+        """Return the text that a token adds."""
+        # Some tokenizers drop the space before the first word: prepend another token.
         if token not in self._words:
             before = self._tokenizer("a", add_special_tokens=False)["input_ids"]
             start = len(self._tokenizer.decode(before))
@@ -209,7 +209,7 @@ class LocalModel:
         return self._words[token]
 
     def text(self, tokens: list[int]) -> str:
-        """Return tokens of a reply as text."""
+        """Return the text of a reply's tokens."""
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _ends(self) -> set[int]:
@@ -223,7 +223,7 @@ class LocalModel:
         return {given} if isinstance(given, int) else set(given)
 
     def yes_no_forms(self) -> list[int]:
-        """Return the tokens that are a form of "yes" or "no"."""
+        """Return the tokens that are forms of "yes" or "no"."""
         if self._forms is None:
             known = self._tokenizer.get_vocab()
             self._forms = sorted(
@@ -243,7 +243,7 @@ class _Step:
 
 
 class _Watch:
-    """Looks at each step of generation: which replies have ended, and how likely tokens were."""
+    """A monitor of generation steps: which replies have ended, and the token probabilities."""
 
     def __init__(
         self,
@@ -259,14 +259,14 @@ class _Watch:
     ) -> None:
         self.rows = rows
         self.steps: list[_Step] = []
-        self.made: list[int | None] = [None] * len(rows)  # tokens, once a reply has ended
+        self.made: list[int | None] = [None] * len(rows)  # number of tokens, once a reply has ended
         self.said_all = [False] * len(rows)  # whether it ended before its limit
         self.seconds = [math.inf] * len(rows)
         self._model = model
         self._width = width
         self._ends = ends
         self._stops = stops
-        # As many tokens as the longest of these strings can take, and some without text.
+        # Enough tokens for the longest stop string, plus some tokens without text.
         self._reach = 8 + max((len(one.encode()) for one in stops), default=0)
         self._listed = listed
         self._most = seconds
@@ -276,7 +276,7 @@ class _Watch:
 
     @contextmanager
     def logits_of(self, model: Any, *, wanted: bool) -> Iterator[None]:
-        """Look at what the model returns, before any setting of sampling changes it."""
+        """Record the model's output before sampling settings change it."""
 
         def see(module: Any, given: Any, returned: Any) -> None:
             self._logits = returned.logits[:, -1]
@@ -312,7 +312,7 @@ class _Watch:
         return any(one in text for one in self._stops)
 
     def _note(self, chosen: Any) -> None:
-        """Keep the log probabilities of a step."""
+        """Store the log probabilities of a step."""
         logprobs = self._logits.float().log_softmax(-1)
         top = logprobs.topk(min(self._listed or 1, logprobs.shape[-1]))
         self.steps.append(
@@ -326,7 +326,7 @@ class _Watch:
 
 
 def _listed(options: dict[str, Any]) -> int | None:
-    """Take out what asks for log probabilities; return how many to list, None for none."""
+    """Remove the log-probability options; return how many to list, None for none."""
     wanted, n = options.pop("logprobs", None), options.pop("top_logprobs", None)
     if not wanted and not n:
         return None
@@ -334,7 +334,7 @@ def _listed(options: dict[str, Any]) -> int | None:
 
 
 def _stops(options: dict[str, Any]) -> list[str]:
-    """Take out the strings that end a reply."""
+    """Remove and return the stop strings."""
     given = options.pop("stop", None) or []
     return [given] if isinstance(given, str) else list(given)
 
@@ -342,7 +342,7 @@ def _stops(options: dict[str, Any]) -> list[str]:
 def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``generate``."""
     temperature = options.pop("temperature", 1.0)
-    # What a model's own settings would do to the probabilities is switched off.
+    # Settings of the model that would change the probabilities are switched off.
     chosen: dict[str, Any] = {"do_sample": temperature > 0, "repetition_penalty": 1.0}
     if temperature > 0:
         chosen |= {"temperature": float(temperature), "top_k": 0, "top_p": 1.0}

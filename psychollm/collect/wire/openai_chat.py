@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI defined them and many servers speak them; and plain ones."""
+"""Chat completions, the API format of OpenAI and many servers; and plain completions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from psychollm.collect.wire.protocol import (
 )
 from psychollm.collect.wire.thinking import thinking_of, without_thinking
 
-# The name of the reasoning differs between servers.
+# Names of the reasoning field, which differ between servers.
 _REASONING = ("reasoning_content", "reasoning")
 
 
@@ -36,22 +36,22 @@ class OpenAIChat(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; parameters stand beside model and messages."""
+        """Return the body; parameters are top-level fields."""
         turns = [dict(turn) for turn in messages]
         return {"model": model, "messages": turns, **_thinking(parameters)}
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that asks for a stream, with the tokens counted at its end."""
+        """Return a body that requests a stream, with token counts at its end."""
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
-        """Return the completion that the pieces of a stream make up."""
+        """Return the completion assembled from the pieces of a stream."""
         whole: dict[str, Any] = {}
         message: dict[str, Any] = {"content": None}
         choice: dict[str, Any] = {"message": message, "finish_reason": None}
         tokens: list[Any] = []
         done = False
-        said = False  # whether any piece had a place for text
+        said = False  # whether any piece has a text field
         for event in stream:
             if event is None:
                 done = True
@@ -78,7 +78,7 @@ class OpenAIChat(OverHttp):
         return {**whole, "choices": [choice]}
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply; its content is text, or parts of text and of thinking."""
+        """Parse a reply; its content is text, or text parts and thinking parts."""
         answer = self.whole(raw)
         choice = first_choice(answer)
         message = choice.get("message")
@@ -94,7 +94,7 @@ class OpenAIChat(OverHttp):
         if isinstance(content, list):
             content, thought = _joined(content)
         if content is not None and text_or_none(content) is None:
-            raise UnreadableReplyError(Kind.NO_CHOICES, "the content of the message is no text")
+            raise UnreadableReplyError(Kind.NO_CHOICES, "the content of the message is not text")
         reasoning = (text_or_none(message.get(key)) for key in _REASONING)
         beside = next(filter(None, reasoning), None) or thought
         text, beside = apart(text_or_none(content) or "", beside)
@@ -107,25 +107,25 @@ _AROUND = ("model", "provider", "system_fingerprint", "usage", "id", "object", "
 
 
 def _given(message: dict[str, Any], name: str, given: Any) -> None:
-    """Keep what a whole message says that a server sends in a stream, in place of pieces."""
+    """Store a field that a server sends whole in a stream, instead of in pieces."""
     held = given.get(name) if isinstance(given, dict) else None
     if not held:
         return
     if message.get(name) not in {None, ""} and message[name] != held:
-        # Pieces, or all that was said so far: which, cannot be known.
+        # It may be a piece or the accumulated text; the two are indistinguishable.
         raise UnreadableReplyError(Kind.BAD_JSON, "the stream holds several messages")
     message[name] = held
 
 
 def _choices(event: Event) -> list[dict[str, Any]]:
-    """Return what a piece of a stream adds to the first choice."""
+    """Return the additions of a stream piece to the first choice."""
     listed = event.get("choices")
     listed = listed if isinstance(listed, list) else []
     return [one for one in listed if isinstance(one, dict) and not one.get("index")]
 
 
 def _thinking(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with the effort of thinking, and a limit that has room for it."""
+    """Return parameters with the reasoning effort, and a limit that includes the reasoning."""
     thinking = thinking_of(parameters)
     known = without_thinking(parameters)
     if thinking is None:
@@ -145,7 +145,7 @@ def _reply(
     tokens: tuple[Token, ...],
     reasoning: str | None = None,
 ) -> Reply:
-    """Return a reply with what stands around it in the answer of a server."""
+    """Return a reply with the metadata of the server's response."""
     reason = text_or_none(choice.get("finish_reason"))
     return Reply(
         finish_reason=FINISH.get((reason or "").casefold(), reason),
@@ -160,7 +160,7 @@ def _reply(
 
 
 def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
-    """Return the text and the thinking of content in parts; None for what has no part."""
+    """Return the text and the reasoning of content in parts; None without such a part."""
     spoken: list[str] = []
     thought: list[str] = []
     for part in parts:
@@ -176,17 +176,17 @@ def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
 
 
 class AzureOpenAI(OpenAIChat):
-    """Chat completions of a deployment; the address has ``?api-version=`` in its query."""
+    """Chat completions of a deployment; the query of the address has ``?api-version=``."""
 
     name = "azure"
-    batches = None  # they are of a deployment of their own
+    batches = None  # they need a separate deployment
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the secret under a name of its own."""
+        """Return the headers, with the secret in its own header."""
         return {"api-key": secret} if secret else {}
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return where requests to a deployment are sent."""
+        """Return the path for a deployment."""
         return f"/openai/deployments/{quote(model, safe='')}/chat/completions"
 
     def body(
@@ -202,7 +202,7 @@ _RENAMED = {"max_completion_tokens": "max_tokens"}
 
 
 class OpenAICompletions(OpenAIChat):
-    """``POST /completions``: the messages become one text, a blank line between turns."""
+    """``POST /completions``: the messages become one text, separated by blank lines."""
 
     name = "openai-completions"
     path = "/completions"
@@ -211,15 +211,15 @@ class OpenAICompletions(OpenAIChat):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; ``logprobs = true`` becomes the number that this format wants."""
+        """Return the body; ``logprobs = true`` becomes the number that this format expects."""
         known = {_RENAMED.get(name, name): value for name, value in parameters.items()}
         if known.get("logprobs") is True:
-            known["logprobs"] = 5  # the most that the format allows
+            known["logprobs"] = 5  # the maximum of the format
         text = "\n\n".join(turn["content"] for turn in messages)
         return {"model": model, "prompt": text, **known}
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply."""
+        """Parse a reply."""
         answer = self.whole(raw)
         choice = first_choice(answer)
         text = text_or_none(choice.get("text"))
@@ -231,7 +231,7 @@ class OpenAICompletions(OpenAIChat):
 
 
 def _plain_tokens(logprobs: Any) -> tuple[Token, ...]:
-    """Return the tokens of lists side by side, as plain completions have them."""
+    """Return the tokens from the parallel lists of plain completions."""
     known = logprobs if isinstance(logprobs, dict) else {}
     texts, chosen, tops = (
         value if isinstance(value := known.get(name), list) else []

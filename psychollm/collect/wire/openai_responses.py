@@ -1,4 +1,4 @@
-"""Responses, the format that OpenAI and others offer beside chat completions."""
+"""Responses, an alternative of OpenAI and others to chat completions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,13 +20,13 @@ from psychollm.collect.wire.protocol import (
 from psychollm.collect.wire.thinking import thinking_of, without_thinking
 
 _LOGPROBS = "message.output_text.logprobs"
-LEAST = 16  # tokens: a lower limit is refused
+LEAST = 16  # tokens; lower limits are refused
 _FINISH = {"completed": "stop", "max_output_tokens": "length"}
 _ENDED = {"response.completed", "response.incomplete", "response.failed"}
 
 
 class OpenAIResponses(OverHttp):
-    """``POST /responses``: a list of items goes in, a list of items comes out."""
+    """``POST /responses``: both input and output are lists of items."""
 
     name = "openai-responses"
     path = "/responses"
@@ -36,7 +36,7 @@ class OpenAIResponses(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; nothing is kept on the server."""
+        """Return the body; nothing is stored on the server."""
         thinking = thinking_of(parameters)
         known = without_thinking(parameters)
         limit = next((known.pop(name) for name in LIMITS if name in known), None)
@@ -56,7 +56,7 @@ class OpenAIResponses(OverHttp):
         return {"model": model, "input": turns, "store": False, **known}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
-        """Return the response that the last event of a stream holds whole."""
+        """Return the complete response in the last event of a stream."""
         for event in stream:
             if event is not None and event.get("type") in _ENDED:
                 response = event.get("response")
@@ -64,7 +64,7 @@ class OpenAIResponses(OverHttp):
         raise cut_off()
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply: its messages are the answer, its items of reasoning the thinking."""
+        """Parse a reply: message items are the answer, reasoning items the thinking."""
         body = self.whole(raw)
         items = body.get("output")
         if not isinstance(items, list):
@@ -92,7 +92,7 @@ class OpenAIResponses(OverHttp):
 
 
 def _flat(form: Any) -> Any:
-    """Return the form of a reply as this format has it: the schema beside its type."""
+    """Return the response format as this API expects it: schema and type on one level."""
     inner = form.get("json_schema") if isinstance(form, Mapping) else None
     return {"type": "json_schema", **inner} if isinstance(inner, Mapping) else form
 
@@ -105,7 +105,7 @@ def _parts(item: Any, kind: str, field: str) -> list[dict[str, Any]]:
 
 
 def _reason(body: Mapping[str, Any]) -> str | None:
-    """Return why a reply ended, in the words of chat completions."""
+    """Return the finish reason in the terms of chat completions."""
     status = text_or_none(body.get("status"))
     details = body.get("incomplete_details")
     if status == "incomplete" and isinstance(details, Mapping):

@@ -1,4 +1,4 @@
-"""What wire formats have in common whose bodies are posted to a server."""
+"""Base class of API formats with an HTTP server."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,12 +15,12 @@ Event = dict[str, Any]
 
 
 def is_stream(raw: bytes) -> bool:
-    """Whether a reply is a stream of server-sent events."""
+    """Return whether a reply is a stream of server-sent events."""
     return raw[:64].lstrip().startswith((b"data:", b"event:", b":", b"id:"))
 
 
 def events(raw: bytes) -> Iterator[Event | None]:
-    """Yield the events of a stream; None where it says that it is done."""
+    """Yield the events of a stream, None for its end marker."""
     for block in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
         data = b"\n".join(
             line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")
@@ -33,27 +33,27 @@ def events(raw: bytes) -> Iterator[Event | None]:
         try:
             event = parse_json(data, errors="replace")
         except ValueError as error:
-            raise UnreadableReplyError(Kind.BROKEN, f"an event is no JSON: {error}") from error
+            raise UnreadableReplyError(Kind.BROKEN, f"an event is not valid JSON: {error}") from error
         if not isinstance(event, dict):
-            raise UnreadableReplyError(Kind.BAD_JSON, "an event is JSON, but no object")
+            raise UnreadableReplyError(Kind.BAD_JSON, "an event is JSON, but not an object")
         check_error(event)
         yield event
 
 
 def cut_off() -> UnreadableReplyError:
-    """Return the error of a stream that ended before the reply did."""
+    """Return the error for a stream that ended before the reply did."""
     return UnreadableReplyError(Kind.BROKEN, "the stream ended before the reply")
 
 
 def added(whole: dict[str, Any], name: str, part: Any) -> None:
-    """Add a piece of text to what has come under a name."""
+    """Append a piece of text to a field."""
     if isinstance(part, str):
         before = whole.get(name)
         whole[name] = (before if isinstance(before, str) else "") + part
 
 
 class OverHttp:
-    """A wire format whose bodies are posted to a server."""
+    """An API format with an HTTP server."""
 
     path: str
     local = False
@@ -61,7 +61,7 @@ class OverHttp:
     batches: BatchFormat | None = None
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the secret is a bearer token."""
+        """Return the headers, with the secret as a bearer token."""
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
     def open(
@@ -73,7 +73,7 @@ class OverHttp:
         timeout: float,
         device: str = "auto",
     ) -> Connections:
-        """Return connections to an address; the device is the server's affair."""
+        """Return connections to an address; the device does not apply to servers."""
         own = self.headers(secret)
         names = {name.lower() for name in own}
         others = {name: value for name, value in headers.items() if name.lower() not in names}
@@ -84,17 +84,17 @@ class OverHttp:
         )
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return where requests are sent: the same place for all models."""
+        """Return the request path, the same for all models."""
         return self.path
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that asks for the reply as a stream."""
+        """Return a body that requests the reply as a stream."""
         return {**body, "stream": True}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
-        """Return the object that the events of a stream make up."""
+        """Return the object assembled from the events of a stream."""
         raise cut_off()
 
     def whole(self, raw: bytes) -> dict[str, Any]:
-        """Return the object of a reply, whole or streamed."""
+        """Return the object of a reply, sent whole or streamed."""
         return self.gathered(events(raw)) if is_stream(raw) else object_of(raw)

@@ -1,7 +1,7 @@
-"""Log probabilities of a reply: its tokens, and what else might have stood for the verdict.
+"""Log probabilities of a reply: its tokens, and the alternatives at its verdict.
 
-The verdict stands after the last "Answer:" of a reply, or at its beginning where it names none: a
-reply that reasons first says nothing about yes and no with its first token.
+The verdict follows the last "Answer:" of a reply, or begins the reply without one: the first token
+of a reply that reasons first carries no information on yes and no.
 """
 
 import math
@@ -14,15 +14,15 @@ from psychollm._base.untrusted_json import as_number
 
 _LABELLED = r"(?i)\b(?:%s)\b[\s*_`]*(?::|\bis\b\s*:?)[\s*_`\"'(]*"
 MARK = re.compile(_LABELLED % "answer")
-# What numbers are labelled with besides.
+# Additional labels of numbers.
 NUMBER_MARK = re.compile(_LABELLED % "answer|confidence|probability|rating|score")
 _WORDS = ("yes", "no")
-ROUNDING = 0.01  # by which what servers round, or compute in 16 bits, may lie above its bound
+ROUNDING = 0.01  # tolerated excess of probabilities that servers round or compute in 16 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a reply, and the most likely ones at its place."""
+    """One token of a reply, and the most likely tokens at its position."""
 
     text: str
     logprob: float | None
@@ -31,9 +31,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNoMass:
-    """Probability that the token of the verdict is a form of "yes", and of "no"."""
+    """Probabilities that the verdict token is a form of "yes", and of "no"."""
 
-    # What both leave of one went to other tokens: `captured` should be reported beside `p_yes`.
+    # Other tokens have the remaining probability: report `captured` together with `p_yes`.
 
     yes: float
     no: float
@@ -45,23 +45,23 @@ class YesNoMass:
 
     @property
     def p_yes(self) -> float:
-        """Probability of "yes" among the two; NaN if neither was among the listed tokens."""
+        """Probability of "yes" relative to both; NaN if neither was among the listed tokens."""
         return self.yes / self.captured if self.captured > 0 else math.nan
 
 
 def word_of(token: str) -> str:
-    """Return the word that a token holds: without marks of spaces, punctuation and case."""
+    """Return the word of a token, without space marks, punctuation and case."""
     return token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
 
 
 def logprob_of(value: Any) -> float | None:
-    """Return a log probability as servers give it, or None; never above zero."""
+    """Return a server's log probability, capped at zero, or None."""
     number = -math.inf if value == -math.inf else as_number(value)
     return None if number is None else min(number, 0.0)
 
 
 def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> Token:
-    """Return a token; what cannot be read of it is left out, all where one is no probability."""
+    """Return a token without its unreadable parts; without any if one is not a probability."""
     pairs = [(text, logprob), *top]
     if any((as_number(value) or 0.0) > ROUNDING for _, value in pairs):
         pairs = [(text, None)]
@@ -73,7 +73,7 @@ def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> To
 
 
 def openai_tokens(entries: Any, *, top: str = "top_logprobs") -> tuple[Token, ...]:
-    """Return the tokens of a list as OpenAI's formats have it."""
+    """Return the tokens of a list in OpenAI's formats."""
     if not isinstance(entries, list):
         return ()
     return tuple(
@@ -89,7 +89,7 @@ def _pairs(listed: Any) -> list[tuple[Any, Any]]:
 
 
 def verdict_at(tokens: Sequence[Token], *, mark: re.Pattern[str] = MARK) -> tuple[int, str] | None:
-    """Return which token the verdict begins with, and whether an "Answer:" says so."""
+    """Return the index of the first verdict token, and whether "Answer:" precedes it."""
     text = "".join(one.text for one in tokens)
     marks = list(mark.finditer(text))
     start = marks[-1].end() if marks else 0
@@ -98,12 +98,12 @@ def verdict_at(tokens: Sequence[Token], *, mark: re.Pattern[str] = MARK) -> tupl
         end += len(one.text)
         if end > start and word_of(text[max(start, end - len(one.text)) : end]):
             return at, "answer" if marks else "first"
-    # Nothing is said after the mark, or nothing at all.
+    # No text follows the mark, or the reply is empty.
     return (0, "first") if tokens and not marks else None
 
 
 def listed_at(token: Token) -> dict[str, float]:
-    """Return the probability of every token that is listed at a place, the chosen one included."""
+    """Return the probability of every listed token at a position, including the chosen one."""
     listed = {text: math.exp(logprob) for text, logprob in token.top}
     if listed and token.logprob is not None:
         listed.setdefault(token.text, math.exp(token.logprob))
@@ -111,7 +111,7 @@ def listed_at(token: Token) -> dict[str, float]:
 
 
 def yes_no_mass(tokens: Sequence[Token]) -> YesNoMass | None:
-    """Add up the probability of all forms of "yes" and "no" where the verdict stands."""
+    """Sum the probabilities of all forms of "yes" and "no" at the verdict."""
     found = verdict_at(tokens)
     listed = listed_at(tokens[found[0]]) if found else {}
     if not listed:
@@ -126,6 +126,6 @@ def yes_no_mass(tokens: Sequence[Token]) -> YesNoMass | None:
 
 
 def sequence_logprob(tokens: Sequence[Token]) -> float | None:
-    """Return the log probability of a whole reply; None unless it is known of each token."""
+    """Return the log probability of a whole reply, None unless every token has one."""
     known = [one.logprob for one in tokens if one.logprob is not None]
     return math.fsum(known) if known and len(known) == len(tokens) else None

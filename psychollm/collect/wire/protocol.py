@@ -1,4 +1,4 @@
-"""What a wire format must offer, and what is read from every reply."""
+"""The interface of an API format, and the common parts of replies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from psychollm.collect.wire.probabilities import Token, YesNoMass, yes_no_mass
 from psychollm.instruments.readers.plain_text import in_tags
 
 Messages = Sequence[Mapping[str, str]]
-MOST_COST = 1e6  # of one exchange, in any currency; a server that names more has erred
-# What servers call an end that is no end of an answer.
+MOST_COST = 1e6  # of one exchange, in any currency; a larger value is a server error
+# Finish reasons of unfinished answers.
 _FAILED = frozenset({
     "abort", "aborted", "cancelled", "error", "failed", "insufficient_system_resource",
     "malformed_model_output", "malformed_tool_use", "network_error",
@@ -25,18 +25,18 @@ _FILTERED = frozenset({
 
 
 class UnreadableReplyError(Exception):
-    """A reply that is no answer; `kind` names what is wrong with it."""
+    """A reply without an answer; `kind` classifies the problem."""
 
     def __init__(self, kind: Kind, detail: str, *, status: int | None = None) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
-        self.status = status  # where a reply of status 200 holds an error with its own
+        self.status = status  # status of an error inside a reply with status 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one exchange, and its price where the server names it."""
+    """Tokens of one exchange, and its price if the server names it."""
 
     input: int | None = None
     output: int | None = None
@@ -46,7 +46,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a server said."""
+    """A model's reply as returned by a server."""
 
     text: str
     reasoning: str | None = None
@@ -55,38 +55,38 @@ class Reply:
     provider: str | None = None
     fingerprint: str | None = None
     usage: Usage = Usage()
-    tokens: tuple[Token, ...] = ()  # of the answer, where log probabilities came back
+    tokens: tuple[Token, ...] = ()  # of the answer, if log probabilities were returned
 
     @property
     def mass(self) -> YesNoMass | None:
-        """Probability of yes and no where the verdict stands."""
+        """Probabilities of yes and no at the verdict."""
         return yes_no_mass(self.tokens)
 
 
 class Line(Protocol):
-    """What carries bodies to a model and brings back what it says."""
+    """A connection to a model."""
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Send one body to a place; what fails is named in the result, never raised."""
+        """Send one body to a path; the result classifies failures and no error is raised."""
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Send newer headers from now on."""
+        """Use new headers from now on."""
 
     def withdraw(self) -> None:
-        """Give up bodies that wait here and have not left."""
+        """Abandon waiting bodies that have not been sent."""
 
     async def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
 
 
 class Wire(Protocol):
-    """One wire format: requests to bodies, what comes back to replies."""
+    """An API format: it turns requests into bodies, and responses into replies."""
 
     name: str
     local: bool  # whether models run in this process, without an address
-    streams: bool  # whether replies can come as a stream
-    batches: Any  # a `BatchFormat`, or None where requests go by themselves alone
-    lacks: frozenset[str]  # parameters that it has no place for
+    streams: bool  # whether replies can be streamed
+    batches: Any  # a `BatchFormat`, or None without batches
+    lacks: frozenset[str]  # unsupported parameters
 
     def open(
         self,
@@ -97,13 +97,13 @@ class Wire(Protocol):
         timeout: float,
         device: str = "auto",
     ) -> Line:
-        """Return a line to an endpoint; `device` is where models in this process run."""
+        """Return a connection to an endpoint; `device` is for models in this process."""
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers that every request has."""
+        """Return the headers of every request."""
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return where requests to a model are sent, below the address of its endpoint."""
+        """Return the path of requests to a model, below the endpoint's address."""
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
@@ -111,10 +111,10 @@ class Wire(Protocol):
         """Return the body to send."""
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that asks for the reply as a stream."""
+        """Return a body that requests the reply as a stream."""
 
     def read(self, raw: bytes) -> Reply:
-        """Read what came back with status 200, whole or as a stream."""
+        """Parse a response with status 200, whole or streamed."""
 
 
 def object_of(raw: bytes) -> dict[str, Any]:
@@ -122,28 +122,28 @@ def object_of(raw: bytes) -> dict[str, Any]:
     try:
         body = parse_json(raw, errors="replace")
     except ValueError as error:
-        raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is no JSON: {error}") from error
+        raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is not valid JSON: {error}") from error
     if not isinstance(body, dict):
-        raise UnreadableReplyError(Kind.BAD_JSON, "the reply is JSON, but no object")
+        raise UnreadableReplyError(Kind.BAD_JSON, "the reply is JSON, but not an object")
     check_error(body)
     return body
 
 
 def check_error(body: Mapping[str, Any]) -> None:
-    """Raise where an error stands in place of a reply, or beside a part of one."""
+    """Raise if an error replaces a reply or accompanies a part of one."""
     fault = body.get("error")
     if not fault:
         return
     code = fault.get("code") if isinstance(fault, dict) else None
     known = re.fullmatch(r"[45]\d\d", str(code)[:9])
-    detail = f"an error in place of a reply: {fault!r:.300}".encode("ascii", "backslashreplace")
+    detail = f"an error instead of a reply: {fault!r:.300}".encode("ascii", "backslashreplace")
     raise UnreadableReplyError(
         Kind.SERVER_ERROR, detail.decode(), status=int(known[0]) if known else None
     )
 
 
 def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first of the choices of an OpenAI-like reply."""
+    """Return the first choice of an OpenAI-like reply."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no choice")
@@ -152,9 +152,9 @@ def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def fault_of(reply: Reply) -> tuple[Kind, str] | None:
-    """Return why a reply is no answer, as the server says; None if it is one."""
-    # A reply without words is an answer if the server says how it ended and that tokens were
-    # spent: such is what a model says that has nothing to say, or no tokens left to say it.
+    """Return why a reply is not an answer, according to the server; None if it is one."""
+    # An empty reply is an answer if the server reports how it ended and that tokens were used: the
+    # model had nothing to say, or no tokens left to say it.
     reason = (reply.finish_reason or "").casefold()
     if reason in _FILTERED:
         return Kind.FILTERED, f"held back (finish reason {reason})"
@@ -162,45 +162,45 @@ def fault_of(reply: Reply) -> tuple[Kind, str] | None:
         return Kind.SERVER_ERROR, f"not finished (finish reason {reason})"
     thought = reply.reasoning or reply.usage.reasoning
     if reason == "length" and thought and not reply.text.strip():
-        return Kind.CUT_BY_THINKING, "the limit was reached while it was thinking"
+        return Kind.CUT_BY_THINKING, "the limit was reached during thinking"
     spent = bool(reason) and bool(reply.usage.output)
     if reply.text.strip() or reply.reasoning or reason == "length" or spent:
         return None
-    return Kind.EMPTY, f"nothing was said (finish reason {reason or 'missing'})"
+    return Kind.EMPTY, f"the reply is empty (finish reason {reason or 'missing'})"
 
 
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
 def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
-    """Return an answer without the thinking that stands in tags before it, and all thinking."""
-    # A closing tag alone means that the prompt had opened it; one never closed was cut off.
+    """Return an answer without preceding thinking in tags, and all thinking."""
+    # A closing tag alone means that the prompt had opened it; an unclosed tag was cut off.
     words = in_tags(text).lstrip()
     opened = words.startswith(_OPEN)
     if not opened and _CLOSE not in words:
         return text, reasoning
     thought, _, answer = words.removeprefix(_OPEN).partition(_CLOSE)
     if not opened and _OPEN in thought:
-        return text, reasoning  # the reply speaks of tags
+        return text, reasoning  # the tags are part of the reply's text
     both = "\n".join(one.strip() for one in (reasoning or "", thought) if one.strip())
     return answer.lstrip("\n"), both or None
 
 
 def text_or_none(value: Any) -> str | None:
-    """Return a string, or None for anything else; halves of characters become U+FFFD."""
+    """Return a string, or None for anything else; unpaired surrogates become U+FFFD."""
     if not isinstance(value, str):
         return None
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def count_or_none(value: Any) -> int | None:
-    """Return a whole number that is not negative, or None for anything else."""
+    """Return a non-negative whole number, or None for anything else."""
     whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if whole else None
 
 
 def openai_usage(body: Mapping[str, Any]) -> Usage:
-    """Read the ``usage`` of an OpenAI-like reply."""
+    """Parse the ``usage`` of an OpenAI-like reply."""
     usage = body.get("usage")
     if not isinstance(usage, dict):
         return Usage()

@@ -1,15 +1,14 @@
-"""Models in this process, run by the library transformers: no server, no address.
+"""Models in this process, run by the library transformers without a server.
 
-A model is named by its folder, its file, or a name that transformers knows. Each is loaded when it
-is first asked. Requests that wait for one model and ask in one way go through it together, in a
-thread of their own: one batch at a time, for models share the processor, and the limit on time
-counts from when it begins. A reply that is drawn with a seed is drawn alone, or it would depend on
-what else happened to wait.
+A model is named by its folder, its file, or a name known to transformers, and is loaded on first
+use. Waiting requests to one model with the same parameters form a batch, which runs in a separate
+thread. Models share the processor, so only one batch runs at a time, and the time limit begins
+with it. A sampled reply with a seed runs alone, because it would otherwise depend on the other
+requests.
 
-What is kept as the raw reply is a chat completion as a server would send it, so that it is read,
-and read again, in the same way. Where the reply begins, and where its verdict stands, its log
-probabilities have every form of "yes" and "no" beside the likeliest tokens, so that the mass of
-both is exact.
+The raw reply is stored as a server's chat completion, so that it is parsed in the same way. At the
+first token and at the verdict, the log probabilities list every form of "yes" and "no" in addition
+to the likeliest tokens, so that their probability mass is exact.
 """
 
 import asyncio
@@ -60,7 +59,7 @@ class TransformersLocal(OpenAIChat):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; whether a model thinks is for its template to say."""
+        """Return the body; whether a model thinks is decided by its chat template."""
         known = without_thinking(parameters)
         if (thinking := thinking_of(parameters)) is not None:
             words: dict[str, Any] = {"enable_thinking": not thinking.off}
@@ -79,7 +78,7 @@ class TransformersLocal(OpenAIChat):
         timeout: float,
         device: str = "auto",
     ) -> "LocalLine":
-        """Return a line to models in this process."""
+        """Return a connection to models in this process."""
         torch, _ = (
             require(module, extra="steering", purpose="running models in this process")
             for module in ("torch", "transformers")
@@ -91,14 +90,14 @@ class TransformersLocal(OpenAIChat):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A body that waits for its model, and what will become of it."""
+    """A body that waits for its model, and its future result."""
 
     body: Mapping[str, Any]
     exchange: "asyncio.Future[Exchange]"
 
 
 class LocalLine:
-    """Models in this process, loaded when they are first asked."""
+    """Models in this process, loaded on first use."""
 
     def __init__(
         self, load: Callable[[str, Precision, str], LocalModel], *, timeout: float, device: str
@@ -113,30 +112,30 @@ class LocalLine:
         self._stop = Event()
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Answer one body; what fails is named in the result, never raised."""
+        """Answer one body; the result classifies failures and no error is raised."""
         loop = asyncio.get_running_loop()
         one = _Waiting(json.loads(body), loop.create_future())
         self._waiting.append(one)
-        loop.call_soon(self._begin)  # after all that are posted in this round
+        loop.call_soon(self._begin)  # after all requests posted in this round
         return await one.exchange
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Models in this process ask for no secret."""
+        """Do nothing: models in this process need no secret."""
 
     def withdraw(self) -> None:
-        """Give up what waits and has not begun."""
+        """Abandon waiting requests that have not begun."""
         for one in self._waiting:
             one.exchange.cancel()
         self._waiting.clear()
 
     async def close(self) -> None:
-        """Let what is under way end at its next token, and forget the models."""
+        """End running generation at its next token, and release the models."""
         self._stop.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._models.clear()
 
     def _begin(self) -> None:
-        """Hand a batch to the model unless there is one under way."""
+        """Pass a batch to the model unless one is running."""
         if self._busy or not self._waiting:
             return
         first = self._waiting[0]
@@ -165,7 +164,7 @@ class LocalLine:
         self._begin()
 
     def _answers(self, asked: list[Mapping[str, Any]]) -> list[Exchange]:
-        """Answer bodies that are alike."""
+        """Answer bodies with the same parameters."""
         name, precision = str(asked[0]["model"]), precision_of(asked[0])
         bodies = [{key: one[key] for key in one if key not in _OURS} for one in asked]
         started, clock = time.time(), time.perf_counter()
@@ -174,11 +173,11 @@ class LocalLine:
             if model is None:
                 model = self._load(name, precision, self._device)
                 self._models[name, precision] = model
-                started, clock = time.time(), time.perf_counter()  # loading is no part of a reply
+                started, clock = time.time(), time.perf_counter()  # excludes the loading time
             outcomes = model.replies(bodies, seconds=self._timeout, stop=self._stop)
         except PsychollmError:
-            raise  # something to mend before anything can be asked
-        except Exception as error:  # noqa: BLE001 -- named in the result, as a server would
+            raise  # the user must fix this before any request can succeed
+        except Exception as error:  # noqa: BLE001 -- classified like a server error
             outcomes = [error] * len(asked)
         spent = time.perf_counter() - clock
         return [self._exchange(one, started, spent) for one in outcomes]
@@ -196,25 +195,25 @@ class LocalLine:
             headers={},
             raw=json.dumps(reply).encode(),
             kind=Kind.TIMEOUT if late else Kind.OK,
-            detail=f"no whole reply within {self._timeout:g} s" if late else None,
+            detail=f"no complete reply within {self._timeout:g} s" if late else None,
         )
 
 
-_OURS = ("model", "dtype", "bits")  # not of `generate`
+_OURS = ("model", "dtype", "bits")  # not options of `generate`
 
 
 def _alike(body: Mapping[str, Any]) -> str | None:
-    """Return what bodies of one batch have in common; None for one that goes alone."""
+    """Return the common parameters of a batch; None for a body that runs alone."""
     fixed = {name: body[name] for name in body if name not in ("messages", *LIMITS)}
     if "seed" in fixed:
         if fixed.get("temperature", 1.0) > 0:
             return None
-        del fixed["seed"]  # nothing is drawn
+        del fixed["seed"]  # it has no effect without sampling
     return canonical_text(fixed)
 
 
 def _status(error: Exception) -> int:
-    """Return the status by which a server would say what went wrong."""
+    """Return the HTTP status of an equivalent server error."""
     if isinstance(error, NoSuchModelError):
         return 404
     if isinstance(error, TooLargeError):

@@ -1,4 +1,4 @@
-"""What models are told and asked: the project's own words."""
+"""Texts of the prompts; the wording is the project's own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -11,7 +11,7 @@ Feedback: TypeAlias = Literal["true", "too_high", "too_low"]
 Mode: TypeAlias = Literal["all_at_once", "one_by_one"]
 Placement: TypeAlias = Literal["task_first", "isolated"]
 
-# "plain" is the model as it comes.
+# "plain" adds no persona.
 PERSONAS: Mapping[str, str] = {
     "plain": "",
     "mechanistic": (
@@ -40,7 +40,7 @@ KINDS: Mapping[str, str] = {
 
 
 def setting(condition: str, placement: str) -> str:
-    """Return what the ratings are to be about; nothing without a task."""
+    """Return the reference of the ratings, "" without a task."""
     if condition == "none":
         return ""
     if placement == "task_first":
@@ -49,7 +49,7 @@ def setting(condition: str, placement: str) -> str:
 
 
 def told(correct: int, n: int) -> str:
-    """Return how many tasks are said to have been solved."""
+    """Return the feedback on how many tasks passed."""
     tasks = "task" if n == 1 else f"{n} tasks"
     passed = {0: "none of them passed", n: "all of them passed" if n > 1 else "it passed"}
     if n == 1:
@@ -76,13 +76,13 @@ def one_item(text: str, anchors: Sequence[str], low: int, before: str) -> str:
 
 
 def next_item(text: str, anchors: Sequence[str], low: int) -> str:
-    """Return the request for a further rating."""
+    """Return the request for another rating."""
     head = "The next statement, to be rated in the same way:"
     return "\n".join([head, "", text, "", _alone(anchors, low)])
 
 
 def follow_up(phrasing: str, n: int, *, numbered: bool) -> str:
-    """Return the question whether the ratings stand."""
+    """Return the question whether the ratings hold."""
     order = "" if numbered else " in the order in which the statements came"
     return (
         f"{PHRASINGS[phrasing]} Then give all {n} ratings once more{order}, changed or not: "

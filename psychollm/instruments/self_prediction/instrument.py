@@ -1,8 +1,8 @@
-"""The instrument: asks for a prediction, then for the answer, and holds one against the other.
+"""The self-prediction instrument: ask for a prediction, then for the answer, and compare them.
 
-The prediction comes first and in a conversation of its own, so that it can rest on nothing but
-what a model knows of itself, and the answer cannot be made to fit it. "No" is an answer like
-"yes"; a reply that says neither, or a call that failed, is missing.
+The prediction comes first and in its own conversation. It can therefore rest only on the model's
+knowledge of itself, and the answer cannot be adapted to it. "No" is an answer like "yes"; a reply
+that gives neither, or a failed call, is missing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from psychollm.instruments.self_prediction.scoring import NAME
 Form: TypeAlias = Literal["reasoning", "direct"]
 Scale: TypeAlias = Literal["yes_no", "percent", "verbal"]
 
-# What is asked for on each scale: in one line, and as the end of a reply that reasons first.
+# The request on each scale: in one line, and as the end of a reply that reasons first.
 _DIRECT = {
     "yes_no": "Would you answer it correctly? Reply with one word: Yes or No.",
     "percent": "How likely is it that you would answer it correctly? Reply with a percentage "
@@ -47,7 +47,7 @@ PHRASES: tuple[str, ...] = (
 
 
 def prediction(question: str, *, form: Form, scale: Scale) -> str:
-    """Return the turn that asks for a prediction."""
+    """Return the user message that asks for a prediction."""
     phrases = ", ".join(PHRASES)
     if form == "direct":
         end = _DIRECT[scale].format(phrases=phrases)
@@ -61,18 +61,18 @@ def prediction(question: str, *, form: Form, scale: Scale) -> str:
 
 
 def request(question: str) -> str:
-    """Return the turn that asks for the answer, in a conversation of its own."""
+    """Return the user message that asks for the answer, in its own conversation."""
     asked = "Answer this question with a word, a name or a number, and nothing else."
     return f"{asked}\n\nQuestion: {question}"
 
 
 def request_after(question: str) -> str:
-    """Return the turn that asks for the answer after the prediction, in its conversation."""
+    """Return the user message that asks for the answer after the prediction."""
     return f"Now answer it, with a word, a name or a number, and nothing else: {question}"
 
 
 def judgement(question: str, references: list[str], reply: str) -> str:
-    """Return the turn that asks a judge whether a reply is right."""
+    """Return the user message that asks a judge whether a reply is right."""
     right = " or ".join(references) if references else "none; the question cannot be answered"
     return (
         "Compare a reply with the right answer to a question.\n\n"
@@ -89,25 +89,25 @@ _ANSWER_LENGTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfPrediction(Instrument[SelfPredictionScores]):
-    """Questions, each with a prediction asked before and an answer asked after.
+    """Questions, each with a prediction before and an answer after.
 
     Parameters
     ----------
     questions : iterable of Question or mapping
-        With their right answers; see `read_questions`.
+        Questions with right answers; see `read_questions`.
     form : {"reasoning", "direct"}
-        Whether a model considers the question before it predicts, or says one word.
+        Whether a model considers the question before it predicts, or gives one word.
     scales : tuple of {"yes_no", "percent", "verbal"}
-        How the prediction is stated; each scale is a prompt of its own.
+        Scales of the prediction; each is a separate prompt.
     examples : sequence of (str, bool)
-        Other questions with the prediction that is right for the model to give, shown as earlier
-        turns (scale "yes_no" and form "direct" only). Models whose answer is always yes, or
-        always no, may need them. They move the threshold: balance them, and report them.
+        Other questions with the correct prediction for the model, shown as earlier turns (scale
+        "yes_no" and form "direct" only). Models that always answer yes, or always no, may need
+        them. They shift the response criterion: balance and report them.
     same_conversation : bool
-        Whether the answer is asked for after the first prediction, in its conversation; then the
-        prediction may change the answer.
+        Whether the answer is requested in the conversation of the first prediction; the prediction
+        may then change the answer.
     n_repeats : int
-        Times that every prompt is put.
+        Number of administrations of every prompt.
     max_tokens : int, optional
         Limit on the length of predictions.
     answer_tokens : int, optional
@@ -116,9 +116,9 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
     Raises
     ------
     InputError
-        If there are no questions, or one lacks what is needed.
+        If there are no questions, or one lacks a required field.
     OptionError
-        If an option does not exist or does not fit the others.
+        If an option does not exist or is incompatible with the others.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
         check_choice("form", self.form, Form)
         check_chosen("scales", self.scales, Scale)
         if self.examples and (self.scales != ("yes_no",) or self.form != "direct"):
-            msg = "examples can be shown with form='direct' and scales=('yes_no',) only"
+            msg = "examples require form='direct' and scales=('yes_no',)"
             raise OptionError(msg)
         for name in ("max_tokens", "answer_tokens"):
             if getattr(self, name) is not None:
@@ -157,7 +157,7 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
         hold_counts(self, "n_repeats")
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return every prompt of every repeat: the predictions of a question, then its answer.
+        """Return all prompts of every repeat: the predictions of a question, then its answer.
 
         Examples
         --------
@@ -221,16 +221,16 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     Parameters
     ----------
     prompts : sequence of Prompt
-        Those of `SelfPrediction.prompts`.
+        Prompts from `SelfPrediction.prompts`.
     replies : mapping of str to str
-        Replies of one model, by the key of the prompt. Those that are not answers, and blank
-        ones, are passed over.
+        Replies of one model, by prompt key. Blank replies and those that are not answers are
+        skipped.
 
     Returns
     -------
     tuple of Prompt
-        One per answer, with its key and "/judge". Their readings, scored together with the
-        others, outweigh the grading by words.
+        One per answer, with its key and "/judge". Their parsed verdicts, scored together with the
+        other replies, take precedence over grading by words.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     """
     known = {prompt.key: prompt for prompt in prompts}
     if unknown := sorted(set(replies) - set(known)):
-        msg = f"replies has keys of no prompt: {listed(unknown)}; use the instrument that asked"
+        msg = f"replies has keys of no prompt: {listed(unknown)}; use the instrument that made them"
         raise LabelError(msg)
     return tuple(
         _judge(known[key], reply)

@@ -11,7 +11,7 @@ from psychollm.instruments.reading import PartScores, mean_known
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfPredictionScores(PartScores):
-    """What one model said of itself, and whether it was right; a row per question and repeat.
+    """One model's predictions and their correctness, one row per question and repeat.
 
     Examples
     --------
@@ -37,24 +37,24 @@ class SelfPredictionScores(PartScores):
     items: tuple[str, ...]  # (rows,)
     repeats: tuple[int, ...]  # (rows,)
     domains: tuple[str, ...]  # (rows,)
-    said: FloatArray  # (rows,) 1 yes, 0 no, NaN missing
-    percent: FloatArray  # (rows,) probability, NaN missing
-    verbal: FloatArray  # (rows,) probability, NaN missing
-    correct: FloatArray  # (rows,) 1 right, 0 wrong or abstained, NaN missing
+    said: FloatArray  # (rows,) 1 yes, 0 no, NaN if missing
+    percent: FloatArray  # (rows,) probability, NaN if missing
+    verbal: FloatArray  # (rows,) probability, NaN if missing
+    correct: FloatArray  # (rows,) 1 right, 0 wrong or abstained, NaN if missing
     abstained: BoolArray  # (rows,)
 
     @property
     def yes_rate(self) -> float:
-        """Share of yes among the predictions that could be read."""
+        """Proportion of yes among the readable predictions."""
         return mean_known(self.said)
 
     @property
     def accuracy(self) -> float:
-        """Share of right answers among those that could be read."""
+        """Proportion of right answers among the readable ones."""
         return mean_known(self.correct)
 
     def summary(self) -> str:
-        """Return one line: what was said, what was right, what is missing."""
+        """Return one line: predictions, right answers, missing replies."""
         parts = []
         for name, values in (
             ("yes_no", self.said),

@@ -1,4 +1,4 @@
-"""Predictions and grades of one model, and of many as the tables that studies take."""
+"""Predictions and grades of one model, and tables of several models for the studies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -22,9 +22,9 @@ NAME = "self_prediction"
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a prompt of this instrument."""
-    # Of a prediction: 1 or 0, or the probability it states. Of an answer: 1 if it is right, 0 if
-    # it is wrong; one that abstains is `REFUSED`. Of a judge: 1 or 0.
+    """Parse a reply to a prompt of this instrument."""
+    # Prediction: 1 or 0, or the stated probability. Answer: 1 if right, 0 if wrong; one that
+    # abstains is `REFUSED`. Judge: 1 or 0.
     if prompt.about["part"] == "answer":
         return _graded(prompt, reply, finish_reason)
     if prompt.reply == "percent":
@@ -42,7 +42,7 @@ def _graded(prompt: Prompt, reply: str, finish_reason: str | None) -> Reading:
         return Reading(
             outcome=graded.outcome, value=float(bool(graded.correct)), said=reply.strip()
         )
-    if graded.abstained and graded.correct:  # abstaining is right where nothing is
+    if graded.abstained and graded.correct:  # an unanswerable question: abstaining is right
         return Reading(outcome=Outcome.ANSWERED, value=1.0, said=reply.strip())
     return Reading(outcome=graded.outcome, said=reply.strip())
 
@@ -51,9 +51,9 @@ _SCALES = ("yes_no", "percent", "verbal")
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPredictionScores:
-    """Score the readings of one model: a row per question and repeat."""
-    # A judge's verdict outweighs the grading. An answer that abstains is wrong, and counted as
-    # abstained, too; what could not be read, or never arrived, is missing.
+    """Score the parsed replies of one model: one row per question and repeat."""
+    # A judge's verdict takes precedence over the grade. An answer that abstains is wrong and also
+    # counted as abstained; an unreadable or absent one is missing.
     pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
     rows = {cell: k for k, cell in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     stated = {scale: np.full(len(rows), np.nan) for scale in _SCALES}
@@ -95,7 +95,7 @@ def _value(reading: Reading) -> float:
 
 
 def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
-    """Return the mean over repeats of each item, NaN where all are missing."""
+    """Return the mean over repeats of each item, NaN if all are missing."""
     kept: dict[str, list[float]] = {item: [] for item in items}
     for item, value in zip(items, values, strict=True):
         if np.isfinite(value):
@@ -104,7 +104,7 @@ def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    if len(values) == 1:  # the usual case: NumPy takes a hundred times as long over it
+    if len(values) == 1:  # the usual case: NumPy takes a hundred times as long
         return values[0]
     return float(np.mean(values)) if values else float("nan")
 
@@ -116,27 +116,27 @@ Stated: TypeAlias = Literal["percent", "verbal"]
 def confidence_and_correctness(
     scores: Mapping[str, SelfPredictionScores], *, repeats: Repeats = "error"
 ) -> tuple[Responses, Responses]:
-    """Return two tables, models x questions: who said yes, and who was right.
+    """Return two tables, models x questions: predicted yes, and correct.
 
     Parameters
     ----------
     scores : mapping of str to SelfPredictionScores
-        By model.
+        Scores by model.
     repeats : {"error", "first", "majority"}
-        What becomes of several repeats: an error, the first one, or what most say (missing where
-        as many say yes as no).
+        Treatment of several repeats: raise an error, take the first one, or take the majority
+        (missing if tied).
 
     Returns
     -------
     confidence, correctness : Responses
-        Binary tables with the same labels. A question that one model was not asked is missing.
+        Binary tables with the same labels. A question that a model did not receive is missing.
 
     Raises
     ------
     InputError
-        If there are no scores, or no predictions of yes and no.
+        If there are no scores, or no yes-no predictions.
     OptionError
-        If there are repeats and nothing is said of them.
+        If there are repeats and `repeats` is "error".
 
     Examples
     --------
@@ -151,7 +151,7 @@ def confidence_and_correctness(
     check_choice("repeats", repeats, Repeats)
     _check(scores, repeats)
     if not any("yes_no" in one.outcomes for one in scores.values()):
-        msg = "scores hold no predictions of yes and no: ask with scales=('yes_no',)"
+        msg = "scores hold no yes-no predictions: collect them with scales=('yes_no',)"
         raise InputError(msg)
     questions = _questions(scores)
     answers = [_row(one, one.said, questions, repeats) for one in scores.values()]
@@ -166,16 +166,16 @@ def confidence_and_correctness(
 def stated_table(
     scores: Mapping[str, SelfPredictionScores], *, scale: Stated = "percent"
 ) -> FloatArray:
-    """Return stated probabilities, models x questions; the mean over repeats, NaN where missing.
+    """Return stated probabilities, models x questions; the mean over repeats, NaN if missing.
 
     Rows and columns are those of `confidence_and_correctness`.
 
     Parameters
     ----------
     scores : mapping of str to SelfPredictionScores
-        By model.
+        Scores by model.
     scale : {"percent", "verbal"}
-        Which of the predictions.
+        Scale of the predictions.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def stated_table(
     check_choice("scale", scale, Stated)
     _check(scores, "first")
     if not any(scale in one.outcomes for one in scores.values()):
-        msg = f"scores hold no predictions as {scale}: ask with scales=({scale!r},)"
+        msg = f"scores hold no predictions as {scale}: collect them with scales=({scale!r},)"
         raise InputError(msg)
     questions = _questions(scores)
     return np.array([_row(one, getattr(one, scale), questions, "mean") for one in scores.values()])
@@ -202,12 +202,12 @@ def stated_table(
 
 def _check(scores: Mapping[str, SelfPredictionScores], repeats: str) -> None:
     if not scores:
-        msg = "scores: there are none; pass one per model"
+        msg = "scores is empty: pass the scores of at least one model"
         raise InputError(msg)
     for model, one in scores.items():
         if repeats == "error" and len(set(one.items)) < len(one.items):
             first, majority = parameter("repeats", "first"), parameter("repeats", "majority")
-            msg = f"model {model!r} has repeats: say {first} or {majority}"
+            msg = f"model {model!r} has repeats: pass {first} or {majority}"
             raise OptionError(msg)
 
 

@@ -1,18 +1,17 @@
-r"""From texts to classes of meaning.
+r"""From texts to meaning classes.
 
-A collapse :math:`B` takes the answers sampled to one question to numbered classes. Where sameness
-is a matter of equal keys (the text, its normal form, a function of it), classes are those of an
-equivalence. Where it is a relation :math:`a \sim b` between two answers (numbers within a
-tolerance, entailment both ways, a judge), the relation need not be transitive: 1.0, 1.4 and 1.8
-with a tolerance of 0.5. Then classes are formed by leaders: answers are taken in turn, the most
-frequent first, of equally frequent ones the shorter, then by alphabet; each joins the first leader
-that it is related to,
+A collapse :math:`B` maps the answers sampled for one question to numbered classes. If sameness is
+equality of a key (the text, its normal form, the value of a function), the classes are equivalence
+classes. A relation :math:`a \sim b` between two answers (numbers within a tolerance, mutual
+entailment, a judge) need not be transitive: 1.0, 1.4 and 1.8 with a tolerance of 0.5. Classes are
+then formed by leaders. Answers are processed in order of decreasing frequency, ties by length,
+then alphabetically; each joins the first leader that it is related to,
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \},                                            \quad (1)
 
-or becomes a leader itself. The order comes from the answers alone, so that classes do not depend
-on the order in which they were sampled. They do depend on how often each occurs; that keeps what
-most samples say in the middle of its class rather than at its edge.
+or becomes a leader itself. The order depends only on the answers, so that classes do not depend on
+the sampling order. They do depend on frequencies, which keeps the most frequent answer in the
+middle of its class rather than at its edge.
 """
 
 from collections import Counter
@@ -32,15 +31,15 @@ Same: TypeAlias = Callable[[str, str, str], bool]  # question, answer, answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse:
-    """A way of putting answers of the same meaning together."""
+    """A rule that groups answers of the same meaning."""
 
     method: Method | Literal["judge"]
-    key: Key  # answers with equal keys are of one class
-    same: Same | None = None  # beyond that, answers so related
-    options: tuple[tuple[str, float], ...] = ()  # what the method was given
+    key: Key  # answers with equal keys form one class
+    same: Same | None = None  # relation that joins further answers
+    options: tuple[tuple[str, float], ...] = ()  # options of the method
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[int]:
-        """Return the class of each answer, the most frequent wording's first."""
+        """Return the class of each answer, numbered by the frequency of wordings."""
         keys = [self.key(text) for text in texts]
         wording = wordings(keys, texts)
         if self.same is None:
@@ -65,12 +64,12 @@ class Collapse:
         return number
 
     def spec(self) -> dict[str, Any]:
-        """Return what a prompt's `about` holds of it."""
+        """Return the entries of a prompt's `about`."""
         return {"method": self.method, **dict(self.options)}
 
 
 def wordings(keys: Sequence[Hashable], texts: Sequence[str]) -> dict[Hashable, str]:
-    """Return the commonest text of each key, keys in the order of leaders."""
+    """Return the most frequent text of each key, keys in the order of leaders."""
     commonest = {}
     for key in dict.fromkeys(keys):
         counts = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)
@@ -85,27 +84,27 @@ def _rank(count: int, text: str) -> tuple[int, int, str]:
 
 
 def exact() -> Collapse:
-    """Put equal texts together."""
+    """Group equal texts."""
     return Collapse(method="exact", key=str.strip)
 
 
 def normalised() -> Collapse:
-    """Put texts together that are equal as `normalise` writes them."""
+    """Group texts with the same normal form (`normalise`)."""
     return Collapse(method="normalised", key=normal_form)
 
 
 def normal_form(text: str) -> str:
-    """Return the normal form of an answer; an answer of signs or articles alone stays itself."""
+    """Return the normal form of an answer, or the answer if only signs or articles remain."""
     return normalise(text) or text.strip().casefold()
 
 
 def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
-    """Put numbers together that differ within a tolerance, and other texts by their normal form.
+    """Group numbers that differ within a tolerance, and other texts by their normal form.
 
     Parameters
     ----------
     absolute, relative : float
-        Tolerances: absolute, or as a share of the larger of the two numbers.
+        Tolerances, absolute and as a proportion of the larger number.
 
     Raises
     ------
@@ -119,7 +118,7 @@ def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
     """
     for name, value in (("absolute", absolute), ("relative", relative)):
         if not 0.0 <= value < float("inf"):
-            msg = f"{name}={value} is no tolerance: it must be finite and not negative"
+            msg = f"{name}={value} must be finite and not negative"
             raise OptionError(msg)
 
     def close(_: str, first: str, second: str) -> bool:
@@ -127,7 +126,7 @@ def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
         if isinstance(one, str) or isinstance(other, str):
             return one == other
         allowed = max(absolute, relative * max(abs(one), abs(other)))
-        # Tolerances are decimals: 3.1 lies within 0.1 of 3 although 3.1 - 3 > 0.1 in binary.
+        # Tolerances are decimal, but 3.1 - 3 exceeds 0.1 in binary arithmetic.
         return abs(one - other) <= allowed + 1e-12 * max(abs(one), abs(other))
 
     options = (("absolute", float(absolute)), ("relative", float(relative)))
@@ -140,12 +139,12 @@ def _number(text: str) -> float | str:
 
 
 def by_function(key: Key) -> Collapse:
-    """Put texts together of which a function returns the same.
+    """Group texts for which a function returns the same value.
 
     Parameters
     ----------
     key : callable
-        Takes an answer; returns anything hashable, the label of its class.
+        Function of an answer that returns a hashable label of its class.
 
     Examples
     --------
@@ -156,13 +155,13 @@ def by_function(key: Key) -> Collapse:
 
 
 def by_relation(same: Same) -> Collapse:
-    """Put texts together that a function calls the same, by leaders (1).
+    """Group texts that a function considers the same, by leaders (1).
 
     Parameters
     ----------
     same : callable
-        Takes the question, a leader and an answer; tells whether the two mean the same. It is
-        asked once for each pair that has different normal forms.
+        Function of the question, a leader and an answer that returns whether the two mean the
+        same. It is called once for each pair with different normal forms.
 
     Examples
     --------
@@ -173,16 +172,15 @@ def by_relation(same: Same) -> Collapse:
 
 
 def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.5) -> Collapse:
-    """Put answers together that entail each other, by leaders (1).
+    """Group answers that entail each other, by leaders (1).
 
     Parameters
     ----------
     entails : callable
-        A model of natural language inference: takes a premise and a hypothesis, each the question
-        with an answer behind it, and returns the probability, or the truth, that one follows from
-        the other.
+        A natural language inference model: a function of a premise and a hypothesis, each the
+        question followed by an answer, that returns the probability, or the truth, of entailment.
     threshold : float
-        Probability from which it does.
+        Minimal probability that counts as entailment.
 
     References
     ----------

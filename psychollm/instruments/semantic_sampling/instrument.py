@@ -1,14 +1,14 @@
-"""The instrument: many samples of each answer, collapsed to classes of meaning.
+"""The semantic-sampling instrument: many samples of each answer, grouped by meaning.
 
-A model asked the same question many times, at a temperature of one, shows what it would say with
-which frequency. Texts that mean the same form one class; the share of the largest class is the
-model's confidence in that answer, though it was never asked for any. Four forms tell apart what
-may disturb it: a base model continues a list of solved questions, an instructed model answers in a
-few words, and either may reason first.
+A model that receives the same question many times, at a temperature of one, reveals the
+frequencies of its answers. Texts with the same meaning form one class. The proportion of the
+largest class is the model's confidence in that answer, although it never stated one. Four forms
+separate possible influences: a base model continues a list of solved questions, an instructed
+model answers in a few words, and either may reason first.
 
 Samples must differ: set the temperature of the run to 1, and no seed that all requests share.
 
-After the design of Nakkiran et al. (2025), with instructions and examples of its own.
+The design follows Nakkiran et al. (2025), with its own instructions and examples.
 
 References
 ----------
@@ -49,30 +49,30 @@ _MAX_TOKENS: dict[str, int] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticSampling(Instrument[SemanticSamples]):
-    r"""Questions that are asked many times each.
+    r"""Questions that are sampled many times each.
 
     Parameters
     ----------
     questions : iterable of Question or mapping
-        What is asked, with right answers.
+        Questions with right answers.
     n_samples : int
-        Times that each is asked.
+        Samples per question.
     form : {"instruct", "reasoning", "base", "base_reasoning"}
         An instructed model that answers in a few words (instruct) or reasons first (reasoning), or
         a base model that continues solved questions (base, base_reasoning).
     collapse : Collapse, optional
-        How answers are put together. By default by the question: numbers within its tolerances
-        where it is graded by numbers, normal forms of texts otherwise.
+        Rule that groups answers. By default, numbers within the question's tolerances if it is
+        graded by numbers, normal forms of texts otherwise.
     shots : sequence of Shot
-        Solved questions, for base models; a question is never shown before itself.
+        Solved questions for base models; a question is never an example for itself.
 
     Raises
     ------
     InputError
-        If there are no questions, one lacks what is needed, or a base model is given no solved
+        If there are no questions, one lacks a required field, or a base model gets no solved
         question, or one without the reasoning that it is to continue.
     LabelError
-        If two questions have one key.
+        If two questions have the same key.
     OptionError
         If the number of samples is not positive or the form does not exist.
 
@@ -108,7 +108,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
             raise InputError(msg)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return every sample of every question, first samples first.
+        """Return all samples of all questions, first samples first.
 
         Examples
         --------
@@ -125,14 +125,14 @@ class SemanticSampling(Instrument[SemanticSamples]):
     def judge_prompts(
         self, readings: Mapping[str, Reading], *, both_orders: bool = False
     ) -> tuple[Prompt, ...]:
-        """Return the comparisons of a second stage: which answers mean the same?.
+        """Return the second stage: comparisons of answers by a judge.
 
         Parameters
         ----------
         readings : mapping
-            What was read of the samples, by the key of the prompt.
+            Parsed samples by prompt key.
         both_orders : bool
-            Whether each pair is compared twice; it is the same then if both comparisons say so.
+            Whether each pair is compared in both orders; both verdicts must then agree.
 
         Examples
         --------
@@ -154,18 +154,18 @@ class SemanticSampling(Instrument[SemanticSamples]):
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         judged : sequence of Prompt
-            The comparisons of `judge_prompts`, if they were made; their readings are among
-            `readings`, and they take the place of `collapse`.
+            The comparisons of `judge_prompts`, if collected. Their parsed verdicts are among
+            `readings` and replace `collapse`.
         abstentions : {"left_out", "wrong", "missing"}
-            A sample that abstains is a class of its own, without a grade, so that questions from
-            which a model mostly abstains have no answer to be confident of; or with the grade
-            "wrong"; or it is a missing sample. Where a question has no right answer, abstaining
-            is right.
+            Treatment of samples that abstain. They form a separate class without a grade
+            ("left_out"), so that a question with mostly abstentions has no answer with a
+            confidence; or with the grade "wrong"; or they are missing samples. For a question
+            without a right answer, abstaining is right.
         loglik : mapping, optional
-            Log-likelihoods of replies in nats, by the key of the prompt.
+            Log-likelihoods of replies in nats, by prompt key.
 
         Examples
         --------

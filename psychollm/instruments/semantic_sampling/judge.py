@@ -1,13 +1,13 @@
-"""A judge model tells which answers mean the same.
+"""A judge model decides which answers mean the same.
 
-The judge is a second stage: its prompts are made from replies that are there, one for each pair of
-different wordings of a question (all pairs, since which ones leaders need is not known before), so
-that K wordings cost K (K - 1) / 2 comparisons, twice that with both orders. Equal normal forms are
-never compared. Which answer is named first is drawn by a hash of the pair, so that a judge that
-leans to one place does not lean to the frequent answers.
+The judge is a second stage: its prompts are made from existing replies, one for each pair of
+different wordings (all pairs, since the leaders are not known in advance). K wordings need K (K -
+1) / 2 comparisons, twice that with both orders. Equal normal forms are never compared. The order
+of a pair is drawn by a hash of the pair, so that a judge's position bias does not favour frequent
+answers.
 
-Classes are formed by leaders, as in `collapse`. Two answers whose comparison failed, or could not
-be read, are taken as different, and counted.
+Classes are formed by leaders, as in `collapse`. Two answers with a failed or unreadable comparison
+count as different, and are reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from psychollm.instruments.semantic_sampling.replies import JUDGED, NAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """A solved question that stands before the one that is asked."""
+    """A solved question shown before the actual one."""
 
     question: str
     answer: str
-    reasoning: str = ""  # on the way to the answer; shown where reasoning is asked for
+    reasoning: str = ""  # before the answer; shown in forms with reasoning
 
 
 SHOTS: tuple[Shot, ...] = (
@@ -73,7 +73,7 @@ VERDICT = 'Reply with "yes" or "no" only.'
 
 
 def completion(question: str, shots: Sequence[Shot], *, reasoning: bool) -> tuple[Message, ...]:
-    """Return a text that a base model continues with the answer."""
+    """Return a text that a base model completes with the answer."""
     solved = [
         f"Question: {shot.question}\n"
         + (f"Reasoning: {shot.reasoning}\n" if reasoning else "")
@@ -85,12 +85,12 @@ def completion(question: str, shots: Sequence[Shot], *, reasoning: bool) -> tupl
 
 
 def conversation(question: str, *, reasoning: bool) -> tuple[Message, ...]:
-    """Return the turn that asks an instructed model."""
+    """Return the user message for an instructed model."""
     return (Message("user", f"{question}\n\n{REASONING if reasoning else CONCISE}"),)
 
 
 def comparison(question: str, first: str, second: str) -> tuple[Message, ...]:
-    """Return the turn that asks a judge whether two answers mean the same."""
+    """Return the user message that asks a judge whether two answers mean the same."""
     answers = f"Question: {question}\nAnswer one: {first}\nAnswer two: {second}"
     return (Message("user", f"{JUDGE}\n\n{answers}\n\n{VERDICT}"),)
 
@@ -101,23 +101,22 @@ _MAX_TOKENS = 256
 def judge_prompts(
     prompts: Sequence[Prompt], readings: Mapping[str, Reading], *, both_orders: bool = False
 ) -> tuple[Prompt, ...]:
-    """Return the comparisons that a judge is to make.
+    """Return the comparisons for a judge.
 
     Parameters
     ----------
     prompts : sequence of Prompt
-        The samples that were asked for; others are passed over.
+        Prompts of the samples; others are skipped.
     readings : mapping
-        What was read of the replies, by the key of the prompt, of one model or of several whose
-        keys have been made one list.
+        Parsed replies by prompt key, of one model, or of several with merged keys.
     both_orders : bool
-        Whether each pair is compared twice; it is the same then if both comparisons say so.
+        Whether each pair is compared in both orders; both verdicts must then agree.
 
     Returns
     -------
     tuple of Prompt
-        To be scored together with the prompts of the samples. The same pair has the same key,
-        whichever models said it.
+        Comparisons to be scored together with the prompts of the samples. A pair has the same key
+        for all models.
 
     Examples
     --------
@@ -180,7 +179,7 @@ def _comparisons(
 
 
 class Verdicts:
-    """What the judge said of each pair."""
+    """The judge's verdicts on each pair."""
 
     def __init__(self, prompts: Sequence[Prompt], readings: Mapping[str, Reading]) -> None:
         self._said: dict[tuple[str, frozenset[str]], list[float | None]] = {}
@@ -193,11 +192,11 @@ class Verdicts:
 
     @property
     def unjudged(self) -> int:
-        """Pairs that no comparison decides."""
+        """Number of pairs without a decisive comparison."""
         return sum(_verdict(values) is None for values in self._said.values())
 
     def collapse(self) -> Collapse:
-        """Return the collapse by these verdicts."""
+        """Return the collapse defined by these verdicts."""
 
         def same(question: str, first: str, second: str) -> bool:
             pair = frozenset((normal_form(first), normal_form(second)))
@@ -207,7 +206,7 @@ class Verdicts:
 
 
 def _verdict(values: Sequence[float | None]) -> bool | None:
-    """Tell whether all comparisons of a pair say the same; one "no" decides."""
+    """Return whether all comparisons of a pair say yes; False if any says no, None if undecided."""
     if any(value == 0.0 for value in values):
         return False
     return True if values and all(value == 1.0 for value in values) else None

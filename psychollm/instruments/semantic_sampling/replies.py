@@ -1,14 +1,14 @@
-"""The answer that a reply holds, by the form in which it was asked for.
+"""Parse the answer in a reply, according to its form.
 
-* A base model continues the text: its first line is the answer, and whatever questions it goes on
-  to ask itself are not. With reasoning, the line that begins with "Answer:" is.
-* An instructed model is asked for the answer alone: the whole reply is the answer, unless a line
-  names one.
-* A reasoning model names its answer after its thoughts. A reply of several lines that names none
-  cannot be read; its last line is not taken for one.
+* A base model continues the text: its first line is the answer, and further questions of its own
+are ignored. With reasoning, the line that begins with "Answer:" is the answer.
+* An instructed model is asked for the answer only: the whole reply is the answer, unless a line
+marks one.
+* A reasoning model marks its answer after its reasoning. A reply of several lines without a mark
+is unreadable; its last line is not used.
 
-What was cut off by the limit on length has no answer unless the answer was complete before: half
-an answer would be a class of its own.
+A truncated reply has no answer unless the answer was complete: half an answer would form its own
+class.
 """
 
 import re
@@ -28,10 +28,10 @@ _ANSWER = re.compile(r"(?im)^\W{0,4}answer\s?:[ \t]*(\S[^\n]*)(\n|\Z)")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read the reply to one sample, or to one comparison of a judge."""
-    # The answer in words; `REFUSED` if the reply abstains.
+    """Parse the reply to one sample, or to one comparison of a judge."""
+    # The value is the answer in words; `REFUSED` if the reply abstains.
     if prompt.about.get("instrument") != NAME:
-        msg = f"prompt {prompt.key!r} is none of semantic sampling: read it with its instrument"
+        msg = f"prompt {prompt.key!r} is not from semantic_sampling: parse it with its instrument"
         raise InputError(msg)
     if prompt.about["form"] == JUDGED:
         return read_yes_no(reply, finish_reason=finish_reason)
@@ -52,7 +52,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def _of_base(reply: str) -> tuple[str | None, bool]:
-    """Return the first line, and whether it had ended."""
+    """Return the first line, and whether it is complete."""
     text = reply.lstrip()
     line, end, _ = _LABEL.sub("", text).partition("\n")
     if _NEXT.match(line):
@@ -68,21 +68,21 @@ def _of_base_reasoning(reply: str) -> tuple[str | None, bool]:
 
 
 def _of_instruct(reply: str) -> tuple[str | None, bool]:
-    """Return the named answer or all of the reply, and whether more came after it."""
+    """Return the marked answer or the whole reply, and whether text follows it."""
     answer = final_text(reply)
     return answer or None, _goes_on(plain(reply).text, answer)
 
 
 def _of_reasoning(reply: str) -> tuple[str | None, bool]:
-    """Return the named answer, or a reply that is a single line."""
+    """Return the marked answer, or a reply that is a single line."""
     answer = final_text(reply)
-    if "\n" in answer:  # an answer that is named stands on a line
+    if "\n" in answer:  # a marked answer is on one line
         return None, True
     return answer or None, _goes_on(plain(reply).text, answer)
 
 
 def _goes_on(text: str, answer: str) -> bool:
-    """Tell whether something follows the answer, so that it was complete."""
+    """Return whether text follows the answer, so that it is complete."""
     return not text.rstrip(" \t\n\"'").endswith(answer)
 
 

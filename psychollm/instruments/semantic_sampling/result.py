@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SemanticSamples(Result):
-    """What one model answered, sample by sample, as classes of meaning.
+    """One model's sampled answers, grouped into meaning classes.
 
-    `samples` goes into `semantic_confidence`, `semantic_entropy` and, for several models or forms,
-    through `stack_samples` into the study `semantic_calibration`.
+    `samples` is the input of `semantic_confidence` and `semantic_entropy`. For several models or
+    forms, combine it by `stack_samples` for the study `semantic_calibration`.
 
     Examples
     --------
@@ -37,10 +37,10 @@ class SemanticSamples(Result):
     samples: SampledAnswers  # (1, questions, samples)
     form: str
     outcomes: tuple[tuple[Outcome, ...], ...]  # (questions, samples)
-    answers: tuple[tuple[str | None, ...], ...]  # (questions, samples) as they were read
-    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) by commonest wording
-    modal: tuple[str | None, ...]  # (questions,) the largest class, None where there is no one
-    correct: FloatArray  # (questions, samples) 1 or 0, as the class; NaN where nothing is known
+    answers: tuple[tuple[str | None, ...], ...]  # (questions, samples) as parsed
+    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) by most frequent wording
+    modal: tuple[str | None, ...]  # (questions,) the largest class, None if tied or absent
+    correct: FloatArray  # (questions, samples) grade of the class, 1 or 0; NaN if unknown
     n_unjudged: int  # pairs of answers whose comparison by a judge failed
 
     @property
@@ -74,7 +74,7 @@ class SemanticSamples(Result):
         )
 
     def summary(self) -> str:
-        """Return what came of the samples, in sentences."""
+        """Return a summary of the samples in sentences."""
         flat = [one for row in self.outcomes for one in row]
         count = {outcome: flat.count(outcome) for outcome in dict.fromkeys(flat)}
         outcomes = ", ".join(f"{n} {outcome.value}" for outcome, n in count.items())
@@ -92,18 +92,18 @@ class SemanticSamples(Result):
                 f"{100 * share:.1f} % of the samples on average."
             )
         if self.n_unjudged:
-            lines.append(f"{self.n_unjudged} pairs went unjudged and were taken as different.")
+            lines.append(f"{self.n_unjudged} pairs were not judged and count as different.")
         return "\n".join(lines)
 
 
 def stack_samples(arms: Mapping[Hashable, SemanticSamples | SampledAnswers]) -> SampledAnswers:
-    """Put the samples of several models, or of one in several forms, into one table.
+    """Combine the samples of several models, or of one model in several forms, in one table.
 
     Parameters
     ----------
     arms : mapping
-        By label. Questions that not all arms were asked are left out; where an arm has fewer
-        samples, the rest is missing.
+        Samples by label. Only questions common to all arms are kept; an arm with fewer samples is
+        padded with missing ones.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def stack_samples(arms: Mapping[Hashable, SemanticSamples | SampledAnswers]) -> 
         raise InputError(msg)
     several = [label for label, table in tables.items() if len(table.models) != 1]
     if several:
-        msg = f"arm {several[0]!r} holds {len(tables[several[0]].models)} models: one each"
+        msg = f"arm {several[0]!r} holds {len(tables[several[0]].models)} models: pass one per arm"
         raise InputError(msg)
     first = next(iter(tables.values()))
     shared = [

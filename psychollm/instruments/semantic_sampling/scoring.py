@@ -1,4 +1,4 @@
-"""Classes of meaning and their grades, from readings of one model in one form."""
+"""Group and grade the parsed samples of one model in one form."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ def score_readings(
     abstentions: Abstentions = "left_out",
     loglik: Mapping[str, float] | None = None,
 ) -> SemanticSamples:
-    """Collapse the samples of one model, asked in one form, to classes and grade them."""
-    # Without `collapse`, by what the prompts name, or by a judge's verdicts where there are any.
+    """Group the samples of one model in one form by meaning, and grade the classes."""
+    # Without `collapse`, use a judge's verdicts if there are any, else the rule of the prompts.
     check_choice("abstentions", abstentions, Abstentions)
     keys = [prompt.key for prompt in prompts]
     by_key = dict(zip(keys, aligned(prompts, readings), strict=True))
@@ -69,7 +69,7 @@ def score_readings(
 
 
 def by_form(prompts: Sequence[Prompt]) -> dict[str, tuple[Prompt, ...]]:
-    """Return the prompts of each form, each with the comparisons of the judge."""
+    """Return the prompts of each form, each with the judge's comparisons."""
     forms = dict.fromkeys(str(prompt.about["form"]) for prompt in prompts)
     return {
         form: tuple(one for one in prompts if one.about["form"] in {form, JUDGED})
@@ -82,16 +82,16 @@ def by_form(prompts: Sequence[Prompt]) -> dict[str, tuple[Prompt, ...]]:
 class _Options:
     collapse: Collapse | None
     abstentions: Abstentions
-    depth: int  # samples of the question that has most
+    depth: int  # largest number of samples per question
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One question: what stands in the tables."""
+    """The table entries of one question."""
 
     outcomes: list[Outcome]
-    answers: list[str | None]  # None where there is no answer
-    classes: list[str | None]  # commonest wording of the class
+    answers: list[str | None]  # None without an answer
+    classes: list[str | None]  # most frequent wording of the class
     correct: list[float]
     modal: str | None
 
@@ -110,7 +110,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
     ]
     graded = {name: grade_by(about, name).correct for name in names.values()}
     worth = {name: np.nan if right is None else float(right) for name, right in graded.items()}
-    due = bool(about["reference"])  # to abstain is right where there is no answer
+    due = bool(about["reference"])  # abstaining is right if there is no answer
     worth[ABSTAINED] = 1.0 if not due else 0.0 if options.abstentions == "wrong" else np.nan
     return _Row(
         outcomes=_padded([one.outcome for one in read], options.depth, Outcome.FAILED),
@@ -122,7 +122,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
 
 
 def _modal(classes: Sequence[str | None]) -> str | None:
-    """Return the class that most samples are in, None if there is none or several are."""
+    """Return the largest class, None if there is none or it is tied."""
     known = [one for one in classes if one is not None]
     often = {name: known.count(name) for name in dict.fromkeys(known)}
     most = [name for name, count in often.items() if count == max(often.values())]
@@ -137,8 +137,8 @@ def _form(asked: Sequence[Prompt]) -> str:
     forms = list(dict.fromkeys(str(prompt.about["form"]) for prompt in asked))
     if len(forms) != 1:
         msg = (
-            f"the prompts are of {len(forms)} forms ({listed(forms)}): score each by itself, "
-            "by_form(prompts) parts them"
+            f"the prompts have {len(forms)} forms ({listed(forms)}): score each separately; "
+            "by_form(prompts) separates them"
         )
         raise InputError(msg)
     return forms[0]

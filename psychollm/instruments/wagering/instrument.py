@@ -1,12 +1,12 @@
-"""Post-decision wagering: a question is answered, then points are staked on the answer.
+"""Post-decision wagering: after each answer, the model stakes points on it.
 
-A wager asks for confidence by what it is worth, in no words about confidence (Persaud, McLeod &
-Cowey, 2007). With the quadratic payoff the line that promises most is the one whose probability
-the respondent holds: with probability p of being right, a line of confidence c is worth
-25 (1 - 4 (1 - c)^2) p + 25 (1 - 4 c^2) (1 - p) points on average, which is largest at c = p (the
-Brier score, moved to 0 at one half). Even stakes are the classical form. There the higher stake
-promises more wherever p exceeds one half, so that low stakes show a dislike of losing as well as
-doubt (Clifford, Arabzadeh & Harris, 2008).
+A wager measures confidence by a stake, without words for confidence (Persaud, McLeod & Cowey,
+2007). With the quadratic payoff the best line is the one whose confidence equals the respondent's
+probability. With probability p of being right, a line of confidence c is worth 25 (1 - 4 (1 -
+c)^2) p + 25 (1 - 4 c^2) (1 - p) points on average, which is largest at c = p (the Brier score,
+shifted to 0 at one half). Even stakes are the classical form. There the higher stake has the
+larger expected gain whenever p exceeds one half, so that low stakes reflect loss aversion as well
+as doubt (Clifford, Arabzadeh & Harris, 2008).
 
 References
 ----------
@@ -38,7 +38,7 @@ from psychollm.instruments.wagering.scoring import WageringScores, worded
 
 Form: TypeAlias = Literal["choice", "open"]
 Payoff: TypeAlias = Literal["quadratic", "even"]
-# Points if the answer is right, if it is wrong, and the confidence for which a line is best.
+# Points if the answer is right, points if it is wrong, and the confidence at which a line is best.
 PAYOFFS: Mapping[Payoff, tuple[tuple[int, int, float | None], ...]] = {
     "quadratic": (
         (0, 0, 0.5), (9, -11, 0.6), (16, -24, 0.7), (21, -39, 0.8), (24, -56, 0.9), (25, -75, 1.0),
@@ -51,28 +51,28 @@ _WAGER_TOKENS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wagering(Instrument[WageringScores]):
-    """Questions that are answered, and points that are staked on each answer.
+    """Questions, each followed by a wager on the answer.
 
     Parameters
     ----------
     questions : iterable of Question or mapping
-        With right answers; see `read_questions`.
+        Questions with right answers; see `read_questions`.
     form : {"choice", "open"}
-        Whether the right answer is chosen beside a wrong one, or found. A choice between two is
-        right by chance half of the time, as signal detection theory needs it.
+        Whether the right answer is chosen from two, or produced. A choice between two is right by
+        chance half of the time, as signal detection theory requires.
     payoff : {"quadratic", "even"}
-        What can be staked: six lines that reward an honest probability, or one point and two.
+        Available stakes: six lines that reward an honest probability, or one point and two.
     suggestions : mapping, optional
-        Wrong answers to choose from, by the key of the question; others are made.
+        Wrong answers of the choice, by the key of the question; missing ones are generated.
     seed : int
-        Made answers and the order of the two are drawn from it.
+        Seed of the generated answers and of the order of the two.
     n_repeats : int
-        Times that every prompt is put; the order of the two answers alternates.
+        Number of administrations of every prompt; the order of the two answers alternates.
 
     Raises
     ------
     InputError
-        If a question has no right answer, or no wrong one can be made for it.
+        If a question has no right answer, or no wrong answer can be generated for it.
     OptionError
         If an option does not exist, or a number is not a positive whole number.
 
@@ -177,7 +177,7 @@ class Wagering(Instrument[WageringScores]):
 
 
 def _wager(options: Mapping[str, str]) -> str:
-    """Return the turn that asks for a wager."""
+    """Return the user message that asks for a wager."""
     shown = "\n".join(f"{number}) {text}" for number, text in options.items())
     return (
         "Now stake points on the answer you have just given. Choose one of these options:\n\n"

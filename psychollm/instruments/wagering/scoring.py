@@ -1,4 +1,4 @@
-"""Readings of one model, as answers and the points that were staked on them."""
+"""Parse and score one model's answers and the points staked on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def worded(lines: Sequence[Sequence[Any]]) -> dict[str, str]:
-    """Return the lines that can be staked, as they are shown, by their numbers."""
+    """Return the available stakes as shown in the prompt, by number."""
     return {
         str(number): f"{signed(win, 0)} if your answer is right, {signed(loss, 0)} if it is wrong"
         for number, (win, loss, _) in enumerate(lines, start=1)
@@ -35,9 +35,9 @@ def worded(lines: Sequence[Sequence[Any]]) -> dict[str, str]:
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a prompt of this instrument."""
-    # The letter of a choice; 1 or 0 for an open answer that is right or wrong (one that abstains
-    # is wrong); the number of the line of a wager, from 1.
+    """Parse a reply to a prompt of this instrument."""
+    # The letter of a choice; 1 or 0 for a right or wrong open answer (abstaining is wrong); the
+    # number of the wagered line, from 1.
     about = prompt.about
     if about["part"] == "wager":
         chosen = read_option(reply, worded(about["lines"]), finish_reason=finish_reason)
@@ -53,7 +53,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WageringScores(PartScores):
-    """What one model answered and staked; a row per question and repeat.
+    """One model's answers and wagers, one row per question and repeat.
 
     Examples
     --------
@@ -80,17 +80,17 @@ class WageringScores(PartScores):
     items: tuple[str, ...]  # (rows,)
     repeats: tuple[int, ...]  # (rows,)
     domains: tuple[str, ...]  # (rows,)
-    correct: FloatArray  # (rows,) 1 right, 0 wrong, NaN missing
-    line: FloatArray  # (rows,) number of the line staked on it, from 1; NaN missing
-    gain: FloatArray  # (rows,) points won; NaN where the answer or the wager is missing
-    confidence: FloatArray  # (rows,) for which the line is best; NaN with even stakes
-    stimulus: FloatArray  # (rows,) place of the right answer of two, 0 or 1; NaN if open
-    response: FloatArray  # (rows,) place of the chosen answer; NaN if open or missing
+    correct: FloatArray  # (rows,) 1 right, 0 wrong, NaN if missing
+    line: FloatArray  # (rows,) number of the wagered line, from 1; NaN if missing
+    gain: FloatArray  # (rows,) points won; NaN if the answer or the wager is missing
+    confidence: FloatArray  # (rows,) at which the line is best; NaN with even stakes
+    stimulus: FloatArray  # (rows,) position of the right answer of two, 0 or 1; NaN if open
+    response: FloatArray  # (rows,) position of the chosen answer; NaN if open or missing
     lines: FloatArray  # (lines, 2) points if right, points if wrong
 
     @property
     def accuracy(self) -> float:
-        """Share of right answers among those that could be read."""
+        """Proportion of right answers among the readable ones."""
         return mean_known(self.correct)
 
     @property
@@ -100,10 +100,10 @@ class WageringScores(PartScores):
 
     @property
     def advantage(self) -> float:
-        """Points per wager beyond those of the best constant wager.
+        """Points per wager above the best constant wager.
 
-        Who stakes the same on every answer has at most 0, however right it is: what is above 0
-        comes from knowing which answers are right.
+        A respondent with the same stake on every answer has at most 0, however accurate it is. A
+        positive value requires knowing which answers are right.
         """
         both = np.isfinite(self.gain)
         if not both.any():
@@ -113,18 +113,18 @@ class WageringScores(PartScores):
         return self.mean_gain - float(constant.max())
 
     def counts(self) -> tuple[IntArray, IntArray]:
-        """Return the counts that `meta_d_from_counts` takes, with the lines as ratings.
+        """Return the counts that `meta_d_from_counts` accepts, with the lines as ratings.
 
         Returns
         -------
         n_s1, n_s2 : ndarray (2 lines,)
-            Where the first (second) answer was right: chose the first with the highest to the
-            lowest line, then the second with the lowest to the highest.
+            Counts for questions whose first (second) answer was right: first chosen, highest to
+            lowest line, then second chosen, lowest to highest line.
 
         Raises
         ------
         InputError
-            If answers were not chosen from two.
+            If answers were not a choice between two.
 
         Examples
         --------
@@ -136,7 +136,7 @@ class WageringScores(PartScores):
         (array([0, 0, 0, 0]), array([0, 0, 0, 1]))
         """
         if not np.isfinite(self.stimulus).any():
-            msg = "counts of two responses need a choice between two: ask with form='choice'"
+            msg = "counts of two responses need a choice between two: collect with form='choice'"
             raise InputError(msg)
         n = len(self.lines)
         known = np.isfinite(self.response) & np.isfinite(self.line)
@@ -148,10 +148,10 @@ class WageringScores(PartScores):
         return first, second
 
     def summary(self) -> str:
-        """Return one line: what was right, what was won, what is missing."""
+        """Return one line: right answers, points won, missing replies."""
         n = int(np.isfinite(self.correct).sum())
         if n == 0:
-            return "no answer could be read"
+            return "no answer is readable"
         right = f"{100 * self.accuracy:.1f} % of {n:,} answer{'s' * (n > 1)} right"
         if np.isfinite(self.gain).any():
             side = "above" if self.advantage > 0 else "below"
@@ -160,14 +160,14 @@ class WageringScores(PartScores):
                 "best constant wager"
             )
         else:
-            won = "no wager could be read"
+            won = "no wager is readable"
         lost = {name: sum(kinds.values()) for name, kinds in self.failures().items()}
         missing = ", ".join(f"{count} of {name}" for name, count in lost.items() if count)
         return f"{right}; {won}" + (f"; missing: {missing}" if missing else "")
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> WageringScores:
-    """Score the readings of one model."""
+    """Score the parsed replies of one model."""
     rows = {cell: k for k, cell in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     names = ("correct", "line", "confidence", "win", "loss", "stimulus", "response")
     table = {name: np.full(len(rows), np.nan) for name in names}
@@ -206,22 +206,22 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Wagerin
 def confidence_and_correctness(
     scores: Mapping[str, WageringScores],
 ) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return confidence and correctness, models x questions, as `calibration_panel` takes them.
+    """Return confidence and correctness, models x questions, for `calibration_panel`.
 
     Parameters
     ----------
     scores : mapping of str to WageringScores
-        By model, of wagers with the quadratic payoff.
+        Scores by model, from wagers with the quadratic payoff.
 
     Returns
     -------
     confidence, correctness : DataFrame (models, questions)
-        Means over repeats; NaN where there is no answer or no wager.
+        Means over repeats; NaN without an answer or a wager.
 
     Raises
     ------
     InputError
-        If there are no scores, or the stakes of a model tell no probability.
+        If there are no scores, or the stakes of a model imply no probability.
 
     Examples
     --------
@@ -236,11 +236,11 @@ def confidence_and_correctness(
     import pandas as pd
 
     if not scores:
-        msg = "scores: there are none; pass one per model"
+        msg = "scores is empty: pass the scores of at least one model"
         raise InputError(msg)
     for model, one in scores.items():
         if np.isfinite(one.line).any() and not np.isfinite(one.confidence).any():
-            msg = f"model {model!r}: even stakes tell no probability: ask with payoff='quadratic'"
+            msg = f"model {model!r}: even stakes imply no probability: use payoff='quadratic'"
             raise InputError(msg)
     rows = pd.concat([one.to_frame(model) for model, one in scores.items()], ignore_index=True)
     both = rows["confidence"].notna() & rows["correct"].notna()
