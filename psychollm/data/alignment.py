@@ -1,4 +1,4 @@
-"""What two tables have in common, with an account of what is left out."""
+"""Alignment of two tables on common labels, with a report of omitted ones."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
 
 
 def shared_labels(kind: str, first: Labels, second: Labels) -> list[Hashable]:
-    """Return the labels that both hold, in the order of the first; an error if there is none."""
+    """Return the common labels in the order of the first table; raise if there are none."""
     known = set(second)
     shared = [label for label in first if label in known]
     if not shared:

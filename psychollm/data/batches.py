@@ -1,4 +1,4 @@
-"""Long tables batch by batch: labels numbered as they come, and codes."""
+"""Long tables in batches: labels numbered in order of occurrence, and codes."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -29,14 +29,14 @@ from psychollm.kernels.label_numbers import number_labels, place_labels
 from psychollm.kernels.pair_counts import MISSING
 
 BATCH = 1 << 20  # rows
-LONGEST = 16  # batches in a piece of work
-WAITING = 4  # pieces per worker whose answers may wait
+LONGEST = 16  # batches per work item
+WAITING = 4  # work items per worker whose results may wait
 _UNKNOWN = np.inf
 _LABELS = {"string", "large_string", "string_view", "bool", "null"}
 
 
 class CellError(CodeError):
-    """What a cell of a batch holds is refused; `coded_batch` says where that is."""
+    """An invalid cell of a batch; `coded_batch` adds its location."""
 
     def __init__(self, row: int, what: str) -> None:
         super().__init__(what)
@@ -45,7 +45,7 @@ class CellError(CodeError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an answer means."""
+    """The rule that codes answers."""
 
     threshold: float | None
     strict: bool = field(kw_only=True)
@@ -56,7 +56,7 @@ class Rule:
         cut = 0 if self.threshold is None else self.threshold
         if not isinstance(cut, Real) or isinstance(cut, bool) or not abs(cut) < np.inf:
             msg = (
-                f"{parameter('threshold', cut)} must be a number, and finite, for answers read in "
+                f"{parameter('threshold', cut)} must be a finite number if answers are read in "
                 "batches: rules for each model, such as 'model_median', are for "
                 f"{parameter('threshold', python='Responses(data, threshold=)')}"
             )
@@ -66,21 +66,21 @@ class Rule:
             raise OptionError(msg)
         if self.codes is not None and self.threshold is not None:
             msg = (
-                f"{parameter('codes')} (what words mean) and {parameter('threshold')} (where to "
-                "split) exclude each other"
+                f"{parameter('codes')} (which maps words) and {parameter('threshold')} (which "
+                "splits numbers) exclude each other"
             )
             raise OptionError(msg)
         meanings({} if self.codes is None else self.codes)
 
     @property
     def coding(self) -> str:
-        """What the codes of a binary table mean, in words."""
+        """Description of the codes of a binary table."""
         if self.threshold is None:
             return "binary"
         return f"value {'>' if self.strict else '>='} {self.threshold:g}"
 
     def read(self, column: Any) -> AnyArray:
-        """Return the codes of a column of Arrow."""
+        """Return the codes of an Arrow column."""
         if self.codes is None:
             words = f", or {WORDS}" if self.highest > 1 and self.threshold is None else ""
             return self.code(_numbers(column, words))
@@ -125,13 +125,13 @@ class Rule:
 
 
 class Numbered:
-    """Labels numbered in the order in which they first occur."""
+    """Labels numbered in order of first occurrence."""
 
     def __init__(self) -> None:
         self.labels: list[Any] = []
         self._whole: _WholeNumbers | None = _WholeNumbers()  # None once there are other labels
         self._known: dict[Any, int] = {}
-        self._last: Any = None  # the dictionary of the last batch, often that of the next one
+        self._last: Any = None  # dictionary of the last batch, which the next often shares
         self._names: list[Any] = []
         self._translation: IntArray = np.empty(0, dtype=np.int64)
 
@@ -157,7 +157,7 @@ class Numbered:
             known = [self._known.get(label, -1) for label in self._names]
             self._translation = np.array(known, dtype=np.int64)
         numbers = self._translation[indices]
-        # A dictionary may hold labels that no row bears: only what occurs is numbered.
+        # A dictionary may hold unused labels: number only those that occur.
         new, first = np.unique(indices[numbers < 0], return_index=True)
         if not new.size:
             return numbers
@@ -168,7 +168,7 @@ class Numbered:
 
 
 def _check_alike(first: Any, label: Any) -> None:
-    """Refuse labels of two types, except numbers, which are one label where they are equal."""
+    """Raise if labels differ in type, unless both are numbers, which compare by value."""
     number = [isinstance(one, Real) and not isinstance(one, bool) for one in (first, label)]
     if type(first) is not type(label) and not all(number):
         msg = (
@@ -179,7 +179,7 @@ def _check_alike(first: Any, label: Any) -> None:
 
 
 class _WholeNumbers:
-    """Labels that are whole numbers: they never become objects one by one."""
+    """Labels that are whole numbers, handled without Python objects."""
 
     def __init__(self) -> None:
         self._n = 0
@@ -187,7 +187,7 @@ class _WholeNumbers:
         self._room(1 << 10)
 
     def _room(self, n: int) -> None:
-        """Make room for so many labels."""
+        """Resize the storage for a number of labels."""
         known = np.empty(n, dtype=np.int64)
         known[: self._n] = self._known[: self._n]
         self._known = known
@@ -196,7 +196,7 @@ class _WholeNumbers:
         place_labels(known, self._n, self._keys, self._slots)
 
     def number(self, labels: IntArray) -> tuple[AnyArray, IntArray]:
-        """Return the number of each label, and the labels that are new."""
+        """Return the number of each label, and the new labels."""
         numbers = np.empty(labels.size, dtype=np.int32)
         before, done = self._n, 0
         while True:
@@ -210,7 +210,7 @@ class _WholeNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What to read of the files, and how."""
+    """The columns to read, and the coding rule."""
 
     names: tuple[str, ...]  # rows, columns, values
     rule: Rule
@@ -226,7 +226,7 @@ class Source:
     def of(
         cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
     ) -> "Source":
-        """Return what to read where models, or questions, are paired."""
+        """Return the source if models, or questions, are paired."""
         check_choice("of", axis, Axis)
         rows, columns = names if axis == "models" else names[::-1]
         return cls((rows, columns, value), rule, check_count("batch", batch))
@@ -234,7 +234,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Row groups of a file, at least a batch of rows but for the last."""
+    """Row groups of a file with at least a batch of rows, except for the last."""
 
     path: Path
     groups: tuple[int, ...]
@@ -248,7 +248,7 @@ class Coded:
 
     row: Any
     column: Any
-    code: AnyArray  # what the rule returns: int8, MISSING where there is no answer
+    code: AnyArray  # coded by the rule: int8, MISSING without an answer
     where: str
 
     def numbered(self, rows: Numbered, columns: Numbered) -> tuple[AnyArray, AnyArray]:
@@ -261,7 +261,7 @@ class Coded:
 
 
 def check_columns(names: Sequence[str], present: Sequence[str], what: object) -> None:
-    """Refuse a source that lacks a column, or has two of a name."""
+    """Raise if a source lacks a column, or has two with the same name."""
     for name in names:
         if (n := present.count(name)) != 1:
             msg = f"{what} has {n or 'no'} column{'s' * (n > 1)} {name!r}: its columns are "
@@ -269,7 +269,7 @@ def check_columns(names: Sequence[str], present: Sequence[str], what: object) ->
 
 
 def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
-    """Divide a file, without reading its rows."""
+    """Divide a file without reading its rows."""
     with open_parquet(path, bounded=False) as file:
         check_columns(source.names, file.schema_arrow.names, path)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -285,13 +285,13 @@ def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
 def coded_files(
     paths: Sequence[Path], source: Source, n_jobs: int | None
 ) -> tuple[int, Generator[Coded]]:
-    """Return the number of rows of Parquet files, and their batches, whoever reads them."""
+    """Return the number of rows of Parquet files, and their batches from one or more workers."""
     pieces = [piece for path in paths for piece in _pieces(path, source)]
     return sum(piece.stop - piece.start for piece in pieces), _all_coded(pieces, source, n_jobs)
 
 
 def _all_coded(pieces: Sequence[_Piece], source: Source, n_jobs: int | None) -> Generator[Coded]:
-    """Yield batches in the order of the files, whoever reads them."""
+    """Yield batches in the order of the files, from one or more workers."""
     who = workers(n_jobs)
     longest = max((piece.stop - piece.start for piece in pieces), default=0)
     if who.serial or longest > LONGEST * source.batch:
@@ -310,7 +310,7 @@ def _batches(piece: _Piece, *, source: Source) -> list[Coded]:
 def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
     """Yield the batches of a piece."""
     names, start = list(source.names), piece.start + 1
-    # Labels stay as numbers into a dictionary: nothing is spelt out a hundred million times.
+    # Labels stay as dictionary indices instead of a hundred million texts.
     with open_parquet(piece.path, dictionaries=names[:2], bounded=False) as file:
         for rows in file.iter_batches(
             source.batch, row_groups=list(piece.groups), columns=names, use_threads=threads
@@ -320,7 +320,7 @@ def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
 
 
 def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
-    """Return a batch of Arrow, which begins with row `start`, as a `Coded`."""
+    """Return an Arrow batch that begins at row `start` as a `Coded`."""
     rows = rows.select(list(source.names))
     where = f"{name}, rows {start:,} to {start + rows.num_rows - 1:,}"
     row, column = (_encoded(rows.column(i), source.names[i], where, start) for i in (0, 1))
@@ -349,7 +349,7 @@ def _encoded(column: Any, name: str, where: str, start: int) -> Any:
     encoded = types.is_dictionary(column.type)
     kind = column.type.value_type if encoded else column.type
     whole = types.is_integer(kind)
-    # What the file of a result can hold.
+    # Types that the file of a result can hold.
     if not (whole or types.is_floating(kind) or str(kind) in _LABELS):
         msg = f"{where}: column {name!r} holds labels of type {kind}: make them text or numbers"
         raise LabelError(msg)
@@ -367,7 +367,7 @@ def _numbers(column: Any, words: str = "") -> FloatArray:
     except (ValueError, NotImplementedError) as error:
         for row, cell in enumerate(column.to_pylist()):
             if not (is_missing_value(cell) or (isinstance(cell, str) and is_numeral(cell))):
-                msg = f"cannot hold {shown(cell)}, which is no number: pass numbers{words}"
+                msg = f"cannot hold {shown(cell)}, which is not a number: pass numbers{words}"
                 raise CellError(row, msg) from error
         raise
     return values

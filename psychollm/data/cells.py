@@ -1,10 +1,10 @@
-"""Tables kept by their filled cells: row by row, in memory or in a folder.
+"""Sparse tables of filled cells, row by row, in memory or in a folder.
 
-A table of 10,000 models and a million questions has ten billion cells; where one in ten is filled,
-a billion answers take 3 GB: the column of each (two bytes below 65,536 columns, else four) and its
-code (one). Rows are read in ranges, so that whoever works row by row needs no more than one range
-in memory, and several workers read side by side. The answers of one table may be kept twice, by
-question and by model: `CellTable.transposed` makes the one from the other.
+A table of 10,000 models and a million questions has ten billion cells. If one in ten is filled, a
+billion answers take 3 GB: the column of each (two bytes up to 65,536 columns, else four) and its
+code (one). Rows are read in ranges, so that row-wise work needs only one range in memory, and
+several workers can read in parallel. A table may be stored twice, by question and by model:
+`CellTable.transposed` converts one into the other.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ import numpy as np
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.types import AnyArray, IntArray, WordArray
 
-PART = 1 << 22  # cells that are read at once
+PART = 1 << 22  # cells read at once
 BUCKET_ROWS = 4_096
-BUFFERED = 1 << 23  # cells kept in memory before they are dealt to a folder
+BUFFERED = 1 << 23  # cells in memory before they are distributed to files
 
 
-DENSE_BYTES = 3  # of a cell of a dense table, filled or not
-LARGE = 1_000_000_000  # bytes of a dense table
+DENSE_BYTES = 3  # per cell of a dense table, filled or not
+LARGE = 1_000_000_000  # bytes of a dense table above which it may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Tell whether a table is kept sparse where nobody says: over 1 GB, and under a third full."""
+    """Return whether a table is sparse by default: over 1 GB, and less than a third filled."""
     cells = n_models * n_questions
     return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 
 
 class RepeatedCellError(Exception):
-    """A cell is filled twice; `row` and `column` say which."""
+    """A cell that is filled twice, at `row` and `column`."""
 
     def __init__(self, row: int, column: int) -> None:
         super().__init__(f"row {row}, column {column}")
@@ -57,27 +57,27 @@ class Cells:
 
 
 class CellTable(Protocol):
-    """A table of which ranges of rows can be read."""
+    """A table whose rows can be read in ranges."""
 
     @property
     def start(self) -> IntArray:
-        """Where the cells of each row begin (rows + 1,)."""
+        """Index of the first cell of each row, and the total (rows + 1,)."""
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows: unless `lasting`, the next call may overwrite them."""
+        """Return the cells of some rows; unless `lasting`, the next call may overwrite them."""
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:
-    """Return the smallest type that numbers all columns."""
+    """Return the smallest type that can number all columns."""
     return np.uint16 if n_columns <= 1 << 16 else np.uint32
 
 
 def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
-    """Divide rows into ranges of about so many cells; they depend on the table alone."""
+    """Divide rows into ranges of about `cells` cells, independently of the workers."""
     start, n = table.start, table.start.size - 1
     ends = np.arange(cells, int(start[-1]) + cells, cells)
     bounds = np.unique(np.concatenate([[0], np.searchsorted(start, ends), [n]]))
@@ -85,16 +85,16 @@ def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
 
 
-BLOCK = 1 << 26  # cells, empty ones among them, of a dense block
+BLOCK = 1 << 26  # cells of a dense block, including empty ones
 
 
 def block_size(k: int) -> int:
-    """Return how many columns of k cells make a dense block: whole words of bits."""
+    """Return the number of columns of k cells in a dense block, a multiple of 64."""
     return max(64, BLOCK // k // 64 * 64)
 
 
 def dense_blocks(table: CellTable, size: int | None = None) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and missing (columns, rows) of `size` rows after the other."""
+    """Yield codes and missing (columns, rows) of successive blocks of `size` rows."""
     n, k = table.start.size - 1, table.n_columns
     step = size or block_size(k)
     for low in range(0, n, step):
@@ -115,7 +115,7 @@ class MemoryCells:
 
     @property
     def start(self) -> IntArray:
-        """Where the cells of each row begin (rows + 1,)."""
+        """Index of the first cell of each row, and the total (rows + 1,)."""
         return self.cells.start
 
     @classmethod
@@ -146,21 +146,21 @@ def sorted_cells(
     return _unpacked(_packed(rows, columns, codes), shape)
 
 
-# A cell is one number, which sorts by row, then by column: 28 bits, 32 bits and 4 bits of code.
+# A cell is one integer, sorted by row, then by column: 28 bits, 32 bits and 4 bits of code.
 _ROW, _COLUMN = np.uint64(36), np.uint64(4)
 MAX_ROWS = 1 << 28
 
 
 def _check_size(shape: tuple[int, int]) -> None:
     if max(shape) > MAX_ROWS:
-        msg = f"a table of {shape[0]:,} x {shape[1]:,} cells: {MAX_ROWS:,} of either are the most"
+        msg = f"a table of {shape[0]:,} x {shape[1]:,} cells: at most {MAX_ROWS:,} of each"
         raise ShapeError(msg)
 
 
 def _packed(rows: AnyArray, columns: AnyArray, codes: AnyArray) -> WordArray:
-    """Return a number for each cell."""
+    """Return an integer for each cell."""
     if codes.size and codes.max() > 15:
-        msg = f"code {codes.max()} is not kept: codes are whole numbers 0 to 15"
+        msg = f"code {codes.max()} cannot be stored: codes are whole numbers from 0 to 15"
         raise CodeError(msg)
     packed = rows.astype(np.uint64)
     packed <<= _ROW
@@ -170,7 +170,7 @@ def _packed(rows: AnyArray, columns: AnyArray, codes: AnyArray) -> WordArray:
 
 
 def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
-    """Return the cells of a table; their numbers are sorted where they are."""
+    """Return the cells of a table; the integers are sorted in place."""
     packed.sort()
     start = np.searchsorted(packed, np.arange(shape[0] + 1, dtype=np.uint64) << _ROW)
     codes = (packed & np.uint64(15)).astype(np.uint8)
@@ -184,10 +184,10 @@ def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
 
 
 class _Room(threading.local):
-    """Memory that a thread reads into again and again: new pages would take as long as reading."""
+    """Reusable memory of a thread: allocating new pages would take as long as reading."""
 
     def of(self, name: str, n: int, kind: type[np.unsignedinteger]) -> AnyArray:
-        """Return room for n numbers."""
+        """Return memory for n numbers."""
         kept, size = getattr(self, name, np.empty(0, np.uint8)), n * np.dtype(kind).itemsize
         if kept.size < size:
             kept = np.empty(size + size // 8, np.uint8)
@@ -202,28 +202,28 @@ _ROOM = _Room()
 class FolderCells:
     """Cells in a folder: ``start.npy``, and raw files of columns and codes."""
 
-    # Read, not mapped: pages of a mapped file would count as memory of the process.
+    # Files are read, not mapped: mapped pages would count as memory of the process.
     folder: Path
     n_columns: int
     start: IntArray = field(repr=False)
 
     @classmethod
     def open(cls, folder: Path) -> FolderCells:
-        """Return what a `CellWriter` has finished in a folder."""
+        """Return the finished table of a `CellWriter` in a folder."""
         try:
             start = np.load(folder / "start.npy")
             n_columns = int((folder / "columns.txt").read_text())
         except OSError as error:
-            msg = f"{folder} holds no finished table of cells: {error}"
+            msg = f"{folder} does not hold a finished table of cells: {error}"
             raise InputError(msg) from error
         return cls(folder, n_columns, start)
 
     def __reduce__(self) -> tuple[Callable[[Path], FolderCells], tuple[Path]]:
-        # Workers see the folder; where rows begin is megabytes, and would go with every call.
+        # Workers can read the folder; `start` has megabytes, which would be sent with every call.
         return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows: unless `lasting`, the next call may overwrite them."""
+        """Return the cells of some rows; unless `lasting`, the next call may overwrite them."""
         first, n = int(self.start[low]), int(self.start[high] - self.start[low])
         found = []
         for name, kind in (("columns", column_type(self.n_columns)), ("codes", np.uint8)):
@@ -231,7 +231,7 @@ class FolderCells:
             with (self.folder / f"{name}.bin").open("rb") as file:
                 file.seek(first * room.itemsize)
                 if file.readinto(room.data) < room.nbytes:
-                    msg = f"{self.folder / name}.bin ends too early: make the folder anew"
+                    msg = f"{self.folder / name}.bin ends too early: create the folder again"
                     raise InputError(msg)
             found.append(room)
         return Cells(self.start[low : high + 1] - first, *found)
@@ -249,11 +249,11 @@ class FolderCells:
 
 
 class CellWriter:
-    """Takes cells in any order and leaves them in a folder, sorted.
+    """Writer of cells in any order into a folder of sorted cells.
 
-    Cells are dealt to files of `bucket_rows` rows each, and each of these is sorted by itself; one
-    that has grown too large is dealt again. So a table of any size takes the memory of a buffer.
-    A folder is made where none is named, and goes with the table.
+    Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; a file
+    that has become too large is divided again. A table of any size therefore needs only the memory
+    of a buffer. Without a `folder`, a temporary one is created and deleted with the table.
     """
 
     def __init__(self, folder: Path | None = None, *, bucket_rows: int = BUCKET_ROWS) -> None:
@@ -275,7 +275,7 @@ class CellWriter:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def add(self, rows: AnyArray, columns: AnyArray, codes: AnyArray) -> None:
-        """Take cells."""
+        """Add cells."""
         self._take(_packed(rows, columns, codes))
 
     def _take(self, packed: WordArray) -> None:
@@ -288,7 +288,7 @@ class CellWriter:
                 self._deal()
 
     def _deal(self) -> None:
-        """Write what is buffered to the files of its rows."""
+        """Write the buffered cells to the files of their rows."""
         if not self._buffered:
             return
         packed = self._buffer[: self._buffered]
@@ -302,7 +302,7 @@ class CellWriter:
         self._buffered = 0
 
     def finish(self, shape: tuple[int, int]) -> FolderCells:
-        """Sort all cells of a table of that shape; raise RepeatedCellError if one came twice."""
+        """Sort all cells of a table of that shape; raise RepeatedCellError for a duplicate."""
         _check_size(shape)
         self._deal()
         self._buffer = self._buffer[:0].copy()
@@ -324,7 +324,7 @@ class CellWriter:
         return table
 
     def _sorted(self, shape: tuple[int, int]) -> Iterator[Cells]:
-        """Yield the cells of each bucket, and drop its file."""
+        """Yield the cells of each bucket, and delete its file."""
         for k, low in enumerate(range(0, shape[0], self._bucket_rows)):
             path, n = self._buckets / str(k), min(self._bucket_rows, shape[0] - low)
             try:
@@ -338,7 +338,7 @@ class CellWriter:
             path.unlink(missing_ok=True)
 
     def _divided(self, path: Path, low: int, shape: tuple[int, int]) -> Iterator[Cells]:
-        """Yield the cells of a bucket in buckets of fewer rows."""
+        """Yield the cells of a bucket, divided into buckets of fewer rows."""
         rows = max(1, shape[0] * 8 * BUFFERED // path.stat().st_size)
         with CellWriter(path.with_name(f"{path.name}-divided"), bucket_rows=rows) as writer:
             with path.open("rb") as file:

@@ -1,17 +1,18 @@
 """Stated confidence split into yes and no by an explicit rule.
 
-A yes is a stated confidence above a cut, per model: ``value > cut`` (or ``value >= cut``). The
-scale does not matter (0-1, 0-10, 0-100); the rule and the cuts are recorded with the result.
+A yes is a stated confidence above the threshold of its model: ``value > threshold`` (or ``value >=
+threshold``). The scale does not matter (0-1, 0-10, 0-100); the rule and the thresholds are
+recorded with the result.
 
-Rules for the cut:
+Rules for the threshold:
 
 * a number: the same for all models;
 * ``"model_median"``, ``"model_mean"``: of each model's own statements. Models state few distinct
-  values, so that half of the answers may *equal* the median; ``>`` then says no to all of these
-  and ``>=`` yes, and neither rate need be near one half;
-* ``"model_balanced"``: halfway between the two neighbouring values that a model has stated whose
-  yes rate is nearest to one half (the higher of two equally near): no statement equals its cut;
-* a mapping from model to cut, or an array with one cut per model.
+values, so that half of the answers may *equal* the median. With ``>`` all of these are no, with
+``>=`` yes, and neither rate need be near one half;
+* ``"model_balanced"``: the midpoint between two neighbouring stated values of a model whose yes
+rate is nearest to one half (the higher of two equally near): no statement equals it;
+* a mapping from model to threshold, or an array with one threshold per model.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
 
 
 def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
-    """Return the cut of each model (models,), NaN where a rule needs statements it lacks."""
+    """Return the threshold of each model (models,), NaN without the necessary statements."""
     if isinstance(threshold, str):
         return _own_cuts(values, threshold)
     if isinstance(threshold, Mapping):
@@ -39,7 +40,7 @@ def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> Floa
     else:
         cuts = float_array(threshold, "threshold")
         if cuts.shape not in {(), (len(models),)}:
-            msg = f"threshold has shape {cuts.shape}: pass one cut, or one for each of the "
+            msg = f"threshold has shape {cuts.shape}: pass one number, or one for each of the "
             raise ShapeError(msg + f"{len(models)} models")
     if not np.isfinite(cuts).all():
         msg = f"{parameter('threshold', threshold)} must be finite"
@@ -52,7 +53,7 @@ def _mapped_cuts(models: Labels, threshold: Mapping[Any, float]) -> FloatArray:
     known = set(models)
     unknown = [model for model in threshold if model not in known]
     if absent or unknown:
-        fault = f"has no cut for model {absent[0]!r}" if absent else f"names {unknown[0]!r}"
+        fault = f"lacks model {absent[0]!r}" if absent else f"names {unknown[0]!r}"
         msg = f"threshold {fault}: its keys must be the models of the table"
         raise LabelError(msg)
     return float_array([threshold[model] for model in models], "threshold")
@@ -87,7 +88,7 @@ def _balanced(stated: FloatArray) -> float:
 def split(
     values: FloatArray, models: Labels, *, cuts: FloatArray, strict: bool = True
 ) -> tuple[CodeArray, BoolArray]:
-    """Return yes (1) where a statement exceeds its model's cut, and what is missing."""
+    """Return yes (1) where a statement exceeds its model's threshold, and the missing cells."""
     missing = np.isnan(values)
     column = cuts[:, None]
     yes = values > column if strict else values >= column

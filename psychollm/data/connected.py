@@ -1,4 +1,4 @@
-"""Which models common questions connect: others have no scale in common."""
+"""Sets of models connected by common questions; different sets have no common scale."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from psychollm._base.types import BoolArray, IntArray
 
 
 def connected(present: BoolArray) -> IntArray:
-    """Return the set of each model (models,), 0 for the largest: a set is connected by questions.
+    """Return the connected set of each model (models,), 0 for the largest.
 
     Parameters
     ----------
     present : bool array (models, questions)
-        Where there is an answer. Models without any belong to the largest set.
+        Whether there is an answer. Models without any belong to the largest set.
 
     Examples
     --------
@@ -27,5 +27,5 @@ def connected(present: BoolArray) -> IntArray:
     _, found = np.unique(connected_components(links, directed=False)[1][:n], return_inverse=True)
     known = present.any(axis=1)
     sizes = np.bincount(found, known)
-    order = np.argsort(-sizes, kind="stable")  # sets of one size as they come
+    order = np.argsort(-sizes, kind="stable")  # ties in order of occurrence
     return np.where(known, np.argsort(order)[found], 0)

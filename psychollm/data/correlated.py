@@ -1,4 +1,4 @@
-"""What is correlated, rows or columns: enough of it, and the side that is meant."""
+"""Checks of the axis to be correlated."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.types import Axis
 
-_FAR, _MANY_ROWS = 3, 20  # times as many rows as columns, and rows at least, of a warning
+_FAR, _MANY_ROWS = 3, 20  # warn from this ratio of rows to columns, and this number of rows
 
 
 def check_correlatable(table: Any, of: Axis, argument: str) -> None:
-    """Refuse a table, or a scan, with one row only of what will be correlated."""
+    """Raise if a table, or a scan, has only one row to correlate."""
     check_choice("of", of, Axis)
     labels = table.models if of == "models" else table.questions
     if len(labels) < 2:
         msg = (
-            f"{argument} holds one {of[:-1]} only ({labels[0]!r}): a correlation of {of} needs "
+            f"{argument} holds only one {of[:-1]} ({labels[0]!r}): a correlation of {of} needs "
             "at least two"
         )
         raise ShapeError(msg)
@@ -24,7 +24,7 @@ def check_correlatable(table: Any, of: Axis, argument: str) -> None:
 
 
 def check_axis(table: Any, of: Axis, argument: str) -> None:
-    """Warn where rows are correlated and far outnumber the columns."""
+    """Warn if rows are correlated and far outnumber the columns."""
     check_choice("of", of, Axis)
     rows, columns = len(table.models), len(table.questions)
     if of == "models" and rows >= _FAR * columns and rows >= _MANY_ROWS:

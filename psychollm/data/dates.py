@@ -18,8 +18,8 @@ _DAY = 86_400.0
 
 
 def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
-    """Return of values with labels those of the units; where `some` will do, None for the rest."""
-    # What is not in the table needs no value there: a Series may hold more than the units.
+    """Return the values of the units from labelled values; with `some`, None for missing ones."""
+    # A Series may hold further units, which need no value here.
     values = in_pandas(values)
     if hasattr(values, "to_dict") and hasattr(values, "index") and getattr(values, "ndim", 0) == 1:
         labels = index_of(values)
@@ -48,7 +48,7 @@ def days_of(
 
 
 def check_all_named(values: Any, units: Labels, *, argument: str, kind: str) -> None:
-    """Refuse a mapping that lacks a unit."""
+    """Raise if a mapping lacks a unit."""
     if isinstance(values, Mapping):
         absent = [unit for unit in units if unit not in values]
         if absent:
@@ -65,7 +65,7 @@ def day_of(date: Any, argument: str) -> float:
 
 
 def dates_of(days: FloatArray) -> "pd.Series[Any]":
-    """Return days as dates, NaT where there is none."""
+    """Return days as dates, NaT if missing."""
     import pandas as pd
 
     return pd.Series(pd.to_datetime(np.round(days * _DAY), unit="s"))
@@ -78,7 +78,7 @@ def _day(cell: Any, where: str) -> float:
         return float("nan")
     try:
         date = cell.to_timestamp() if isinstance(cell, pd.Period) else cell
-        # 2024 is a number, and no date.
+        # A number such as 2024 is not accepted as a date.
         counted = isinstance(cell, bool | int | float | np.number)
         at = pd.Timestamp("a number" if counted else date)
     except (TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""Long tables where they lie: Parquet, Arrow, pandas, polars, DuckDB and Dask, batch by batch.
+"""Long tables in Parquet, Arrow, pandas, polars, DuckDB and Dask, read in batches.
 
-Whatever the source, it is read as batches of Arrow with three columns; only a batch is in memory.
-Files of Parquet are divided into row groups, which several workers may read; what an engine holds
-is read in its own order, with its columns chosen where it lies.
+Every source is read as Arrow batches with three columns; only one batch is in memory. Parquet
+files are divided into row groups, which several workers may read. Other sources are read in their
+own order, with columns selected at the source.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -23,16 +23,16 @@ _DUCKDB = b"DUCK"  # at byte 8 of a database
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """What a source holds, batch by batch."""
+    """The batches of a source."""
 
-    total: int | None  # rows, where that is known
+    total: int | None  # rows, if known
     stream: Generator[Coded]
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What to read of a database: a table, or what a query selects."""
+    """The rows to read from a database: a table, or the result of a query."""
 
     table: str | None = None
     query: str | None = None
@@ -45,7 +45,7 @@ class Chosen:
                 raise OptionError(msg)
         if self.table is not None and self.query is not None:
             msg = (
-                f"table={self.table!r} and query= exclude each other: name the table in the query"
+                f"table={self.table!r} and query= exclude each other: use the table in the query"
             )
             raise OptionError(msg)
 
@@ -53,7 +53,7 @@ class Chosen:
         return self.table is not None or self.query is not None
 
     def relation(self, path: Path, connection: Any) -> Any:
-        """Return the rows, unread: of the only table where none is named."""
+        """Return the unread rows, of the only table if none is named."""
         if self.query is not None:
             rows = connection.sql(self.query)
             if rows is None:
@@ -73,7 +73,7 @@ _ALL = Chosen()
 def coded_batches(
     data: Any, source: Source, *, n_jobs: int | None = None, chosen: Chosen = _ALL
 ) -> Batches:
-    """Return the batches of any source; a choice is for database files."""
+    """Return the batches of any source; `chosen` applies only to database files."""
     check_jobs(n_jobs)
     if _is_path(data):
         return _of_path(Path(data), source, n_jobs, chosen)
@@ -98,13 +98,13 @@ def _of_path(path: Path, source: Source, n_jobs: int | None, chosen: Chosen) -> 
         rows = _of_database(path, source, chosen)
         return Batches(None, _coded(rows, source, str(path)), str(path))
     if chosen:
-        msg = f"{path} is no database file of DuckDB: table= and query= choose the rows of one"
+        msg = f"{path} is not a DuckDB database file: table= and query= need one"
         raise OptionError(msg)
     if not path.is_dir():
         return _of_files([path], source, n_jobs, str(path))
     files = sorted(path.rglob("*.parquet"))
     if not files:
-        msg = f"the folder {path} holds no file *.parquet"
+        msg = f"the folder {path} holds no *.parquet files"
         raise InputError(msg)
     return _of_files(files, source, n_jobs, f"the {len(files):,} files of {path}")
 
@@ -115,7 +115,7 @@ def _of_files(paths: list[Path], source: Source, n_jobs: int | None, name: str) 
 
 
 def _of_blocks(blocks: Iterable[Any], source: Source, n_jobs: int | None) -> Generator[Coded]:
-    """Yield the batches of one block after the other."""
+    """Yield the batches of successive blocks."""
     for number, block in enumerate(_read(blocks, "these blocks"), start=1):
         if _is_path(block):
             yield from coded_batches(block, source, n_jobs=n_jobs).stream
@@ -128,7 +128,7 @@ def _of_table(data: Any, source: Source, name: str) -> Batches:
     if kind is None:
         msg = (
             f"{name} is a {type(data).__name__}: pass a Parquet file, a list or a folder of them, "
-            "a database file of DuckDB, a table of Arrow, pandas, polars, DuckDB or Dask with a "
+            "a DuckDB database file, a table of Arrow, pandas, polars, DuckDB or Dask with a "
             "row for each answer, or an iterable of such tables"
         )
         raise InputError(msg)
@@ -138,7 +138,7 @@ def _of_table(data: Any, source: Source, name: str) -> Batches:
 
 def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded]:
     start = 1
-    with closing(_read(batches, name)) as read:  # a database too, whatever keeps this frame
+    with closing(_read(batches, name)) as read:  # closes a database even if this frame survives
         for whole in read:
             for at in range(0, whole.num_rows, source.batch):
                 rows = whole.slice(at, source.batch)
@@ -147,12 +147,12 @@ def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded
 
 
 def _read(source: Iterable[Any], name: str) -> Generator[Any]:
-    """Yield what a source holds; whatever its engine raises is an `InputError`."""
+    """Yield the parts of a source; any error of its engine becomes an `InputError`."""
     try:
         yield from source
     except (PsychollmError, MemoryError):
         raise
-    except Exception as error:  # each engine has errors of its own
+    except Exception as error:  # each engine has its own errors
         msg = f"{name}: {str(error) or type(error).__name__}"
         raise InputError(msg) from error
 
@@ -161,7 +161,7 @@ Reader = Callable[[Any, Source], Iterator[Any]]
 
 
 def _kind(data: Any) -> Reader | None:
-    """Return what reads a table of one of these libraries, none of which is imported for that."""
+    """Return the reader of a table of a known library, without importing the library."""
     module, name = type(data).__module__.partition(".")[0], type(data).__name__
     if module == "pyarrow" and (hasattr(data, "schema") or hasattr(data, "projected_schema")):
         return _of_arrow
@@ -231,7 +231,8 @@ def _of_relation(data: Any, source: Source) -> Iterator[Any]:
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
     chosen = data.project(", ".join(f'"{name}"' for name in quoted))
-    # A later name: of what it has not, a relation of DuckDB 1.1 thinks as of a column.
+    # DuckDB 1.1 treats an unknown attribute of a relation as a column: test the newer name by
+    # dir().
     later = "to_arrow_reader" in dir(chosen)
     yield from (chosen.to_arrow_reader if later else chosen.fetch_arrow_reader)(source.batch)
 
@@ -244,7 +245,7 @@ def _of_stream(data: Any, source: Source) -> Iterator[Any]:
 
 
 def _is_database(path: Path) -> bool:
-    """Tell a database of DuckDB by its first bytes."""
+    """Return whether a file is a DuckDB database, by its first bytes."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -1,13 +1,13 @@
-"""The examples that come with the library. Those that are SIMULATED say so.
+"""Example data sets of the library. Simulated ones are marked SIMULATED.
 
-The stored file of the simulated one is ``np.savez_compressed(path, **arrays)`` of the arrays that
-``pack_example(make_example())`` returns; a test compares.
+The stored file of the simulated example is ``np.savez_compressed(path, **arrays)`` of the arrays
+from ``pack_example(make_example())``; a test compares them.
 
-The recorded answers of a real model: ``smollm2.csv.xz`` holds the questions and, after a zero
-byte, every reply whole, with what it was read as: a column of the table to a line, question by
-question, the mass of yes in thousandths, and in place of that of no what both leave. So it packs
-to half of what rows do. ``smollm2_models.csv`` are the respondents.
-``examples/smollm2`` holds what made them.
+``smollm2.csv.xz`` holds recorded answers of a real model: the questions and, after a zero byte,
+every full reply with its parsed values. Each line is a column of the table, question by question:
+the mass of yes in thousandths, and instead of the mass of no the remainder of both. This layout
+takes half the space of rows. ``smollm2_models.csv`` lists the respondents. ``examples/smollm2``
+holds the scripts that made them.
 """
 
 import csv
@@ -103,9 +103,9 @@ class Example(Result):
     simulated: bool
     confidence: Responses
     correctness: Responses
-    truth: StudyTruth | None = None  # what made simulated answers
+    truth: StudyTruth | None = None  # true parameters of simulated answers
     stated: FloatArray | None = None  # (models, questions) recorded: probability of yes
-    recorded: Recorded | None = None  # the questions, the respondents and the raw replies
+    recorded: Recorded | None = None  # questions, respondents and raw replies
 
     def __repr__(self) -> str:
         return f"Example {self.name!r}\n  {self.description}"
@@ -206,12 +206,12 @@ def _shared_confidence() -> Example:
 
 
 def make_example() -> SimulatedStudy:
-    """Make the study behind ``load_example("shared_confidence")`` anew."""
+    """Simulate the study of ``load_example("shared_confidence")`` again."""
     return simulate_study(rng=SEED)
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays of the stored file: answers as bits, what questions are in thousandths."""
+    """Return the arrays of the stored file: answers as bits, question parameters in thousandths."""
     tables = {"confidence": study.confidence, "correctness": study.correctness}
     bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
     truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}

@@ -1,4 +1,4 @@
-"""What expects answers: one method of every item response and factor model."""
+"""Expected answers: a method shared by every item response and factor model."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias
@@ -14,7 +14,7 @@ Expected: TypeAlias = tuple[FloatArray, Labels, Labels]
 
 
 class Expects:
-    """A fit that knows how to expect an answer of every model to every question."""
+    """A fit that can return an expected answer of every model to every question."""
 
     __slots__ = ()
 
@@ -27,31 +27,30 @@ class Expects:
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> FloatArray:
-        """Return the expected answers of models to questions, whether they gave them or not.
+        """Return the expected answers of models to questions, observed or not.
 
-        Averaged over what is not known of abilities (or factors) given the answers. Who answered
-        nothing is expected as the population is; conditional Rasch fits have none and say NaN.
+        Expectations average over the uncertainty of abilities (or factors) given the answers. A
+        model without answers gets the population's expectation, or NaN in conditional Rasch fits.
 
         Parameters
         ----------
         responses : Responses or table (models, questions)
-            Answers that tell what the abilities are: those that were fitted, or others to the
-            same items.
+            Answers that determine the abilities: those of the fit, or others to the same items.
         models, questions : sequence of labels, optional
-            Whose answers, and to what; all by default.
+            Models and questions to return; all by default.
 
         Returns
         -------
         ndarray of shape (models, questions)
-            Chances of a yes, or the expected answer from 0 for an item's lowest to 1 for its
-            highest; NaN for items without estimates.
+            Probability of a yes, or the expected answer scaled from 0 (lowest category) to 1
+            (highest); NaN for items without estimates.
 
         Raises
         ------
         LabelError
             If a model or question is unknown.
         ShapeError
-            If the items are not those of the fit.
+            If the items differ from those of the fit.
 
         Examples
         --------

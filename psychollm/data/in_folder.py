@@ -1,8 +1,8 @@
-"""Answers from where they lie into a folder, sorted by question, never all in memory.
+"""Write answers from any source into a folder, sorted by question, without loading them all.
 
-Labels are numbered as they come; a cell is its two numbers and its code. Cells are dealt to files
-of some thousands of questions each and sorted file by file (`psychollm.data.cells`), so that what
-is in memory is a batch, a buffer and the labels.
+Labels are numbered in order of occurrence; a cell is two numbers and a code. Cells are distributed
+to files of some thousands of questions each, which are sorted one by one (`psychollm.data.cells`).
+Memory holds only a batch, a buffer and the labels.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _ABOUT, _BY_QUESTION, _BY_MODEL = "scan.psy", "by_question", "by_model"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScanLabels(Result):
-    """What a folder of cells is a table of."""
+    """Labels and totals of a folder of cells."""
 
     models: Labels
     questions: Labels
     coding: str
-    highest: int  # code
+    highest: int  # largest code
     answers_per_model: IntArray  # (models,)
     sums: IntArray  # (models,) of codes
 
@@ -55,8 +55,8 @@ class ScanLabels(Result):
 class InFolder(Sparse):
     """The filled cells in a folder.
 
-    It travels as the path: a worker on this machine, or one that sees the same disk, reads the
-    same cells.
+    It is pickled as the path: a worker on this machine, or one with access to the same disk, reads
+    the same cells.
     """
 
     folder: Path
@@ -64,11 +64,12 @@ class InFolder(Sparse):
 
     @classmethod
     def open(cls, folder: str | PathLike[str]) -> InFolder:
-        """Return what `read_cells` left in a folder that was named."""
+        """Return the scan that `read_cells` left in a folder."""
         path = _path(folder)
         if not (path / _ABOUT).is_file():
             msg = (
-                f"{path} holds no finished scan: make one with scan(source, folder={str(path)!r})"
+                f"{path} does not hold a finished scan: create one with scan(source, "
+                f"folder={str(path)!r})"
             )
             raise InputError(msg)
         path = path.resolve()
@@ -80,12 +81,12 @@ class InFolder(Sparse):
 
     @property
     def highest(self) -> int:
-        """The highest code."""
+        """The largest code."""
         return self.about.highest
 
     @property
     def answered(self) -> IntArray:
-        """Answers of each model."""
+        """Number of answers of each model."""
         return self.about.answers_per_model
 
     @property
@@ -96,7 +97,8 @@ class InFolder(Sparse):
     def _transposed(self) -> CellTable:
         final = self.folder / _BY_MODEL
         if not final.exists():
-            # Several workers may ask at once: whoever is first to finish gives it its name.
+            # Several workers may create it at once: the first to finish renames it to its final
+            # name.
             part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
             try:
                 with _written(self.folder):
@@ -113,7 +115,7 @@ class InFolder(Sparse):
 def read_cells(
     batches: Batches, rule: Rule, folder: str | PathLike[str] | None = None, *, progress: bool
 ) -> InFolder:
-    """Read answers into a folder of cells, a temporary one if none is named."""
+    """Read answers into a folder of cells, by default a temporary one."""
     with new_folder(folder) as home, CellWriter(home / _BY_QUESTION) as writer:
         pour(batches, _Sorted(writer, rule), progress=progress).save(home / _ABOUT)
     made = InFolder.open(home)
@@ -124,14 +126,14 @@ def read_cells(
 
 @contextmanager
 def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
-    """Yield a folder that holds nothing; after an error it holds nothing, or is gone if new."""
+    """Yield an empty folder; after an error it is emptied, or deleted if it was new."""
     path = Path(tempfile.mkdtemp(prefix="psychollm-scan-")) if folder is None else _path(folder)
     with _written(path):
         if (path / _ABOUT).exists():
-            msg = f"folder {path} holds a scan: open it with Scan.open, or delete it"
+            msg = f"folder {path} already holds a scan: open it with Scan.open, or delete it"
             raise OptionError(msg)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            msg = f"folder {path} is not empty: name one that is, or that does not exist"
+            msg = f"folder {path} is not empty: use an empty or new one"
             raise OptionError(msg)
         kept = folder is not None and path.exists()
         path.mkdir(parents=True, exist_ok=True)
@@ -148,7 +150,7 @@ def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
 
 @contextmanager
 def _written(folder: Path) -> Iterator[None]:
-    """Name the folder that cannot be written."""
+    """Raise an error that names a folder that cannot be written."""
     try:
         yield
     except OSError as error:
@@ -164,7 +166,7 @@ def _path(folder: object) -> Path:
 
 
 class _Sorted:
-    """Writes cells, and counts the answers of each code and model."""
+    """A writer of cells that counts answers by code and model."""
 
     def __init__(self, writer: CellWriter, rule: Rule) -> None:
         self._writer, self._rule = writer, rule
@@ -172,7 +174,7 @@ class _Sorted:
 
     @property
     def n_answers(self) -> int:
-        """Answers so far."""
+        """Number of answers so far."""
         return int(self._counts.sum())
 
     def add(self, batch: Batch) -> None:
@@ -188,7 +190,7 @@ class _Sorted:
         self._counts = added
 
     def finished(self, rows: list[Any], columns: list[Any]) -> ScanLabels:
-        """Sort what was written, and return what it is a table of."""
+        """Sort the written cells, and return the labels and totals."""
         try:
             self._writer.finish((len(columns), len(rows)))
         except RepeatedCellError as error:

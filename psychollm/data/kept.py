@@ -1,8 +1,7 @@
-"""How a table of responses keeps its answers: every cell, or the filled ones alone.
+"""Storage of the answers of a table of responses: dense, or sparse (filled cells only).
 
-A filled cell takes three bytes (five in a table of more than 65,536 models), and as many once more
-by model when that is first asked for; a cell of a dense table takes three, whether or not there is
-an answer.
+A filled cell takes three bytes (five in a table of more than 65,536 models), and the same again by
+model once requested. A cell of a dense table takes three, filled or not.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ class Dense:
     missing: BoolArray
 
     def __post_init__(self) -> None:
-        for name in ("codes", "missing"):  # kernels read rows
+        for name in ("codes", "missing"):  # kernels need contiguous rows
             array = np.ascontiguousarray(getattr(self, name))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
     def check_dense(self, argument: str) -> None:
-        """Nothing to refuse."""
+        """Do nothing: the table is dense."""
 
     @property
     def highest(self) -> int:
-        """The highest code."""
+        """The largest code."""
         return int(self.codes.max())
 
     @property
     def answered(self) -> IntArray:
-        """Answers of each model."""
+        """Number of answers of each model."""
         n = self.missing.shape[1] - self.missing.sum(axis=1)
         return np.asarray(n, dtype=np.int64)
 
@@ -89,13 +88,13 @@ class Dense:
         return Dense(codes, missing)
 
     def flipped(self, models: IntArray) -> Dense:
-        """Return yes and no of some models reversed."""
+        """Return the table with yes and no of some models exchanged."""
         codes = self.codes.copy()
         codes[models] = np.where(self.missing[models], 0, 1 - codes[models])
         return Dense(codes, self.missing)
 
     def transposed(self) -> Dense:
-        """Return models and questions exchanged."""
+        """Return the table with models and questions exchanged."""
         return Dense(self.codes.T, self.missing.T)
 
     def dense(self) -> Dense:
@@ -103,11 +102,11 @@ class Dense:
         return self
 
     def sparse(self) -> Sparse:
-        """Return the filled cells alone."""
+        """Return a sparse table."""
         return Sparse.of(self.by_question)
 
     def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing of some questions after the other."""
+        """Yield codes and missing of successive blocks of questions."""
         step = size or block_size(len(self.codes))
         for low in range(0, self.codes.shape[1], step):
             yield self.codes[:, low : low + step], self.missing[:, low : low + step]
@@ -115,14 +114,14 @@ class Dense:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
-    """The filled cells, by question and by model; they may lie in a folder."""
+    """The filled cells, by question and by model, in memory or in a folder."""
 
     by_question: CellTable  # rows are questions, columns are models
-    _by_model: list[CellTable] = field(default_factory=list)  # one, when it has been asked for
+    _by_model: list[CellTable] = field(default_factory=list)  # at most one, made on request
 
     @classmethod
     def of(cls, table: CellTable) -> Sparse:
-        """Keep a table of cells; those in memory are made read-only."""
+        """Return a sparse table of cells; those in memory are made read-only."""
         if isinstance(table, MemoryCells):
             for array in (table.start, table.cells.columns, table.cells.codes):
                 array.flags.writeable = False
@@ -133,22 +132,22 @@ class Sparse:
 
     @property
     def codes(self) -> CodeArray:
-        """Only a dense table has them."""
+        """Raise, because only a dense table has codes."""
         self.check_dense("responses")
 
     @property
     def missing(self) -> BoolArray:
-        """Only a dense table has it."""
+        """Raise, because only a dense table has a mask."""
         self.check_dense("responses")
 
     def check_dense(self, argument: str) -> NoReturn:
-        """Refuse to be taken for a dense table."""
+        """Raise, because the table is not dense."""
         n, cells = int(self.by_question.start[-1]), self.n_models * self.n_questions
         msg = (
-            f"{argument}: a dense table is needed here, and this one is sparse: {self.n_models:,} "
+            f"{argument}: a dense table is needed, but this one is sparse: {self.n_models:,} "
             f"models x {self.n_questions:,} questions, {100 * n / cells:.3g} % of them filled. "
-            f"Pass {argument}.dense(), which takes {_size(cells * DENSE_BYTES)}, or fewer models "
-            "or questions with .select(...).dense()"
+            f"Pass {argument}.dense(), which takes {_size(cells * DENSE_BYTES)}, or select fewer "
+            "models or questions with .select(...).dense()"
         )
         raise SparseError(msg)
 
@@ -164,14 +163,14 @@ class Sparse:
 
     @property
     def by_model(self) -> CellTable:
-        """Rows are models, columns are questions. Made when first asked for."""
+        """The cells with models as rows and questions as columns, computed on first use."""
         if not self._by_model:
             self._by_model.append(self._transposed())
         return self._by_model[0]
 
     def _transposed(self) -> CellTable:
         table = self.by_question
-        assert isinstance(table, MemoryCells)  # noqa: S101 -- a folder has a way of its own
+        assert isinstance(table, MemoryCells)  # noqa: S101 -- a folder overrides this method
         return table.transposed()
 
     def sparse(self) -> Sparse:
@@ -181,12 +180,12 @@ class Sparse:
         return Sparse.of(MemoryCells(self.by_question.read(0, self.n_questions), self.n_models))
 
     def _each(self) -> Iterator[Cells]:
-        """Yield cells of some questions after the other."""
+        """Yield the cells of successive ranges of questions."""
         for low, high in parts(self.by_question):
             yield self.by_question.read(low, high)
 
     def _numbered(self, kind: type[np.integer[Any]]) -> Iterator[tuple[AnyArray, Cells]]:
-        """Yield them with the question of each."""
+        """Yield these cells with the question of each."""
         low = 0
         for cells in self._each():
             rows = np.arange(low, low + cells.start.size - 1, dtype=kind)
@@ -195,12 +194,12 @@ class Sparse:
 
     @property
     def highest(self) -> int:
-        """The highest code."""
+        """The largest code."""
         return max((int(cells.codes.max(initial=0)) for cells in self._each()), default=0)
 
     @property
     def answered(self) -> IntArray:
-        """Answers of each model."""
+        """Number of answers of each model."""
         n = np.zeros(self.n_models, dtype=np.int64)
         for cells in self._each():
             n += np.bincount(cells.columns, minlength=n.size)
@@ -247,7 +246,7 @@ class Sparse:
         return Sparse.of(MemoryCells.of(rows, columns, every, shape))
 
     def flipped(self, models: IntArray) -> Sparse:
-        """Return yes and no of some models reversed."""
+        """Return the table with yes and no of some models exchanged."""
         turn = np.zeros(self.n_models, dtype=np.uint8)
         turn[models] = 1
         cells = self.by_question.read(0, self.n_questions)
@@ -255,11 +254,11 @@ class Sparse:
         return Sparse.of(MemoryCells(Cells(cells.start, cells.columns, codes), self.n_models))
 
     def transposed(self) -> Sparse:
-        """Return models and questions exchanged."""
+        """Return the table with models and questions exchanged."""
         return Sparse.of(MemoryCells(self.by_model.read(0, self.n_models), self.n_questions))
 
     def dense(self) -> Dense:
-        """Return every cell."""
+        """Return a dense table."""
         codes = np.zeros((self.n_models, self.n_questions), dtype=np.int16)
         missing = np.ones(codes.shape, dtype=np.bool_)
         for questions, cells in self._numbered(np.int64):
@@ -268,7 +267,7 @@ class Sparse:
         return Dense(codes, missing)
 
     def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing of some questions after the other, none but these dense."""
+        """Yield codes and missing of successive blocks of questions; only one block is dense."""
         return dense_blocks(self.by_question, size)
 
 
@@ -280,7 +279,7 @@ def _size(n: float) -> str:
 
 
 def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
-    """Return the new place of each of n, or -1; None where all keep theirs."""
+    """Return the new index of each of n, or -1; None if all keep theirs."""
     if chosen is None:
         return None
     places = np.full(n, -1, dtype=np.int32)
@@ -289,7 +288,7 @@ def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
 
 
 def _moved(places: AnyArray, at: AnyArray, *others: AnyArray) -> list[AnyArray]:
-    """Return the cells that have a new place, which takes that of `at`."""
+    """Return the cells that have a new index, with `at` replaced by it."""
     at = places[at]
     kept = at >= 0
     return [at[kept], *(one[kept] for one in others)]

@@ -1,8 +1,8 @@
-"""Labels of models and questions, a table of values with them, and values that go by them.
+"""Labels of models and questions, tables with labels, and values aligned by labels.
 
-Labels are normalised once, looked up by position, compared in words. A value for each question,
-model or row is put in their order: what has labels of its own goes by labels; what has none, an
-array, a list or a Series that counts its rows, goes by position.
+Labels are normalised once and looked up by position. Values for each question, model or row are
+put in the order of the table: labelled values by label; an array, a list, or a Series with a
+default index by position.
 """
 
 import re
@@ -39,20 +39,20 @@ class Table:
     values: AnyArray  # (models, questions) plain numbers or objects, NaN where missing
     models: Labels
     questions: Labels
-    origin: Callable[[int, int], str] | None = None  # names the place of a cell in its file
-    named: tuple[bool, bool] = (True, True)  # whether the data brought labels of rows, of columns
+    origin: Callable[[int, int], str] | None = None  # names the location of a cell in its file
+    named: tuple[bool, bool] = (True, True)  # whether the data have row labels, column labels
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_array(self.values, "values"))
 
     def transposed(self) -> "Table":
-        """Exchange models and questions."""
+        """Return the table with models and questions exchanged."""
         origin = self.origin
         turned = None if origin is None else lambda row, column: origin(column, row)
         return Table(self.values.T, self.questions, self.models, turned, self.named[::-1])
 
     def place(self, row: int, column: int) -> str:
-        """Name one cell, and where it stands in its file if it came from one."""
+        """Name one cell, and its location in the file it came from, if any."""
         cell = f"model {self.models[row]!r}, question {self.questions[column]!r}"
         return cell if self.origin is None else f"{self.origin(row, column)} ({cell})"
 
@@ -65,7 +65,7 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
         msg = f"{kind}s={labels!r} is one string: pass a list of {n} labels"
         raise LabelError(msg)
     labels = in_pandas(labels)
-    # tolist() turns NumPy scalars into plain str and int; long doubles are none in Python.
+    # tolist() turns NumPy scalars into plain str and int, except for long doubles.
     names = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
     if any(isinstance(one, np.longdouble) for one in names):
         names = tuple(float(one) if isinstance(one, np.longdouble) else one for one in names)
@@ -77,7 +77,7 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
 
 
 def _check_labels(kind: str, labels: Labels) -> None:
-    """Refuse unhashable, missing and repeated labels; one set() for a million good ones."""
+    """Raise for unhashable, missing and repeated labels; one set() checks a million good ones."""
     try:
         unique = set(labels)
     except TypeError as error:
@@ -94,7 +94,7 @@ def _check_labels(kind: str, labels: Labels) -> None:
 
 
 def check_letters(what: str, labels: Iterable[Any]) -> None:
-    """Refuse text that no file and no table can hold."""
+    """Raise for text that cannot be encoded in a file."""
     texts = [label for label in labels if isinstance(label, str)]
     try:
         "".join(texts).encode()
@@ -105,7 +105,7 @@ def check_letters(what: str, labels: Iterable[Any]) -> None:
 
 
 def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
-    """Return where the `wanted` labels stand, or where a boolean mask is true; None wants all."""
+    """Return the indices of the `wanted` labels, or of a boolean mask; None selects all."""
     if wanted is None:
         return np.arange(len(labels))
     if isinstance(wanted, str):
@@ -115,7 +115,7 @@ def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
     masked = getattr(wanted, "dtype", None) == np.bool_
     rows = _where(kind, labels, wanted) if masked else _lookup(kind, labels, wanted)
     if not rows.size:
-        msg = f"no {kind}s are selected: at least one is needed"
+        msg = f"no {kind}s are selected: select at least one"
         raise ShapeError(msg)
     return rows
 
@@ -132,12 +132,12 @@ def _lookup(kind: str, labels: Labels, wanted: Iterable[Any]) -> IntArray:
     row = {label: position for position, label in enumerate(labels)}
     asked = wanted.tolist() if hasattr(wanted, "tolist") else wanted
     if not isinstance(asked, Iterable) or not all(isinstance(one, Hashable) for one in asked):
-        msg = f"{kind}s={shown(asked)} are no labels: pass a list of them"
+        msg = f"{kind}s={shown(asked)} are not labels: pass a list of labels"
         raise LabelError(msg)
     asked = tuple(asked)
     unknown = [label for label in asked if label not in row]
     if unknown:
-        msg = f"there is no {kind} {listed(unknown)}{_similar(unknown[0], labels)}"
+        msg = f"{kind} {listed(unknown)} does not exist{_similar(unknown[0], labels)}"
         raise LabelError(msg)
     check_unique(kind, asked)
     return np.asarray([row[label] for label in asked], dtype=np.int64)
@@ -150,7 +150,7 @@ def _similar(label: Hashable, labels: Labels) -> str:
 
 
 def listed(labels: Sequence[Any]) -> str:
-    """Join the first labels; say how many more there are."""
+    """Join the first labels, with the number of further ones."""
     text = ", ".join(repr(label) for label in labels[:_SHOWN])
     more = len(labels) - _SHOWN
     return text if more <= 0 else f"{text} and {more} more"
@@ -159,7 +159,7 @@ def listed(labels: Sequence[Any]) -> str:
 def reorder(
     kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
 ) -> IntArray | None:
-    """Return the positions that put `labels` in the order of `like`; None if they are there."""
+    """Return the positions that put `labels` in the order of `like`; None if already ordered."""
     if labels == like:
         return None
     row = {label: position for position, label in enumerate(labels)}
@@ -176,8 +176,8 @@ def order_of(
     kind: str, labels: Labels | None, like: Labels, *, argument: str, counted: bool | None = None
 ) -> IntArray | None:
     """Return the positions that put labelled values in the order of `like`; None for as is."""
-    # Values without labels, or counted from zero where the other side has names, go by position;
-    # the caller checks that there are as many.
+    # Values without labels, or with a default index while the other side has names, go by
+    # position; the caller checks their number.
     if labels is None or labels == like:
         return None
     positional = tuple(range(len(like)))
@@ -196,7 +196,7 @@ def order_of(
 
 
 _REMEDY = (
-    "keep what both have with "
+    "keep the common ones with "
     + parameter("align", python="psychollm.data.align(first, second)")
     + ", or choose with "
     + parameter("models", python=".select(models=..., questions=...)")
@@ -222,11 +222,11 @@ def unit_labels(
     if isinstance(labels, Mapping):
         absent = [unit for unit in units if unit not in labels]
         if absent and not optional:
-            msg = f"{argument} has no entry for {kind} {listed(absent)}: name all"
+            msg = f"{argument} has no entry for {kind} {listed(absent)}: label all of them"
             raise LabelError(msg)
         labels = [labels.get(unit) for unit in units]
     ordered = in_order(labels, units, argument=argument, kind=kind)
-    if isinstance(ordered, list | tuple):  # of labels that may be tuples themselves
+    if isinstance(ordered, list | tuple):  # labels may be tuples themselves
         cells = np.empty(len(ordered), dtype=object)
         cells[:] = ordered
     else:
@@ -241,7 +241,7 @@ def unit_labels(
         cells[gaps] = None
     elif gaps.size:
         unit = units[int(gaps[0])]
-        msg = f"{argument}: {kind} {unit!r} has no label: name it, or leave the {kind} out"
+        msg = f"{argument}: {kind} {unit!r} has no label: label it, or leave the {kind} out"
         raise LabelError(msg)
     names = cells.tolist()
     try:
@@ -263,7 +263,7 @@ def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
 def unit_numbers(
     values: Any, units: Labels, *, argument: str, kind: str = "question"
 ) -> FloatArray:
-    """Return one number for each unit, NaN where missing, such as the threshold of each model."""
+    """Return one number for each unit, NaN if missing, such as the threshold of each model."""
     array = float_array(in_order(values, units, argument=argument, kind=kind), argument)
     if array.shape != (len(units),):
         msg = (
@@ -275,13 +275,13 @@ def unit_numbers(
 
 
 def in_order(values: Any, units: Labels, *, argument: str, kind: str = "question") -> Any:
-    """Put a Series in the order of the units; leave alone what has no labels."""
+    """Put a Series in the order of the units; return unlabelled values unchanged."""
     order = order_of(kind, index_of(values), units, argument=argument)
     return values if order is None else plain_array(values, argument)[order]
 
 
 def index_of(values: Any) -> Labels | None:
-    """Return the labels of a Series or of a DataArray of one dimension; None if it has none."""
+    """Return the labels of a Series or of a one-dimensional DataArray; None without labels."""
     if getattr(values, "ndim", 0) != 1:
         return None
     if hasattr(values, "iloc") and hasattr(values, "index"):
@@ -297,7 +297,7 @@ def group_members(
     """Return the labels of the groups in order of occurrence, and each unit's group (n,)."""
     member, names = numbered(unit_labels(groups, labels, argument="groups", kind=unit[:-1]))
     if len(names) < 2:
-        msg = f"groups holds one label only ({names[0]!r}): a comparison needs at least two groups"
+        msg = f"groups holds only one label ({names[0]!r}): a comparison needs at least two groups"
         raise LabelError(msg)
     small = [names[g] for g in np.flatnonzero(np.bincount(member) < fewest)]
     if small:
@@ -307,7 +307,7 @@ def group_members(
 
 
 def asymptotes_of(models: Labels, lower: Any, upper: Any) -> FloatArray:
-    """Check asymptotes and return them, 0 and 1 where they are not given, (2, models)."""
+    """Return checked asymptotes, by default 0 and 1 (2, models)."""
     low, high = (
         np.full(len(models), default)
         if given is None
@@ -318,8 +318,8 @@ def asymptotes_of(models: Labels, lower: Any, upper: Any) -> FloatArray:
     if wrong.any():
         m = int(np.argmax(wrong))
         msg = (
-            f"lower and upper of {models[m]!r} are {low[m]:g} and {high[m]:g}: asymptotes rise "
-            "from 0 or more to 1 or less"
+            f"lower and upper of {models[m]!r} are {low[m]:g} and {high[m]:g}: they must satisfy "
+            "0 <= lower < upper <= 1"
         )
         raise OptionError(msg)
     return np.stack([low, high])

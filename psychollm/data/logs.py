@@ -1,8 +1,7 @@
-"""Evaluation logs to one table of responses.
+"""Evaluation logs as one table of responses.
 
-Nothing is guessed. Where a log was scored in several ways, the caller says which counts; where a
-model answered a question more than once, what becomes of the repeats; where scores are graded,
-where right begins. An answer that failed is missing, never wrong.
+Nothing is guessed. The caller chooses the scorer if there are several, the treatment of repeated
+answers, and the threshold of graded scores. A failed answer is missing, never wrong.
 """
 
 from collections import Counter
@@ -300,7 +299,7 @@ def read_scores(
     counted = [run for run in runs if run.task in choice.scorers]
     chosen = list(zip(counted, respondents(counted), strict=True))
     left_out += [
-        leave_out(run, "a task that was not asked for")
+        leave_out(run, "a task that was not requested")
         for run in runs
         if run.task not in choice.scorers
     ]
@@ -328,7 +327,7 @@ def read_scores(
 
 
 def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
-    """Say why no answer has a score."""
+    """Return why no answer has a score."""
     sources = listed(list(dict.fromkeys(run.source for run in runs)))
     if frame.empty:
         return (
@@ -357,7 +356,7 @@ def _frame(
     by_content: bool,
     keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
-    """Return the long record, and how many questions had to be told apart by content."""
+    """Return the long record, and how many questions were distinguished only by content."""
     import pandas as pd
 
     n_apart = 0
@@ -390,13 +389,13 @@ def _frame(
 
 
 def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
-    """Warn of a run that shares no question with any other: other words may be why."""
+    """Warn if a run shares no question with any other, for example because of other wordings."""
     counts = Counter(label for named in labels for label in set(named))
     for run, named in zip(runs, labels, strict=True):
         if named and all(counts[label] == 1 for label in named):
             msg = (
-                f"{run.source}: no question of {run.model} on {task!r} was put in these words to "
-                f"another model; if the questions are the same all the same, pass {_BY_LABEL}"
+                f"{run.source}: no question of {run.model} on {task!r} has the same text as one "
+                f"of another model; if the questions are nevertheless the same, pass {_BY_LABEL}"
             )
             warn(msg, ValidityWarning)
 
@@ -407,7 +406,7 @@ def _repeats(
     respondent: str,
     last: dict[tuple[str, str], int],
 ) -> list[int]:
-    """Return the number of each repeat: as the run does, after those of earlier runs."""
+    """Return the number of each repeat, continuing after those of earlier runs."""
     before = {label: last.get((respondent, label), 0) for label in labels}
     count: dict[str, int] = {}
     numbers = []
@@ -439,7 +438,7 @@ def _row(
 
 
 def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None, scorer: str) -> Any:
-    """Return scores as numbers, once it is said what no answer means."""
+    """Return scores as numbers, given the meaning of no answer."""
     values: list[Score] = column.tolist()
     words = Counter(str(value).strip() for value in values if _is_word(value))
     if words:
@@ -472,8 +471,8 @@ def _notes(runs: Sequence[Run], n_apart: int) -> tuple[str, ...]:
     notes += unlike(runs)
     if n_apart:
         notes.append(
-            f"{n_apart} questions bear the label of another question with other content, and are "
-            f"kept apart ({_BY_LABEL} takes them for one)"
+            f"{n_apart} questions have the label of another question but other content, and are "
+            f"kept separate ({_BY_LABEL} merges them)"
         )
     return tuple(map(Text, notes))
 
@@ -485,7 +484,7 @@ def imported(
     threshold: float | None = None,
     strict: bool = True,
 ) -> LogImport:
-    """Return a record of scores as a table of right and wrong."""
+    """Return a record of scores as a table of correctness."""
     cells = one_per_cell(record.frame, repeats=repeats, threshold=threshold, strict=strict)
     stated = _table(cells.frame, "confidence")
     held = not np.isnan(stated.values).all()
@@ -500,7 +499,7 @@ def imported(
 
 
 def _table(cells: "pd.DataFrame", column: str) -> Table:
-    """Spread one score per cell into models x questions, in the order in which they occur."""
+    """Spread one score per cell into models x questions, in order of occurrence."""
     import pandas as pd
 
     row, models = pd.factorize(cells["model"])

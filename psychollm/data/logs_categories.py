@@ -1,4 +1,4 @@
-"""Scores of logs that are words, as categories."""
+"""Scores of logs that are words, read as categories."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -99,7 +99,7 @@ def read_categories(
             if held
             else ""
         )
-        msg = f"no score is a word{more}; scores that are numbers are read by read_scores"
+        msg = f"no score is a word{more}; read numeric scores with read_scores"
         raise InputError(msg)
     named = frame[["model", "question", "repeat"]].rename(columns={"repeat": "run"})
     return named.assign(response=pd.Series(words, index=named.index, dtype=object))

@@ -1,4 +1,4 @@
-"""Records of scores with one score per model and question: what becomes of repeats."""
+"""Records with one score per model and question: the treatment of repeats."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -18,7 +18,7 @@ Repeats: TypeAlias = Literal["mean", "first", "majority", "keep"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """One row per cell: labels, score and confidence, NaN where missing."""
+    """One row per cell: labels, score and confidence, NaN if missing."""
 
     frame: "pd.DataFrame"  # model, question, score, confidence
     n_ties: int  # cells without a majority

@@ -1,4 +1,4 @@
-"""Which of the scorers in logs are verdicts of models."""
+"""Scorers in logs whose scores are verdicts of models."""
 
 from collections.abc import Iterable
 from os import PathLike

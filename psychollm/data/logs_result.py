@@ -1,4 +1,4 @@
-"""What was read from logs: the table, the answers behind it, and what was left out."""
+"""Contents of logs: the table, the answers, and the omitted runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -205,7 +205,7 @@ class LogImport(ScoreLog):
         share = f" ({100 * right / cells:.1f} %)" if cells else ""
         noun = "repeat" if self.repeats == "keep" else "model"
         empty = f"Missing: {missing:,} of {size:,} cells ({100 * missing / size:.1f} %)."
-        ties = f"Evenly split repeats, taken as missing: {self.n_ties} cells."
+        ties = f"Evenly split repeats, counted as missing: {self.n_ties} cells."
         return "\n".join(
             [
                 self._size(noun, table.n_models, table.n_questions),
@@ -222,7 +222,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _listed_reasons(left_out: tuple[LeftOut, ...]) -> str:
-    """Return how many runs and answers each reason has cost."""
+    """Return the numbers of omitted runs and answers for each reason."""
     by_reason: dict[str, list[LeftOut]] = {}
     for one in left_out:
         by_reason.setdefault(one.reason, []).append(one)

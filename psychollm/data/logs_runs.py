@@ -1,10 +1,9 @@
-"""Paths to runs: every log in files and folders, and which of the runs count.
+"""From paths to runs: find the logs in files and folders, and select the runs that count.
 
-A respondent is a model in one configuration: two runs of one model on one task that differ in
-their settings are two respondents, and their names say in what they differ. A question is known
-by what was asked, not by its position: the same question has one name in all runs, and two
-questions that stand in the same place in two runs have two. Tasks, scorers and filters are chosen
-by the caller wherever there is a choice.
+A respondent is a model in one configuration: two runs of one model on one task with different
+settings are two respondents, whose names contain the difference. A question is identified by its
+content, not its position: the same question has one name in all runs, and different questions at
+the same position have two. The caller chooses tasks, scorers and filters if there are several.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,12 +28,12 @@ Unreadable: TypeAlias = Literal["skip", "refuse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """What a log held that takes no part, and why."""
+    """An omitted part of a log, with the reason."""
 
-    source: str  # the file
-    what: str  # the model and the task
+    source: str  # file
+    what: str  # model and task
     reason: str
-    n: int  # answers
+    n: int  # number of answers
 
 
 def all_runs(
@@ -45,9 +44,9 @@ def all_runs(
     progress: bool,
     unreadable: Unreadable = "skip",
 ) -> tuple[list[Run], int, list[LeftOut]]:
-    """Return every run in files and folders, the number of logs, and what could not be read."""
-    # What is named must be a log; in a folder, files that no reader knows are passed over, for
-    # tools keep more than answers there, and so are damaged ones, unless nothing is left.
+    """Return every run in files and folders, the number of logs, and the unreadable files."""
+    # A named file must be a log. In a folder, unknown files are skipped, because tools keep other
+    # files there, and so are damaged ones, unless nothing is left.
     if format is not None:
         check_choice("format", format, LogFormat)
     check_choice("unreadable", unreadable, Unreadable)
@@ -87,7 +86,7 @@ def all_runs(
 
 
 def _with_tasks(runs: Sequence[Run]) -> list[Run]:
-    """Name the tasks of tables that do not: files in which no model stands twice are one task."""
+    """Name the tasks of tables without one: files with distinct models form one task."""
     nameless = [run for run in runs if not run.task and run.format == "table"]
     models = {(run.model, run.source) for run in nameless}
     files = {source for _, source in models}
@@ -104,7 +103,7 @@ def _with_tasks(runs: Sequence[Run]) -> list[Run]:
 def _files(
     paths: str | PathLike[str] | Iterable[str | PathLike[str]],
 ) -> Iterator[tuple[Path, bool]]:
-    """Yield each file, and whether it was named itself."""
+    """Yield each file, and whether the caller named it."""
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
     if not several:
         msg = "paths is empty: name at least one log or folder"
@@ -119,12 +118,12 @@ def _files(
         elif path.is_file():
             yield path, True
         else:
-            msg = f"{path}: there is no such file or folder"
+            msg = f"{path}: this file or folder does not exist"
             raise InputError(msg)
 
 
 def _globbed(path: Path) -> list[Path]:
-    """Return what a pattern matches, for shells that do not look; any other path as it is."""
+    """Expand a pattern, for shells that do not; return any other path unchanged."""
     if path.exists() or not has_magic(str(path)):
         return [path]
     found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 -- may be absolute
@@ -135,7 +134,7 @@ def _globbed(path: Path) -> list[Path]:
 
 
 def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
-    """Return the runs that count: not those invalidated or replaced by a later one."""
+    """Return the runs that count: those not invalidated or replaced by a later one."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs:
         key = _key(run)
@@ -145,19 +144,19 @@ def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
     for run in runs:
         replaced = bool(run.identity) and newest.get(_key(run)) is not run
         if run.invalid or replaced:
-            left_out.append(leave_out(run, run.invalid or "a later run takes its place"))
+            left_out.append(leave_out(run, run.invalid or "replaced by a later run"))
         else:
             kept.append(run)
     return kept, left_out
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    # Not the task where there is an identity: one form of a log may not name it.
+    # An identity replaces the task, which some forms of a log do not name.
     return (run.format, run.identity, run.model, "" if run.identity else run.task)
 
 
 def leave_out(run: Run, reason: str) -> LeftOut:
-    """Return the record of a run that takes no part."""
+    """Return the record of an omitted run."""
     what = f"{run.model} on {run.task}"
     return LeftOut(source=run.source, what=what, reason=reason, n=len(run.samples))
 
@@ -167,13 +166,13 @@ Scorer: TypeAlias = str | Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What counts, by task."""
+    """The scorer and filter that count, by task."""
 
     scorers: Mapping[str, str]
     filters: Mapping[str, str]
 
     def takes(self, run: Run, sample: Sample) -> bool:
-        """Tell whether a sample of a chosen task counts; one without any score is missing."""
+        """Return whether a sample of a chosen task counts; one without any score is missing."""
         if sample.filter != self.filters[run.task] and sample.filter != "":
             return False
         return self.scorers[run.task] in sample.scores or _unscored(sample)
@@ -186,7 +185,7 @@ def choose(
     scorer: Scorer | None,
     filter: str | None,  # noqa: A002
 ) -> Choice:
-    """Return what counts."""
+    """Return the scorers and filters that count."""
     tasks = _tasks(runs, task)
     names = {one: _scorers(_samples(runs, one)) for one in tasks}
     if scorer is None:
@@ -195,7 +194,7 @@ def choose(
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
     scorers = {one: _one("scorer", one, own, stated.get(one)) for one, own in names.items()}
-    # A sample without a filter goes with each.
+    # A sample without a filter belongs to each.
     named = {
         one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
         or [""]
@@ -220,7 +219,7 @@ def _tasks(runs: Sequence[Run], task: str | Iterable[str] | None) -> list[str]:
 def _check_known(what: str, wanted: Iterable[str], present: Sequence[str]) -> None:
     for one in wanted:
         if one not in present:
-            msg = f"{parameter(what, one)}: there is no such task; the logs hold {listed(present)}"
+            msg = f"{parameter(what, one)}: this task does not exist; the logs hold {listed(present)}"
             raise LabelError(msg)
 
 
@@ -229,20 +228,20 @@ def _unscored(sample: Sample) -> bool:
 
 
 def _scorers(samples: Iterable[Sample]) -> list[str]:
-    """Return the scorers of a task; a sample that none could score says nothing of them."""
+    """Return the scorers of a task, ignoring samples without any score."""
     scored = (one for one in samples if not _unscored(one))
     return list(dict.fromkeys(name for one in scored for name in one.scores)) or [""]
 
 
 def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
-    """Refuse to mix tasks that nobody asked for by name and that have different scorers."""
+    """Raise for tasks with different scorers that the caller did not name."""
     if named or len({frozenset(own) for own in names.values()}) == 1:
         return
     shown = "; ".join(f"{task!r}: {listed(own)}" for task, own in list(names.items())[:12])
     each = parameter("scorer", python="a scorer=", command="{} TASK=NAME,...")
     msg = (
-        f"these logs hold {len(names)} tasks that were not scored alike ({shown}): "
-        f"pass {parameter('task')}, with {each} for each task if need be"
+        f"these logs hold {len(names)} tasks with different scoring ({shown}): "
+        f"pass {parameter('task')}, with {each} for each task if necessary"
     )
     raise OptionError(msg)
 
@@ -266,7 +265,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
-    """Return the filter of each task; a task with one filter has no choice."""
+    """Return the filter of each task; a task with only one needs no choice."""
     if wanted is not None and not any(wanted in own for own in names.values()):
         present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"
@@ -279,7 +278,7 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
 
 
 def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
-    """Return runs in which a part of a score is a scorer if the caller asked for it."""
+    """Return runs with a part of a score as scorer, if the caller requested it."""
     wanted = set(scorer.values() if isinstance(scorer, Mapping) else [scorer])
 
     def full(one: Sample, names: Sequence[str]) -> Sample:
@@ -295,7 +294,7 @@ def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
 
 
 def with_words(runs: Sequence[Run], reading: Reading, scorer: Scorer | None) -> list[Run]:
-    """Return runs with words mapped to numbers; ``SCORER:WORD`` is 1 where the word was given."""
+    """Return runs with words mapped to numbers; ``SCORER:WORD`` is 1 for this word."""
     wanted = scorer.values() if isinstance(scorer, Mapping) else [scorer or ""]
     shares = {name: name.rpartition(":") for name in wanted if ":" in name}
 
@@ -327,8 +326,8 @@ UNSET = "unset"
 
 def respondents(runs: Sequence[Run]) -> list[str]:
     """Return the name of the respondent of each run."""
-    # Settings that differ between tasks only, such as the number of examples shown, are no
-    # difference between respondents.
+    # Settings that differ only between tasks, such as the number of examples, do not distinguish
+    # respondents.
     differing: dict[str, dict[str, None]] = {}
     by_place: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for run in runs:
@@ -356,7 +355,7 @@ def _respondent(run: Run, differing: Sequence[str]) -> str:
 def questions(
     runs: Sequence[Sequence[Sample]], *, by_content: bool = True
 ) -> tuple[list[list[str]], int]:
-    """Return the label of each sample's question, and how many labels were taken."""
+    """Return the label of each sample's question, and the number of label conflicts."""
     if not by_content:
         return [[one.question for one in samples] for samples in runs], 0
     taken: dict[str, tuple[str, int]] = {}
@@ -380,7 +379,7 @@ def questions(
 
 
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
-    """Return what identifies each question: its content and a count; None without content."""
+    """Return the identity of each question: its content and a count; None without content."""
     seen: dict[str, dict[str, int]] = {}
     keyed: list[tuple[str, int] | None] = []
     for one in samples:
@@ -390,12 +389,12 @@ def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
     return keyed
 
 
-# Settings that say how questions were put, not who answered.
+# Settings of how questions were presented, not of the respondent.
 _PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
 
 
 def unlike(runs: Sequence[Run]) -> list[str]:
-    """Say where models were not put the same questions in the same way."""
+    """Describe differences in how questions were presented to models."""
     stated: dict[tuple[str, str], dict[str, list[str]]] = {}
     for run in runs:
         for name in _PUT:

@@ -1,4 +1,4 @@
-"""Long tables: which columns mean what, and their answers (one per row) as models x questions."""
+"""Long tables: the roles of columns, and one answer per row spread into models x questions."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
@@ -41,19 +41,19 @@ _QUESTIONS = ("question", "item", "problem", "qid", *IDS)
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the caller said about the columns of a file."""
+    """The caller's specification of the columns of a file."""
 
     model: str | None = None
     question: str | Sequence[str] | None = None
     value: str | None = None
     duplicates: Duplicates = "error"
-    words: Container[Any] = ()  # texts that the caller gives a meaning
-    may_be_sparse: bool = False  # whether the caller takes a SparseLong for a large table
+    words: Container[Any] = ()  # texts with a meaning defined by the caller
+    may_be_sparse: bool = False  # whether the caller accepts a SparseLong for a large table
     labels: bool = True  # whether a column of a wide table labels its rows
     missing: Missing = field(default_factory=Missing)
 
 
-class SparseLong(Exception):  # noqa: N818 - no error: what a large table is handed over as
+class SparseLong(Exception):  # noqa: N818 - not an error: it returns a large table to the caller
     """A long table that is better kept sparse: columns model, question and value."""
 
     def __init__(self, frame: "pd.DataFrame") -> None:
@@ -76,7 +76,7 @@ class LongColumns:
 
 
 def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
-    """Tell a long file from a wide one."""
+    """Return whether a file is long rather than wide."""
     # With "auto" a file is long if a column is named, or if its header holds "model" and
     # "question" (or "item").
     if layout != "auto" or not columns.labels:
@@ -100,11 +100,11 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
     known += [name for name in header if is_called(name, ("prompt_id",))]
     if known or not any(is_called(name, MODELS) for name in header):
         return known
-    return [name for name in header if str(name).lower() == "id"]  # of nothing else
+    return [name for name in header if str(name).lower() == "id"]  # only without other names
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may hold scores: the first of the usual names, or all others."""
+    """Return the columns that may hold scores: the first common name, or all possible ones."""
     usual = [name for name in SCORES[:3] if name in header]
     return usual[:1] or [name for name in header if is_called(name, SCORES)]
 
@@ -119,7 +119,7 @@ def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def label_column(header: Sequence[str], model: str | None) -> int:
-    """Return the place of the column that labels the rows of a wide table."""
+    """Return the index of the column that labels the rows of a wide table."""
     named = [place for place, name in enumerate(header) if name.lower() == "model"]
     if model is not None:
         return header.index(model) if model in header else -1
@@ -130,7 +130,7 @@ def label_column(header: Sequence[str], model: str | None) -> int:
 
 
 def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> LongColumns:
-    """Fill in the columns that the caller left open."""
+    """Complete the columns that the caller left open."""
     models = _model_names(header)
     if columns.model is None and len(models) > 1:
         remedy = f"pass {parameter('model')}"
@@ -145,7 +145,7 @@ def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> 
             f"{place}: which column holds the answers? pass {parameter('value')}, one of "
             f"{', '.join(map(repr, (scores or rest)[:12]))}"
             if rest
-            else f"{place}: no column is left to hold the answers besides {listed(header)}"
+            else f"{place}: no column is left for the answers besides {listed(header)}"
         )
         raise LabelError(msg)
     value = columns.value or (rest[0] if len(rest) == 1 else scores[0])
@@ -153,7 +153,7 @@ def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> 
     at = f"{place}, line 1" if isinstance(place, Path) else place
     for name in found.names:
         if name not in header:
-            msg = f"{at}: there is no column {name!r}; its columns are {listed(header)}"
+            msg = f"{at}: column {name!r} does not exist; the columns are {listed(header)}"
             raise LabelError(msg)
     return found
 
@@ -166,7 +166,7 @@ def _question_columns(
         if len(known) > 1:
             msg = (
                 f"{place}: which column identifies the question, {_either(known)}? "
-                f"the same text may stand for several questions: pass {parameter('question')}"
+                f"the same text may belong to several questions: pass {parameter('question')}"
             )
             raise LabelError(msg)
         return (known[0] if known else "question",)
@@ -178,13 +178,13 @@ def _either(names: Sequence[Any]) -> str:
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
-    """Refuse a header that repeats a column, or that was split at the wrong character."""
+    """Raise for a header that repeats a column, or that was split at the wrong character."""
     if set(header) >= VOTES:
         msg = f"{path}: {OF_VOTES}"
         raise InputError(msg)
     if len(header) == 1 and "|" in header[0]:
         msg = (
-            f"{path}, line 1: one column only, {header[0]!r}: columns are separated by commas, "
+            f"{path}, line 1: only one column, {header[0]!r}: separate columns by commas, "
             "semicolons or tabs"
         )
         raise InputError(msg)
@@ -193,7 +193,7 @@ def check_header(path: Path, header: Sequence[str]) -> None:
         if name in seen:
             msg = f"{path}, line 1: column {name!r} occurs twice (again as {place}): rename it"
             if all(map(is_numeral, header)):
-                msg = f"{path}, line 1 holds numbers: put a line before it that names the columns"
+                msg = f"{path}, line 1 holds numbers: insert a header line with column names"
             raise LabelError(msg)
         seen.add(name)
 
@@ -238,7 +238,7 @@ def spread(
 
 
 def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
-    """Spread a long DataFrame, its columns named or found as those of a file are."""
+    """Spread a long DataFrame, with columns named or detected as in a file."""
     frame = long_table(data, (), argument=argument, row="answer")
     found = long_columns(argument, list(frame.columns), columns)
     return spread(
@@ -251,7 +251,7 @@ def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
 
 
 def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
-    """Refuse a table that hardly holds an answer: its cells would take more than memory."""
+    """Raise if a table is almost empty, because its cells would exceed memory."""
     if n_models * n_questions > max(FREE_CELLS, 1000 * n_answers):
         msg = (
             f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: fewer "
@@ -274,7 +274,7 @@ def _numbered_frame(
         name: pd.Categorical.from_codes(numbers, pd.Index(names, tupleize_cols=False))
         for name, (numbers, names) in (("model", models), ("question", questions))
     }
-    # Rows that do not count stay, without an answer: labels are in the order of all rows.
+    # Rows that do not count stay without an answer: labels are in the order of all rows.
     return pd.DataFrame({**labels, "value": values.reset_index(drop=True).where(keep)})
 
 
@@ -308,7 +308,7 @@ def _codes(column: "pd.Series[Any]", name: Callable[[int], str]) -> tuple[IntArr
 
 
 def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str]) -> BoolArray:
-    """Return which rows count; refuse or choose among rows for the same cell."""
+    """Return which rows count; raise or choose among several rows of a cell."""
     import pandas as pd
 
     index = pd.Index(cell)
@@ -324,7 +324,7 @@ def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str
 
 
 def _values(column: "pd.Series[Any]", source: IntArray) -> AnyArray:
-    """Take the value of each cell's row; NaN where there is none."""
+    """Return the value of each cell's row, NaN if it has none."""
     numeric = column.dtype.kind in "biuf"
     raw = column.to_numpy(np.float64, na_value=np.nan) if numeric else column.to_numpy(object)
     values = raw[source]

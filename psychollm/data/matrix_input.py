@@ -1,4 +1,4 @@
-"""What can be taken for a matrix of correlations: checked once, with its labels."""
+"""Correlation matrices from any accepted input, checked, with labels."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 MatrixLike: TypeAlias = Union["ArrayLike", "pd.DataFrame", Any]  # or a result with a matrix
 
-# np.corrcoef and tables written with 12 digits are this far from symmetric, or from unit diagonal.
+# Tolerated asymmetry, and deviation from a unit diagonal, as from np.corrcoef or 12 printed
+# digits.
 ROUNDING = 1e-10
 _SHOWN = 5
 
@@ -37,10 +38,10 @@ def correlation_matrix(data: object, argument: str = "matrix") -> tuple[FloatArr
 
 
 def square_of(data: object, name: str, k: int) -> FloatArray:
-    """Return a symmetric array of shape (k, k) of the caller's, such as weights."""
+    """Return a symmetric array of shape (k, k) from the caller, such as weights."""
     array = float_array(data, name)
     if array.shape != (k, k):
-        msg = f"{name} must have shape ({k}, {k}), as the matrix has, got {array.shape}"
+        msg = f"{name} must have shape ({k}, {k}) like the matrix, got {array.shape}"
         raise ShapeError(msg)
     if not np.allclose(array, array.T, rtol=ROUNDING, atol=0, equal_nan=True):
         msg = f"{name} must be symmetric: pass ({name} + {name}.T) / 2"
@@ -49,7 +50,7 @@ def square_of(data: object, name: str, k: int) -> FloatArray:
 
 
 def adjusted_pairs(correlation: Any) -> int:
-    """Return how many correlations rest on a table with an empty cell that a rule filled."""
+    """Return the number of correlations with a continuity-corrected empty cell."""
     status = getattr(correlation, "status", None)
     if status is None:
         return int(getattr(correlation, "adjusted_pairs", 0))
@@ -65,7 +66,7 @@ def name_pairs(bad: BoolArray, labels: Labels) -> str:
 
 
 def _values_and_names(data: Any) -> tuple[Any, Any]:
-    """Take apart what carries labels."""
+    """Separate values and labels."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return data.matrix, data.labels
     if hasattr(data, "codes"):
@@ -81,7 +82,7 @@ def _values_and_names(data: Any) -> tuple[Any, Any]:
 
 
 def _check_defined(matrix: FloatArray, labels: Labels) -> None:
-    """Refuse undefined pairs, and say which labels to drop."""
+    """Raise for undefined pairs, and name the labels to drop."""
     bad = ~np.isfinite(matrix)
     if not bad.any():
         return
@@ -92,7 +93,7 @@ def _check_defined(matrix: FloatArray, labels: Labels) -> None:
 
 
 def _cover(bad: BoolArray) -> Iterator[int]:
-    """Yield rows that, dropped one by one, leave nothing undefined: the worst first."""
+    """Yield rows to drop one by one, the worst first, until no undefined value is left."""
     left = bad | bad.T
     while left.any():
         worst = int(np.argmax(left.sum(axis=1)))
@@ -101,7 +102,7 @@ def _cover(bad: BoolArray) -> Iterator[int]:
 
 
 def _check_range(matrix: FloatArray, labels: Labels) -> None:
-    """Refuse what no correlation can be."""
+    """Raise for values that a correlation cannot have."""
     diagonal = np.diagonal(matrix)
     wrong = np.flatnonzero(np.abs(diagonal - 1.0) > ROUNDING)
     if wrong.size:
@@ -118,12 +119,12 @@ def _check_range(matrix: FloatArray, labels: Labels) -> None:
 
 
 def _exact(matrix: FloatArray, labels: Labels) -> FloatArray:
-    """Remove rounding error, and leave what has none as it is."""
+    """Remove rounding error; return an exact matrix unchanged."""
     apart = np.abs(matrix - matrix.T) > ROUNDING
     if apart.any():
         msg = (
-            f"matrix is not symmetric: {name_pairs(apart, labels)} differ from their mirror "
-            "images; pass (matrix + matrix.T) / 2 if that is meant"
+            f"matrix is not symmetric: {name_pairs(apart, labels)} differ from their transposes; "
+            "pass (matrix + matrix.T) / 2 if that is intended"
         )
         raise InputError(msg)
     result: FloatArray = np.clip((matrix + matrix.T) / 2.0, -1.0, 1.0)

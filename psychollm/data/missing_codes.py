@@ -1,7 +1,7 @@
-"""Values that stand for a missing answer: those that the caller declares, and suspects.
+"""Codes for missing answers: values declared by the caller, and suspicious ones.
 
-Exports of questionnaires write 9, 99 or -99 where an answer is missing. Such a value lies far from
-the scores beside it and is refused until the caller says what it means.
+Questionnaire exports write 9, 99 or -99 for a missing answer. Such a value is far from the other
+scores, and raises an error until the caller declares its meaning.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,11 +22,11 @@ _LENGTHS = (1, 11, 111, 1111, 11111)
 _HIGH = [digit * length for digit in _DIGITS for length in _LENGTHS] + [98, 97, 998, 997]
 _CODES = np.array([*_HIGH, *(-code for code in _HIGH), -1, -2])
 _NONE = parameter("missing_values", ())
-_MANY = 50  # cells from which a scale of few points is known
+_MANY = 50  # cells needed to recognise a scale with few points
 
 
 class Missing:
-    """The values that count as missing; `declared` is None where the caller named none."""
+    """The values that count as missing; `declared` is None if the caller named none."""
 
     def __init__(self, values: MissingValues = None) -> None:
         if isinstance(values, str):
@@ -41,11 +41,11 @@ class Missing:
 
     @property
     def checked(self) -> bool:
-        """Whether suspects are refused: an empty declaration takes every value for a score."""
+        """Whether suspicious values raise; an empty declaration accepts every value as a score."""
         return self.declared != ()
 
     def holds(self, value: Any) -> bool:
-        """Tell whether a value counts as missing."""
+        """Return whether a value counts as missing."""
         if isinstance(value, str):
             text = value.strip().lower()
             return text in self._texts or (_is_numeral(text) and float(text) in self._numbers)
@@ -53,7 +53,7 @@ class Missing:
         return known and float(value) in self._numbers
 
     def masked(self, values: AnyArray) -> AnyArray:
-        """Return the values with NaN for those that count as missing."""
+        """Return the values with NaN for missing codes."""
         if not self:
             return values
         if values.dtype.kind in "biuf":
@@ -111,7 +111,7 @@ def check_codes(
     *,
     remedy: str = "",
 ) -> None:
-    """Refuse codes for missing answers among scores (models, questions); `where` names a cell."""
+    """Raise for codes of missing answers among scores (models, questions); `where` names a cell."""
     odd = suspects(values) if missing.checked else values[:0]
     if not odd.size:
         return
@@ -131,14 +131,14 @@ def check_codes(
     do = remedy.format(codes) or f"pass {named}; if all are scores, pass {_NONE}"
     msg = (
         f"{place} holds {values[row, column]:g}"
-        f"{f' ({n} such cells in all)' if n > 1 else ''} beside scores from {known.min():g} to "
+        f"{f' ({n} such cells in all)' if n > 1 else ''} among scores from {known.min():g} to "
         f"{known.max():g}: if missing answers are meant, {do}"
     )
     raise CodeError(msg)
 
 
 def check_columns(values: FloatArray, questions: Labels, missing: Missing, where: str) -> None:
-    """Refuse a column, such as ages, whose values all lie far from the shares beside it."""
+    """Raise for a column, such as ages, whose values are all far from the proportions beside it."""
     if not missing.checked:
         return
     known = np.isfinite(values)
@@ -157,7 +157,7 @@ def check_columns(values: FloatArray, questions: Labels, missing: Missing, where
     held = ", ".join(f"{one:g}" for one in first[np.isfinite(first)][:3])
     more = ", ..." if np.isfinite(first).sum() > 3 else ""
     msg = (
-        f"{where}: column {listed(named)} holds {held}{more} beside scores from 0 to 1: if these "
-        f"are no scores, leave the column out; if they are, pass {_NONE}"
+        f"{where}: column {listed(named)} holds {held}{more} among scores from 0 to 1: if these "
+        f"are not scores, leave the column out; if they are, pass {_NONE}"
     )
     raise CodeError(msg)

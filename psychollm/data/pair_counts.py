@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
-MAX_BITS = 4_000_000_000  # bytes of a table kept by its cells that is held as bits
-PLANE = 1 << 28  # bytes of a plane of bits that is counted at once
-EXACT = 1 << 24  # up to here 32-bit numbers count
+MAX_BITS = 4_000_000_000  # bytes of a sparse table held as bits
+PLANE = 1 << 28  # bytes of a bit plane that is counted at once
+EXACT = 1 << 24  # number of units up to which float32 counts are exact
 
 CELLS = ("n11", "n10", "n01", "n00")
 
@@ -39,23 +39,24 @@ CELLS = ("n11", "n10", "n01", "n00")
 class PairCounts(Result):
     """Joint and marginal yes counts of every pair of models (or of questions).
 
-    Counts add: a table too large for memory is counted in blocks of questions, and the blocks are
-    summed with ``+``. Everything from tetrachoric correlations onward needs nothing else.
+    Counts are additive: a table too large for memory is counted in blocks of questions, and the
+    blocks are summed with ``+``. Tetrachoric correlations, and everything derived from them, need
+    only these counts.
 
     Attributes
     ----------
     joint : ndarray of shape (k, k)
-        Questions that both answered yes.
+        Number of questions that both answered yes.
     yes : ndarray of shape (k, k)
         ``yes[i, j]``: yes answers of i among the questions that i and j both answered.
     n : ndarray of shape (k, k)
-        Questions that both answered.
+        Number of questions that both answered.
     squares : ndarray of shape (k, k)
         Sum of squared weights over those questions; equals `n` without weights.
     labels : tuple
         Names of the k rows.
     of : {"models", "questions"}
-        What the rows are.
+        Whether rows are models or questions.
 
     Examples
     --------
@@ -102,26 +103,24 @@ class PairCounts(Result):
 
         Parameters
         ----------
-        responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
-            Binary answers; missing answers are left out pair by pair. A sparse table and a scan
-            are counted block by block.
+        Binary answers; missing answers are excluded pairwise. A sparse table and a scan are
+        counted in blocks.
         of : {"models", "questions"}
             Whether rows or columns of the table are paired.
         weights : array of shape (questions,), optional
-            Weight of each unit (question, or model with ``of="questions"``); scaled to mean one,
-            so that counts keep the size of the sample.
+            Weight of each unit (question, or model with ``of="questions"``), scaled to a mean of
+            one, so that counts keep the sample size.
         device : str, optional
-            Where torch counts, "cuda", "cuda:1" or "cpu" (needs torch): by products of matrices
-            of 0 and 1, to the same numbers. None counts bits on the processor, where weighted
-            answers are counted in any case.
+            Torch device, "cuda", "cuda:1" or "cpu" (needs torch), for exact counts by matrix
+            products. None counts bits on the processor, which is always used for weighted answers.
 
         Raises
         ------
         CodeError
             If the answers are not binary.
         OptionError
-            If weights are negative, not finite, all zero or of the wrong length, or torch sees no
-            such device.
+            If weights are negative, not finite, all zero or of the wrong length, or torch does not
+            find the device.
         MissingPackageError
             If `device` is named and torch is not installed.
         """
@@ -138,7 +137,7 @@ class PairCounts(Result):
         if self.labels != other.labels or self.of != other.of:
             differing = sorted(map(str, set(self.labels) ^ set(other.labels)))
             what = f"not in both: {differing[:5]}" if differing else "their order differs"
-            msg = f"counts of different {self.of} cannot be added ({what}): select them alike"
+            msg = f"counts of different {self.of} cannot be added ({what}): select the same ones"
             raise LabelError(msg)
         return PairCounts(
             joint=self.joint + other.joint,
@@ -162,7 +161,7 @@ class PairCounts(Result):
         return bool(np.all(self.n == self.n[0, 0]))
 
     def empty_cells(self) -> AnyArray:
-        """Count the empty cells in the table of each pair, shape (k, k); 0 on the diagonal."""
+        """Return the number of empty cells of each pair's table, shape (k, k); 0 on the diagonal."""
         n10, n01 = self.yes - self.joint, self.yes.T - self.joint
         n00 = self.n - self.yes - n01
         empty = sum((cell <= 0).astype(np.int8) for cell in (self.joint, n10, n01, n00))
@@ -204,9 +203,9 @@ def binary_counts(
 
 
 def _blocks(table: Responses, of: Axis) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and missing of some units after the other, with what is paired in rows."""
+    """Yield codes and missing of successive blocks, with the paired units in rows."""
     width = min(block_size(table.n_models if of == "models" else table.n_questions), EXACT)
-    if of == "questions" and table.is_sparse:  # transposed, a scan would be in memory
+    if of == "questions" and table.is_sparse:  # transposing would load a scan into memory
         return dense_blocks(table.by_model, width)
     return (table if of == "models" else table.transpose()).blocks(width)
 
@@ -228,7 +227,7 @@ def _sum_of_blocks(
 def _counts_of_blocks(
     blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None, device: str | None
 ) -> Iterator[tuple[FloatArray, ...]]:
-    """Yield the counts of blocks, or of as many as make planes of bits worth counting."""
+    """Yield the counts of blocks, merged until the bit planes are large enough."""
     start, yes, answered = 0, [], []
     for codes, missing in blocks:
         stop = start + codes.shape[1]
@@ -259,31 +258,31 @@ def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
 def _weights_of(table: Responses, of: Axis, weights: ArrayLike) -> FloatArray:
     units = table.questions if of == "models" else table.models
     w = check_weights(in_order(weights, units, argument="weights"), len(units))
-    # Multiples of a power of two: sums are exact, in whatever order they are made, and a cell that
-    # is the difference of sums is zero where there is nobody.
+    # Multiples of a power of two: sums are exact in any order, and a cell that is a difference of
+    # sums is exactly zero if it is empty.
     step = 2.0 ** (np.ceil(np.log2(w.sum())) - 52)
     return np.asarray(np.round(w / step) * step)
 
 
 def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return copies of (joint, yes, n): kernels are compiled once, for arrays to be written."""
+    """Return writable copies of (joint, yes, n): kernels are compiled only for such arrays."""
     return pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedAnswers:
-    """A binary table with the counts of its pairs: what needs both takes this as it is."""
+    """A binary table with its pair counts, accepted unchanged by functions that need both."""
 
     table: Responses
     counts: PairCounts
-    mask: WordArray  # (models, words) packed: who answered what; (0, 0) where everyone all
-    yes: WordArray | None = None  # (models, words) packed, of a table kept by its cells
+    mask: WordArray  # (models, words) packed: answered; (0, 0) if the table is complete
+    yes: WordArray | None = None  # (models, words) packed, of a sparse table
 
     @classmethod
     def of(
         cls, responses: ResponsesLike, *, of: Axis | None = None, needs: Needs = "cells"
     ) -> CountedAnswers:
-        """Coerce a table and count its pairs, unless that has been done."""
+        """Convert a table and count its pairs, unless that has been done."""
         if isinstance(responses, CountedAnswers):
             return responses
         return cls.of_binary(as_responses(responses, binary=True, of=of, needs=needs))
@@ -300,7 +299,7 @@ class CountedAnswers:
 
     @classmethod
     def _of_cells(cls, table: Responses) -> CountedAnswers:
-        """Count the pairs of models of a table that is held as two bits for each cell."""
+        """Count the pairs of models of a table held as two bits per cell."""
         yes, answered = _bits_of_cells(table)
         k, n = yes.shape[0], len(table.questions)
         if int(table.by_question.start[-1]) == k * n:
@@ -313,7 +312,7 @@ class CountedAnswers:
 
     @property
     def planes(self) -> tuple[WordArray, WordArray]:
-        """Who said yes, and who answered, packed (models, words) each."""
+        """Return the yes answers and all answers, packed (models, words) each."""
         if self.yes is None:
             answered = ~self.table.missing
             return pack_rows((self.table.codes == 1) & answered), pack_rows(answered)
@@ -324,14 +323,14 @@ class CountedAnswers:
 
 
 def _bits_of_cells(table: Responses) -> tuple[WordArray, WordArray]:
-    """Return who said yes, and who answered, packed (models, words) each."""
+    """Return the yes answers and all answers, packed (models, words) each."""
     _check_rows(table.models, "models")
     k, n = len(table.models), len(table.questions)
     words = -(-n // 64)
     if 16 * k * words > MAX_BITS:
         msg = (
-            f"{k:,} models x {n:,} questions take {16 * k * words / 1e9:,.1f} GB as bits, of "
-            f"which {MAX_BITS / 1e9:g} GB are allowed: take fewer models or questions"
+            f"{k:,} models x {n:,} questions take {16 * k * words / 1e9:,.1f} GB as bits, but at "
+            f"most {MAX_BITS / 1e9:g} GB are allowed: select fewer models or questions"
         )
         raise ShapeError(msg)
     yes, answered = np.zeros((k, words), np.uint64), np.zeros((k, words), np.uint64)
@@ -352,7 +351,7 @@ def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
 
 
 def plane_counts(yes: WordArray, answered: WordArray, units: int) -> tuple[FloatArray, ...]:
-    """Count by AND and popcount who said yes, and who answered: (0, 0) where everyone did all."""
+    """Count yes answers and all answers by AND and popcount; (0, 0) means a complete table."""
     joint, own, both = (np.empty((len(yes), len(yes))) for _ in range(3))
     if answered.size:
         count_with_missing(yes, answered, joint, own, both)
@@ -373,11 +372,11 @@ def _weighted_counts(
     own = (y * weights) @ a.T
     both = (a * weights) @ a.T
     squares = (a * weights**2) @ a.T
-    return joint, own, both, 0.5 * (squares + squares.T)  # which rounding leaves askew
+    return joint, own, both, 0.5 * (squares + squares.T)  # rounding leaves it asymmetric
 
 
 def _device_counts(yes: AnyArray, answered: AnyArray, device: str) -> tuple[FloatArray, ...]:
-    """Count by matrix products on a device; fewer units than `EXACT` are whole numbers."""
+    """Count by matrix products on a device; counts of up to `EXACT` units are exact."""
     torch = torch_on(device)
     y, a = (torch.tensor(one, device=device).float() for one in (yes & answered, answered))
     return tuple(product.double().cpu().numpy() for product in (y @ y.T, y @ a.T, a @ a.T))

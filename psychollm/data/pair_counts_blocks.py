@@ -1,16 +1,14 @@
-"""Counts of blocks, each counted by itself, added up.
+"""Pair counts of tables too large for memory, by blocks or from long tables in batches.
 
-Counts of pairs of models add over questions. So a table too large for one machine is kept in
-blocks, each with all answers to its questions: one file per benchmark, say. A worker reads a
-block, counts it and returns three matrices; a question in two blocks would lose the pairs of
-answers that stand in different ones, and is refused.
+Counts of pairs of models add over questions. A table too large for one machine is therefore stored
+in blocks, each with all answers to its questions, for example one file per benchmark. A worker
+reads and counts a block and returns three matrices. A question in two blocks would lose the pairs
+of answers in different blocks, and raises an error.
 
-A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. So it is
-read in batches, each answer sets two bits, and the counts are taken from the bits. Memory: one
-batch, and ``rows x columns / 4`` bytes. Several workers read row groups side by side, and the
-answers are set in the order of the file: the same counts, the same labels, the same complaints.
-
-Rows of long tables to planes of bits, batch by batch, by one worker or several.
+A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. It is read
+in batches, each answer sets two bits, and the bits are counted. Memory: one batch, and ``rows x
+columns / 4`` bytes. Several workers read row groups in parallel, but the answers are set in the
+order of the file, so that counts, labels and errors do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -42,20 +40,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planes:
-    """A binary table as two planes of bits, packed (rows, words) each, and its labels."""
+    """A binary table as two bit planes, packed (rows, words) each, with its labels."""
 
     yes: WordArray
-    answered: WordArray  # (0, 0) where everyone answered everything
+    answered: WordArray  # (0, 0) if the table is complete
     rows: Labels
     columns: Labels
 
     def counts(self) -> tuple[FloatArray, ...]:
-        """Return counts of pairs of rows (k, k): both yes, yes where both answered, both."""
+        """Return counts of pairs of rows (k, k): both yes; first yes and both answered; both answered."""
         return plane_counts(self.yes, self.answered, len(self.columns))
 
 
 class Bits:
-    """Two planes of bits that grow as labels come."""
+    """Two bit planes that grow with the labels."""
 
     def __init__(self, most: int) -> None:
         self.n_answers = 0
@@ -77,7 +75,7 @@ class Bits:
 
     def _grow(self, k: int, words: int) -> None:
         if k > self._most:
-            msg = f"there are more than {self._most:,} rows to pair: are rows and columns swapped?"
+            msg = f"more than {self._most:,} rows to pair: are rows and columns exchanged?"
             raise ShapeError(msg)
         old = self._planes.shape[1:]
         if k > old[0] or words > old[1]:
@@ -87,7 +85,7 @@ class Bits:
             self._planes = planes
 
     def finished(self, rows: list[Any], columns: list[Any]) -> Planes:
-        """Return the planes without the room that is left."""
+        """Return the planes without unused space."""
         words = -(-len(columns) // 64)
         yes, answered = (
             np.ascontiguousarray(plane[: len(rows), :words]) for plane in self._planes
@@ -118,26 +116,26 @@ def count_blocks(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> PairCounts:
-    """Count pairs block by block, side by side on this machine or on a cluster, and add them up.
+    """Count pairs in blocks, in parallel on this machine or on a cluster, and add the counts.
 
     Parameters
     ----------
     blocks : iterable of path, Responses or DataFrame
-        Long Parquet files, or tables with models in rows. Models may be in any number of blocks,
-        in any order. The answers to a question stand in one block (with ``of="questions"``, the
-        answers of a model). Paths are read where the work is done; tables travel there.
+        Long Parquet files, or tables with models in rows. A model may be in any number of blocks,
+        in any order, but all answers to a question must be in one block (with ``of="questions"``,
+        all answers of a model). Workers read paths themselves; tables are sent to them.
     model, question, value : str
-        Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
+        Columns of the model, the question, and the answer (1, 0, true, false, or null).
     of : {"models", "questions"}
-        What is paired.
+        Whether models or questions are paired.
     threshold, strict : optional
-        If given, an answer is yes above it (or not below it).
+        If given, yes means an answer above the threshold (or at least equal to it).
     batch : int
         Rows to read at a time.
     n_jobs : int or None
-        Workers. A worker holds one block, as bits, and its counts.
+        Number of workers; each holds one block as bits, and its counts.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -177,15 +175,15 @@ def count_blocks(
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What a block adds."""
+    """The counts of a block."""
 
     labels: Labels  # k
-    units: Labels  # that were counted over
+    units: Labels  # counted over
     arrays: tuple[AnyArray, AnyArray, AnyArray]  # (k, k): joint, yes, n
 
 
 def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
-    """Return the counts of a block in half the bytes: they are whole numbers, and they travel."""
+    """Return the counts of a block as 32-bit whole numbers, in half the bytes to send."""
     if isinstance(block, str | PathLike):
         planes = read_bits(block, source, n_jobs=1, progress=False)
         labels, units, arrays = planes.rows, planes.columns, planes.counts()
@@ -199,13 +197,13 @@ def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
 
 
 class _Total:
-    """Counts so far, of all rows so far."""
+    """The sum of counts over all blocks so far."""
 
     def __init__(self, of: Axis) -> None:
         self.names: list[str] = []  # of blocks
         self._of = of
         self._place: dict[Hashable, int] = {}
-        self._block: dict[Hashable, int] = {}  # of each unit
+        self._block: dict[Hashable, int] = {}  # block of each unit
         self._arrays: Any = np.zeros((3, 0, 0))
 
     def add(self, counted: _Counted, name: str) -> None:
@@ -236,7 +234,7 @@ class _Total:
     def counts(self) -> PairCounts:
         """Return the sums."""
         if not self.names:
-            msg = "there are no blocks to count: pass at least one file or table"
+            msg = "blocks is empty: pass at least one file or table"
             raise InputError(msg)
         joint, yes, n = self._arrays
         labels = tuple(self._place)
@@ -256,26 +254,26 @@ def read_pair_counts(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> PairCounts:
-    """Count pairs in a long table that need not fit into memory.
+    """Count pairs in a long table that may exceed memory.
 
     Parameters
     ----------
     paths : path, table, or iterable of such
-        Parquet files with a row per answer, in any order, or another source that `scan`
-        reads: tables of Arrow, polars, DuckDB or Dask.
+        Parquet files with one row per answer, in any order, or another source that `scan` reads:
+        tables of Arrow, polars, DuckDB or Dask.
     model, question, value : str
-        Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
+        Columns of the model, the question, and the answer (1, 0, true, false, or null).
     of : {"models", "questions"}
-        What is paired.
+        Whether models or questions are paired.
     threshold, strict : optional
-        If given, an answer is yes above it (or not below it).
+        If given, yes means an answer above the threshold (or at least equal to it).
     batch : int
         Rows to read at a time.
     n_jobs : int or None
-        Workers that read row groups; each holds a few batches. Files whose row groups are longer
-        than 16 batches are read by one.
+        Number of workers that read row groups; each holds a few batches. Files with row groups
+        longer than 16 batches are read by one worker.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -291,7 +289,7 @@ def read_pair_counts(
     LabelError
         If a model answers a question twice, or a label is missing.
     CodeError
-        If an answer is neither 0 nor 1, and there is no threshold.
+        If an answer is not 0 or 1, and there is no threshold.
 
     Examples
     --------
@@ -321,19 +319,19 @@ def stream_responses(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Responses:
-    """Read long Parquet files as a table in little more memory than the table takes.
+    """Read long Parquet files as a table, using little more memory than the table itself.
 
-    What `scan` reads, and ``scan(...).responses()`` makes of it: three bytes a cell, or, where
-    that is more than 1 GB and less than a third of it is filled, three bytes an answer.
+    The result is that of ``scan(...).responses()``: three bytes per cell. If that exceeds 1 GB and
+    less than a third of the cells are filled, it is sparse, with three bytes per answer.
 
     Parameters
     ----------
     paths : path, table, or iterable of such
-        Parquet files with a row per answer, in any order, or another source that `scan` reads.
+        Parquet files with one row per answer, in any order, or another source that `scan` reads.
     model, question, value : str
-        Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
+        Columns of the model, the question, and the answer (1, 0, true, false, or null).
     threshold, strict : optional
-        If given, an answer is yes above it (or not below it).
+        If given, yes means an answer above the threshold (or at least equal to it).
     batch : int
         Rows to read at a time.
     n_jobs : int or None

@@ -1,7 +1,7 @@
 """Parquet files through pyarrow.
 
-Files that nobody vouches for are opened within bounds: values that repeat take next to nothing in
-a file, and few bytes may declare any number of them.
+Untrusted files are opened with limits: repeated values take almost no space in a file, so that a
+few bytes may declare any number of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,18 +12,18 @@ from typing import Any
 from psychollm._base.errors import InputError
 from psychollm._base.optional import require
 
-MAX_BYTES = 1 << 33  # that a file declares once unpacked
+MAX_BYTES = 1 << 33  # maximal declared size after decompression
 MAX_ROWS = 50_000_000
-MAX_VALUES = 64  # per byte of the file; scores of right and wrong alone reach about 10
-FREE = 1_000_000  # values that any file may hold
+MAX_VALUES = 64  # per byte of the file; files of binary scores reach about 10
+FREE = 1_000_000  # values allowed in any file
 
 
 @contextmanager
 def open_parquet(
     path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
 ) -> Iterator[Any]:
-    """Open a Parquet file; what is damaged in it is named, now or while it is read."""
-    # Unbounded where a file is read batch by batch: then it may declare whatever it likes.
+    """Open a Parquet file; damage raises an error that names the file, now or while reading."""
+    # Files that are read in batches need no limits.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     try:
@@ -40,12 +40,12 @@ def _check(path: Path, file: Any) -> None:
     about = file.metadata
     if about.num_rows > MAX_ROWS:
         msg = (
-            f"{path} declares {about.num_rows:,} rows, and {MAX_ROWS:,} are the most: count a "
+            f"{path} declares {about.num_rows:,} rows, but at most {MAX_ROWS:,} are read: count a "
             "long table with psychollm.data.pair_counts_blocks.read_pair_counts"
         )
         raise InputError(msg)
     size = path.stat().st_size
-    # A row may hold any number of values in lists.
+    # Nested columns may hold any number of values per row.
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     deep = [k for k in range(about.num_columns) if file.schema.column(k).max_repetition_level]
     n_nested = sum(group.column(k).num_values for group in groups for k in deep)
@@ -53,10 +53,10 @@ def _check(path: Path, file: Any) -> None:
     if n_values > max(FREE, MAX_VALUES * size):
         msg = (
             f"{path} is refused: it declares {n_values:,} values in {size:,} bytes, more than "
-            "answers take; if it is right, write it as CSV"
+            "is plausible; if it is right, write it as CSV"
         )
         raise InputError(msg)
     declared = sum(group.total_byte_size for group in groups)
     if declared > MAX_BYTES:
-        msg = f"{path} declares {declared:,} bytes, and {MAX_BYTES:,} are the most"
+        msg = f"{path} declares {declared:,} bytes, but at most {MAX_BYTES:,} are read"
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""Long tables of any size, batch by batch, into whatever keeps their answers."""
+"""Feed long tables of any size, in batches, into a container of answers."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ Made = TypeVar("Made", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Answers of a batch; labels are numbered in the order in which they first occur."""
+    """The answers of a batch; labels are numbered in order of first occurrence."""
 
     row: AnyArray  # (n,) number of its label
     column: AnyArray  # (n,)
-    code: AnyArray  # (n,), or (2, n), as the rule of the source returns them
+    code: AnyArray  # (n,), or (2, n), as the rule of the source returns it
     rows: list[Any]  # labels so far
     columns: list[Any]
     where: str
 
 
 class Sink(Protocol[Made]):
-    """What takes the answers of a long table, and makes something of them."""
+    """A container that receives the answers of a long table and returns a result."""
 
     @property
     def n_answers(self) -> int:
-        """Answers so far, the missing ones left out."""
+        """Number of answers so far, without missing ones."""
 
     def add(self, batch: Batch) -> None:
-        """Take a batch."""
+        """Add a batch."""
 
     def finished(self, rows: list[Any], columns: list[Any]) -> Made:
-        """Return what was made, given all labels."""
+        """Return the result, given all labels."""
 
 
 def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answer") -> Made:
-    """Read all batches into a sink, and return what it makes of them.
+    """Read all batches into a sink, and return its result.
 
     Raises
     ------
     InputError
-        If there is no answer.
+        If there are no answers.
     """
     rows, columns = Numbered(), Numbered()
     bar = progress_bar(show=progress, total=batches.total, label="answers")
@@ -59,7 +59,7 @@ def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answe
             bar.update(code.shape[-1])
     bar.close()
     if not sink.n_answers:
-        msg = f"there is no {of} in {batches.name}"
+        msg = f"{batches.name} holds no {of}: check its columns"
         raise InputError(msg)
     return sink.finished(rows.labels, columns.labels)
 

@@ -1,4 +1,4 @@
-"""The table of the library: what each model answered to each question."""
+"""The table of responses: the answer of each model to each question."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,72 +33,72 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, init=False)
 class Responses(Result):
-    """What each model answered to each question.
+    """The answer of each model to each question.
 
-    Rows are models, columns are questions. Codes are small whole numbers: 1 = yes and 0 = no in
-    a binary table, 0 to 15 in a graded one; what was not answered is a mask.
+    Rows are models, columns are questions. Codes are small whole numbers: 1 = yes and 0 = no in a
+    binary table, 0 to 15 in a graded one. A mask marks missing answers.
 
     Parameters
     ----------
     data : array-like, DataFrame, DataArray or Responses (models, questions)
-        0/1, bool, graded codes 0 to 15, or whatever `codes` or `threshold` makes such; None, NaN,
-        pandas.NA and masked are missing. Labels are those of a DataFrame's index and columns, or
-        of its first column; the names of the dimensions of a DataArray (``model``,
-        ``respondents``, ..., ``question``, ``items``, ...) say which holds what, in either order.
-        A long table has a row for each answer: `question` or `value` is given, or there are
-        columns "model" and "question" (or "item"). Pairs of model and question that do not occur
-        are missing, and labels keep the order in which they first occur.
+        0/1, bool, graded codes 0 to 15, or values that `codes` or `threshold` convert to codes.
+        None, NaN, pandas.NA and masked values are missing. Labels are the index and columns of a
+        DataFrame, or its first column. The dimension names of a DataArray (``model``,
+        ``respondents``, ..., ``question``, ``items``, ...) determine its orientation. A long table
+        has one row per answer: `question` or `value` is given, or it has columns "model" and
+        "question" (or "item"). Absent pairs of model and question are missing, and labels keep
+        their order of first occurrence.
     models, questions : iterable, optional
-        Unique labels that replace those of the data; without any, the positions 0, 1, 2, ...
+        Unique labels that replace those of the data; by default the positions 0, 1, 2, ...
     codes : mapping, optional
-        What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
+        Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
     missing_values : iterable, optional
-        Values that stand for a missing answer, such as ``[9, -99]``.
+        Values that represent a missing answer, such as ``[9, -99]``.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
-        Splits stated confidence, on any scale, into yes and no: a cut for all models, a rule
-        applied to each model's own statements, or a cut per model. ``"model_balanced"`` cuts
-        halfway between two stated values so that the yes rate is nearest to one half, where a
-        median would have many statements equal to it. `coding` and `cuts` record the rule.
+        Threshold that splits stated confidence, on any scale, into yes and no: one for all models,
+        a rule applied to each model's own statements, or one per model. ``"model_balanced"`` is
+        the midpoint between two stated values with the yes rate nearest to one half; many
+        statements would equal a median. `coding` and `cuts` record the rule.
     strict : bool
-        Yes means ``value > cut`` (default) or ``value >= cut``.
+        Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
-        Columns with the labels of models, the labels of questions (several are joined), and the
-        answers. By default "model", "question" or "item", and the only other column or "value".
+        Columns of the model labels, the question labels (several are joined), and the answers. By
+        default "model", "question" or "item", and the only other column or "value".
     duplicates : {"error", "first", "last"}
-        What to do when a model answers a question twice in a long table.
+        How to treat repeated answers of a model to a question in a long table.
 
     Attributes
     ----------
     codes : int16 array (models, questions)
         Codes, 0 where missing; read-only, as are all arrays.
     missing : bool array (models, questions)
-        True where there is no answer.
+        True if there is no answer.
     models, questions : tuple
         Unique labels.
     coding : str
-        How the codes were made: "binary", "graded", "stated confidence > 0.5", ...
+        Origin of the codes: "binary", "graded", "stated confidence > 0.5", ...
     cuts : float array (models,) or None
-        The cut of each model where a stated confidence was split.
+        Threshold of each model, if stated confidence was split.
     flipped : tuple
-        The models whose coding `flip` has reversed.
+        Models whose coding `flip` has reversed.
 
     Raises
     ------
     ShapeError
-        If the array is not two-dimensional, or empty, or labels are too few or many.
+        If the array is not two-dimensional, or empty, or the number of labels is wrong.
     LabelError
         If labels are missing or duplicated, a column does not exist, an answer occurs twice, or
-        the names of dimensions do not say which holds the models.
+        the dimension names do not identify the models.
     CodeError
-        If a value is not a code, or with `threshold` not a finite number; the first such model and
-        question are named.
+        If a value is not a code, or with `threshold` not a finite number; the message names the
+        first such model and question.
     OptionError
-        If there is no such rule, or `data` is no table.
+        If a rule does not exist, or `data` is not a table.
 
     Warns
     -----
     ValidityWarning
-        If a cut lies outside everything that its model stated.
+        If a threshold is outside the range of its model's statements.
 
     Examples
     --------
@@ -180,38 +180,40 @@ class Responses(Result):
         duplicates: Duplicates = "error",
         sparse: bool | None = None,
     ) -> "Responses":
-        """Make a table of a long one, and keep it sparse where most of its cells are empty.
+        """Convert a long table, which stays sparse if most cells are empty.
 
         Parameters
         ----------
         data : path, table, or iterable of such
-            A row for each answer: whatever `psychollm.data.scan` reads, such as a Parquet file, a
-            DataFrame, or a table of Arrow, polars, DuckDB or Dask.
+            Table with one row per answer, in any form that `psychollm.data.scan` reads, such as a
+            Parquet file, a DataFrame, or a table of Arrow, polars, DuckDB or Dask.
         model, question, value : str, optional
             Columns of the model, the question and the answer. By default "model", "question" or
             "item", and the only other column or "value".
         codes : mapping, optional
-            What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
+            Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
         threshold : float, optional
-            If given, an answer is yes above it (or, unless strict, not below it).
+            If given, yes means an answer above the threshold (or, unless strict, at least equal to
+            it).
         strict : bool
-            Yes means ``value > threshold`` (default) or ``value >= threshold``.
+            Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
         duplicates : {"error", "first", "last"}
-            What to do when a model answers a question twice; the last two read all rows at once.
+            How to treat repeated answers to a question; the last two read all rows at once.
         sparse : bool, optional
-            Whether to keep the answers alone, at three bytes each; by default where a dense table,
-            at three bytes a cell, would take more than 1 GB and less than a third of it is filled.
+            Whether to store only the answers, at three bytes each. By default a table is sparse if
+            a dense one, at three bytes per cell, would exceed 1 GB and less than a third of it is
+            filled.
 
         Returns
         -------
         Responses
-            With ``is_sparse`` if it is. All that needs counts of pairs takes a sparse table, at
-            the cost of its answers; what needs a dense one says so: see `dense`.
+            Table whose ``is_sparse`` says whether it is sparse. Functions based on pair counts
+            accept a sparse table, at the cost of its answers; others raise an error: see `dense`.
 
         Raises
         ------
         InputError
-            If there is nothing to read, or it cannot be read.
+            If there are no answers, or the source cannot be read.
 
         Examples
         --------
@@ -247,7 +249,7 @@ class Responses(Result):
         cuts: FloatArray | None = None,
         flipped: Labels = (),
     ) -> "Responses":
-        """Make a table of its parts, which are neither copied nor checked except for shapes.
+        """Build a table from its parts, which are not copied, and checked only for shapes.
 
         Parameters
         ----------
@@ -257,7 +259,7 @@ class Responses(Result):
         Raises
         ------
         ShapeError
-            If the shapes do not fit together.
+            If the shapes do not match.
 
         Examples
         --------
@@ -286,7 +288,7 @@ class Responses(Result):
         cuts: FloatArray | None = None,
         flipped: Labels = (),
     ) -> "Responses":
-        """Make a sparse table of its cells, whose rows are questions, as `from_codes` does."""
+        """Build a sparse table from cells with questions as rows, as `from_codes` does."""
         if cells.start.size != len(questions) + 1:
             msg = f"cells of {cells.start.size - 1} questions, but {len(questions)} labels"
             raise ShapeError(msg)
@@ -307,7 +309,7 @@ class Responses(Result):
         Result.__post_init__(self)
 
     def _with(self, kept: Kept, labels: Mapping[str, Any]) -> "Responses":
-        """Return the same table with other answers, and these labels in place of its own."""
+        """Return the table with other answers, and with these labels replaced."""
         names = ("models", "questions", "coding", "cuts", "flipped")
         return Responses._of(kept, {name: getattr(self, name) for name in names} | {**labels})
 
@@ -326,12 +328,12 @@ class Responses(Result):
 
     @property
     def missing(self) -> BoolArray:
-        """Where there is no answer (models, questions)."""
+        """Mask of missing answers (models, questions)."""
         return self._kept.missing
 
     @property
     def cells(self) -> Cells:
-        """The answers alone, in memory: rows are questions, columns are models."""
+        """The filled cells, in memory: rows are questions, columns are models."""
         return self._kept.sparse().by_question.read(0, self.n_questions)
 
     @property
@@ -346,22 +348,22 @@ class Responses(Result):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the table is kept by its answers: see `from_long`."""
+        """Whether the table stores only its answers: see `from_long`."""
         return isinstance(self._kept, Sparse)
 
     @property
     def highest(self) -> int:
-        """The highest code."""
+        """The largest code."""
         return self._kept.highest
 
     @property
     def by_question(self) -> CellTable:
-        """The answers alone: rows are questions, columns are models."""
+        """The filled cells: rows are questions, columns are models."""
         return self._kept.by_question
 
     @property
     def by_model(self) -> CellTable:
-        """The answers alone: rows are models, columns are questions."""
+        """The filled cells: rows are models, columns are questions."""
         return self._kept.by_model
 
     @property
@@ -381,7 +383,7 @@ class Responses(Result):
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Share of yes among the answers of each model (models,); NaN where it gave none.
+        """Proportion of yes among the answers of each model (models,); NaN without answers.
 
         Raises
         ------
@@ -396,7 +398,7 @@ class Responses(Result):
 
     @property
     def values(self) -> FloatArray:
-        """Codes as floats (models, questions), NaN where missing."""
+        """Codes as floats (models, questions), NaN if missing."""
         return np.where(self.missing, np.nan, self.codes.astype(np.float64))
 
     def select(
@@ -405,7 +407,7 @@ class Responses(Result):
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> "Responses":
-        """Keep some models or questions, in the order given.
+        """Return some models or questions, in the order given.
 
         Parameters
         ----------
@@ -417,7 +419,7 @@ class Responses(Result):
         LabelError
             If a label is unknown or repeated.
         ShapeError
-            If nothing is left.
+            If the selection is empty.
 
         Examples
         --------
@@ -467,8 +469,8 @@ class Responses(Result):
         Raises
         ------
         LabelError
-            If the two do not hold the same models and questions; the first few that differ are
-            named on each side.
+            If the two do not hold the same models and questions; the message names the first
+            differences on each side.
 
         Examples
         --------
@@ -485,7 +487,7 @@ class Responses(Result):
         Raises
         ------
         LabelError
-            If it holds others; the first few that differ are named on each side.
+            If it holds others; the message names the first differences on each side.
 
         Examples
         --------
@@ -498,7 +500,7 @@ class Responses(Result):
         return self._taken(rows, columns)
 
     def transpose(self) -> "Responses":
-        """Exchange models and questions; the cuts, which belong to models, are left out.
+        """Return the table with models and questions exchanged, without model thresholds.
 
         Examples
         --------
@@ -509,11 +511,11 @@ class Responses(Result):
         return Responses._of(self._kept.transposed(), labels)
 
     def dense(self) -> "Responses":
-        """Return this table, or the dense one of a sparse one: three bytes a cell."""
+        """Return a dense table, at three bytes per cell."""
         return self if isinstance(self._kept, Dense) else self._with(self._kept.dense(), {})
 
     def sparse(self) -> "Responses":
-        """Return the same answers as a table that keeps no cell without one.
+        """Return a sparse table, which stores only the answers.
 
         Examples
         --------
@@ -530,12 +532,12 @@ class Responses(Result):
         return self.sparse() if sparse else self.dense()
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing of some questions after the other: all of a sparse table.
+        """Yield codes and missing of successive blocks of questions, also of a sparse table.
 
         Parameters
         ----------
         size : int, optional
-            Questions in a block; by default about 200 MB of cells.
+            Questions per block; by default about 200 MB of cells.
 
         Examples
         --------
@@ -548,7 +550,7 @@ class Responses(Result):
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame, models x questions: whole numbers, or floats if any is missing.
 
-        Of a sparse table, the long one of `to_long`: a wide one would be dense.
+        For a sparse table, return the long one of `to_long`, because a wide one would be dense.
 
         Examples
         --------
@@ -586,7 +588,7 @@ class Responses(Result):
 
     def _check_binary(self, what: str) -> None:
         if not self.is_binary:
-            msg = f"{what} needs yes/no answers, but the codes go up to {self.highest}"
+            msg = f"{what} needs binary answers, but the codes go up to {self.highest}"
             raise CodeError(msg)
 
     def __str__(self) -> str:
@@ -626,37 +628,37 @@ def as_responses(
     of: Axis | None = None,
     needs: Needs = "dense",
 ) -> Responses:
-    """Return `data` as `Responses`: the one door of every public function.
+    """Return `data` as `Responses`: the common entry point of all public functions.
 
     Parameters
     ----------
     data : Responses, DataFrame, DataArray or array-like (models, questions)
-        Responses are returned as they are.
+        Responses are returned unchanged.
     argument : str
         Name of the argument, for messages.
     like : Responses or Table, optional
-        Put into the order of its models and questions: labels by labels, and what has no labels as
-        it stands.
+        Table whose order of models and questions is adopted: labelled data by label, unlabelled
+        data by position.
     binary : bool
-        Whether yes and no are all that will do.
+        Whether only binary answers are allowed.
     of : {"models", "questions"}, optional
-        What will be correlated, of which there must be two.
+        Axis to be correlated, which needs at least two labels.
     needs : {"dense", "cells"}
-        Whether `codes` and `missing` are read, or the filled cells will do: then sparse tables and
-        scans are taken, too.
+        Whether `codes` and `missing` are needed, or the filled cells suffice; sparse tables and
+        scans are then accepted.
 
     Raises
     ------
     InputError
         If the data are not a table of responses.
     LabelError
-        If `like` holds other models or questions.
+        If `like` holds different models or questions.
     CodeError
-        If answers are graded where they must be binary.
+        If answers are graded but must be binary.
     ShapeError
-        If there is one row only of what will be correlated.
+        If the axis to be correlated has only one label.
     SparseError
-        If a dense table is needed, and this one is sparse.
+        If a dense table is needed, but this one is sparse.
 
     Examples
     --------
@@ -688,7 +690,7 @@ def as_responses(
 
 
 def turned(data: Any, of: Axis, argument: str) -> Any:
-    """Return a table with what is correlated in its rows."""
+    """Return a table with the axis to be correlated in its rows."""
     check_choice("of", of, Axis)
     if of == "models":
         return data

@@ -31,10 +31,10 @@ class SampledAnswers(Result):
     (array([[[0, 0, 1]]], dtype=int32), array([[[1., 1., 0.]]]))
     """
 
-    codes: "np.ndarray[Any, np.dtype[np.int32]]"  # (models, questions, samples), -1 where missing
-    right: FloatArray  # (models, questions, samples) chance of being correct, NaN where unknown
-    loglik: FloatArray  # (models, questions, samples) log-likelihoods in nats, NaN where unknown
-    n_tokens: FloatArray  # (models, questions, samples) lengths, NaN where unknown
+    codes: "np.ndarray[Any, np.dtype[np.int32]]"  # (models, questions, samples), -1 if missing
+    right: FloatArray  # (models, questions, samples) probability correct, NaN if unknown
+    loglik: FloatArray  # (models, questions, samples) log-likelihoods in nats, NaN if unknown
+    n_tokens: FloatArray  # (models, questions, samples) lengths, NaN if unknown
     models: Labels
     questions: Labels
 
@@ -90,7 +90,7 @@ class SampledAnswers(Result):
         cells = _three_dimensional(classes)
         shape = cells.shape
         if gold is not None and correct is not None:
-            msg = "gold and correct both say which samples are correct: pass one of them"
+            msg = "gold and correct both define which samples are correct: pass one of them"
             raise LabelError(msg)
         numbers, _ = pd.factorize(cells.ravel(), use_na_sentinel=True)
         ids = numbers.astype(np.int64).reshape(cells.shape)  # -1 where missing
@@ -102,7 +102,7 @@ class SampledAnswers(Result):
         with np.errstate(invalid="ignore"):
             if ((right < 0) | (right > 1)).any():
                 worst = right[(right < 0) | (right > 1)][0]
-                msg = f"correct holds {worst:g}: a sample is correct (1) or wrong (0)"
+                msg = f"correct holds {worst:g}: values must be between 0 (wrong) and 1 (correct)"
                 raise CodeError(msg)
         return cls(
             codes=codes.reshape(shape),
@@ -185,14 +185,14 @@ def _three_dimensional(classes: Any) -> AnyArray:
     if cells.ndim != 3 or not cells.size:
         msg = (
             f"classes has shape {cells.shape}: pass (models, questions, samples), or (questions, "
-            "samples) of one model, padded with None where samples are missing"
+            "samples) for one model, padded with None for missing samples"
         )
         raise ShapeError(msg)
     return cells
 
 
 def _matches(cells: AnyArray, gold: Any) -> FloatArray:
-    """Return 1 where a sample is in the class of the right answer, NaN where that is unknown."""
+    """Return 1 if a sample is in the class of the right answer, NaN if that is unknown."""
     import pandas as pd
 
     answer = plain_array(gold, "gold").astype(object)

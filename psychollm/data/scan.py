@@ -19,22 +19,22 @@ from psychollm.data.table import MAX_CODE
 
 
 class Scan(Responses):
-    """Responses of any number, whose filled cells lie in a folder.
+    """Responses of any size, whose filled cells are in a folder.
 
-    It is made by `scan` and travels as the path of its folder: a worker on this machine, or one
-    that sees the same disk, reads the same cells. `select`, `flip` and `transpose` give sparse
-    tables in memory.
+    It is made by `scan` and pickled as the path of its folder: a worker on this machine, or one
+    with access to the same disk, reads the same cells. `select`, `flip` and `transpose` return
+    sparse tables in memory.
 
     Attributes
     ----------
     folder : Path
-        Where the cells are: three bytes for an answer, and as many again by model.
+        Folder of the cells: three bytes per answer, and as many again by model.
     models, questions : tuple
-        Labels, in the order in which they first occur.
+        Labels, in order of first occurrence.
     coding : str
-        "binary", "graded", or the rule that split what was stated.
+        "binary", "graded", or the rule that split stated confidence.
     highest : int
-        The highest code.
+        The largest code.
 
     Examples
     --------
@@ -52,12 +52,12 @@ class Scan(Responses):
 
     @classmethod
     def open(cls, folder: str | PathLike[str]) -> Scan:
-        """Return what `scan` left in a folder that was named.
+        """Open the scan in a folder.
 
         Raises
         ------
         InputError
-            If the folder holds no finished scan.
+            If the folder does not hold a finished scan.
         """
         return cls._of_folder(InFolder.open(folder))
 
@@ -66,11 +66,11 @@ class Scan(Responses):
         return cast("Scan", cls._of(kept, kept.about.labels))
 
     def __reduce__(self) -> Any:
-        return Scan.open, (self.folder,)  # labels of a million questions would go with every call
+        return Scan.open, (self.folder,)  # avoids sending a million labels with every call
 
     @property
     def folder(self) -> Path:
-        """Where the cells are."""
+        """Folder of the cells."""
         return cast("InFolder", self._kept).folder
 
     @property
@@ -84,8 +84,8 @@ class Scan(Responses):
         Parameters
         ----------
         sparse : bool, optional
-            Whether only answers are kept; by default where a dense table would take more than
-            1 GB and less than a third of it is filled.
+            Whether only answers are stored; by default if a dense table would take more than 1 GB
+            and less than a third of it is filled.
 
         Examples
         --------
@@ -126,58 +126,57 @@ def scan(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Scan:
-    """Read answers that need not fit into memory, from where they lie, into a folder of cells.
+    """Read answers that may exceed memory, from any source, into a folder of cells.
 
     Parameters
     ----------
     source : path, table, or iterable of such
-        A row for each answer: a Parquet file, a list of them or a folder of them (with its
-        subfolders); a database file of DuckDB; a Table, RecordBatch, RecordBatchReader or Dataset
-        of Arrow; a DataFrame of pandas or polars; a LazyFrame; a relation of DuckDB; a dataframe
-        of Dask; or an iterable of tables, one block after the other. Filters and sums belong to
-        the source: ``lazy.filter(...)``, ``duckdb.sql("SELECT ...")``.
+        Table with one row per answer: a Parquet file, a list of them or a folder of them (with its
+        subfolders); a DuckDB database file; a Table, RecordBatch, RecordBatchReader or Dataset of
+        Arrow; a DataFrame of pandas or polars; a LazyFrame; a relation of DuckDB; a dataframe of
+        Dask; or an iterable of tables, read as successive blocks. Filter and aggregate at the
+        source: ``lazy.filter(...)``, ``duckdb.sql("SELECT ...")``.
     model, question, value : str
-        Columns that hold the model, the question, and the answer: a whole number 0 to 15, true,
-        false, or nothing, which is no answer. No other column is read.
+        Columns of the model, the question, and the answer: a whole number from 0 to 15, true,
+        false, or null if missing. No other column is read.
     codes : mapping, optional
-        What each value means, such as ``{"yes": 1, "no": 0}``.
+        Code of each value, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
-        If given, an answer is yes above it (or not below it).
+        If given, yes means an answer above the threshold (or at least equal to it).
     table, query : str, optional
-        Of a database file: the table, if it has several, or what to select in SQL. The file is
-        opened for reading only.
+        Table of a database file, if it has several, or an SQL query. The file is opened read-only.
     folder : path, optional
-        Where the cells are kept, and nothing else; `Scan.open` opens it again. By default they
-        lie in a temporary folder (set ``TMPDIR`` to say where), which goes with the scan.
+        Folder reserved for the cells; `Scan.open` opens it again. By default a temporary folder
+        (below ``TMPDIR``), which is deleted with the scan.
     batch : int
         Rows to read at a time.
     n_jobs : int or None
-        Workers that read the row groups of Parquet files.
+        Number of workers that read the row groups of Parquet files.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     Scan
-        The cells, sorted by question, and by model when that is first asked for.
+        Cells sorted by question; those by model are made on first use.
 
     Raises
     ------
     LabelError
-        If a model answers a question twice, a label is missing, or there is no such column.
+        If a model answers a question twice, a label is missing, or a column does not exist.
     CodeError
-        If an answer is no code, and there is no threshold.
+        If an answer is not a code, and there is no threshold.
     InputError
-        If there is nothing to read, it cannot be read, or the folder cannot be written.
+        If there are no answers, the source cannot be read, or the folder cannot be written.
     OptionError
-        If the folder holds something else, or a database has several tables and none is named.
+        If the folder is not empty, or a database has several tables and none is named.
     MissingPackageError
         If pyarrow, or for a database file duckdb, is not installed.
 
     Notes
     -----
-    Memory: about 0.5 GB beside the labels and what an engine holds, however many the answers.
-    Disk: eight bytes per answer while it reads, and three to five when it is done.
+    Memory: about 0.5 GB in addition to the labels and the engine's data, for any number of
+    answers. Disk: eight bytes per answer while reading, and three to five afterwards.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def scan(
     >>> psy.data.scan(long).answers_per_question.tolist()
     [1, 2]
 
-    A database, of which some rows count (``pip install duckdb``):
+    A selection from a database (``pip install duckdb``):
 
     >>> path = getfixture("tmp_path") / "answers.duckdb"
     >>> import duckdb

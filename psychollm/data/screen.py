@@ -1,17 +1,17 @@
-"""Which respondents can be taken at their word: a screen that flags, explains and drops nothing.
+"""Validity screen for respondents, which flags and explains but drops nothing.
 
-A model whose answers do not vary, run against its own results or repeat another model's tells
-little about what it knows, yet pulls a factor solution. Flags, all with a reason in words:
+A model is uninformative about self-knowledge, but biases a factor solution, if its answers do not
+vary, oppose its results, or repeat another model's. Flags, all with a reason in words:
 
 * too few: fewer than `min_answers` answers;
 * constant: always yes, or always no;
 * near constant: yes rate below `near_constant`, or above 1 - `near_constant`;
-* inverted: its yes goes with wrong answers. Fisher's exact test of its 2 x 2 table of yes and
-  correct, one-sided, adjusted by Holm over the models tested: if no model is inverted, the chance
-  that any is called so is at most `level`, for any number of questions;
+* inverted: yes is associated with wrong answers. This is a one-sided Fisher's exact test of the
+model's 2 x 2 table of yes and correct, with Holm's adjustment over the models tested: if no model
+is inverted, the probability of any such flag is at most `alpha`, for any number of questions;
 * clone: agreement with another model beyond chance (Cohen's kappa) of at least `clone_agreement`.
-  A kappa of .95 at balanced yes rates is a tetrachoric correlation of .997. Constant and nearly
-  constant models are left out: they agree because they hardly vary.
+A kappa of .95 at balanced yes rates is a tetrachoric correlation of .997. Constant and nearly
+constant models are excluded, because they agree for lack of variance.
 
 References
 ----------
@@ -48,14 +48,14 @@ class Screen(Result):
     models: Labels  # (models,)
     answered: IntArray  # (models,)
     yes_rates: FloatArray  # (models,) NaN without answers
-    auroc: FloatArray  # (models,) of yes for correct; below 0.5 = yes goes with wrong answers
-    p_inverted: FloatArray  # (models,) adjusted by Holm; NaN where not tested
-    untested: tuple[str, ...]  # (models,) why p_inverted is NaN, "" where it is not
+    auroc: FloatArray  # (models,) of yes for correct; below 0.5: yes goes with wrong answers
+    p_inverted: FloatArray  # (models,) adjusted by Holm; NaN if not tested
+    untested: tuple[str, ...]  # (models,) why p_inverted is NaN, else ""
     too_few: BoolArray  # (models,)
     constant: BoolArray  # (models,)
     near_constant: BoolArray  # (models,)
     inverted: BoolArray  # (models,)
-    clones: tuple[Labels, ...]  # (models,) the models that answer like it
+    clones: tuple[Labels, ...]  # (models,) models with nearly the same answers
     reasons: tuple[tuple[str, ...], ...]  # (models,) a sentence per flag
     usable: BoolArray  # (models,)
 
@@ -168,7 +168,7 @@ class ScreenRules:
 
 
 def screened(answers: Responses, right: Responses | None, rules: ScreenRules) -> Screen:
-    """Screen binary tables in one order."""
+    """Screen binary tables with the same labels in the same order."""
     counts, least = binary_counts(answers), rules.min_answers
     n, rates = answers.answered, counts.yes_rates
     too_few, constant = n < least, (rates == 0) | (rates == 1)
@@ -182,7 +182,7 @@ def screened(answers: Responses, right: Responses | None, rules: ScreenRules) ->
     for i in range(answers.n_models):
         why = []
         if too_few[i]:
-            why.append(f"too few answers: {n[i]}, at least {least} wanted")
+            why.append(f"too few answers: {n[i]}, but at least {least} are required")
         if constant[i]:
             why.append(f"always says {'yes' if rates[i] else 'no'} ({n[i]} answers)")
         if near[i]:
@@ -218,7 +218,7 @@ def screened(answers: Responses, right: Responses | None, rules: ScreenRules) ->
 
 
 def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
-    """Tell models that answer like a sound one before them."""
+    """Return which models repeat the answers of an earlier sound one."""
     earlier = np.tril(alike, -1) & sound
     return np.asarray(earlier.any(axis=1))
 
@@ -226,7 +226,7 @@ def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
 def agreement_beyond_chance(
     counts: PairCounts, eligible: BoolArray, min_answers: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Cohen's kappa of each pair of models, and how many questions both answered."""
+    """Return Cohen's kappa of each pair of models, and the number of common questions."""
     n, own = counts.n, counts.yes
     other = own.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -240,15 +240,15 @@ def agreement_beyond_chance(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inversion:
-    """Whether each model's yes goes with wrong answers."""
+    """Tests of a negative association between yes and correctness for each model."""
 
     auroc: FloatArray  # (models,)
-    p_value: FloatArray  # (models,) adjusted by Holm, NaN where not tested
-    untested: tuple[str, ...]  # (models,) why not
+    p_value: FloatArray  # (models,) adjusted by Holm, NaN if not tested
+    untested: tuple[str, ...]  # (models,) the reason if not tested
 
 
 def inversion(answers: Responses, right: Responses | None) -> Inversion:
-    """Test whether each model's yes goes with wrong answers."""
+    """Test whether each model's yes is associated with wrong answers."""
     k = answers.n_models
     if right is None:
         nothing = np.full(k, np.nan)

@@ -1,4 +1,4 @@
-r"""Answers simulated from the threshold model of the shared factor, with the truth kept.
+r"""Answers simulated from the threshold model of common factors, with the true parameters.
 
 Model i says yes to question q iff ``x_iq > threshold_i``, where
 
@@ -7,13 +7,13 @@ Model i says yes to question q iff ``x_iq > threshold_i``, where
 with factor scores ``f_q ~ N(0, Phi)`` and independent ``e_iq ~ N(0, 1)``, so that every x_iq is
 standard normal, model i says yes at the rate ``1 - Phi(threshold_i)``, and the tetrachoric
 correlation of models i and j is ``l_i' Phi l_j``. A high threshold is a cautious model; a high
-factor score is a question that is felt to be easy.
+factor score is a question that seems easy.
 
-Two-choice answers with ratings come from the meta-d' model of Maniscalco and Lau (2012). The
-answer to a question of class s in {0, 1} is 1 where evidence :math:`N((s - 1/2) d', 1)` exceeds
-the criterion c. Its rating comes from other evidence, :math:`N((s - 1/2) M d', 1)` on the same
-side of the criterion k: how many of the distances :math:`\delta_1 < \delta_2 < \dots` from k it
-exceeds, plus one. M is the ratio meta-d'/d', and :math:`k = M c` ("scaled") or :math:`k = c`
+Two-choice answers with ratings follow the meta-d' model of Maniscalco and Lau (2012). The answer
+to a question of class s in {0, 1} is 1 if evidence :math:`N((s - 1/2) d', 1)` exceeds the
+criterion c. Its rating is based on other evidence, :math:`N((s - 1/2) M d', 1)`, on the same side
+of the criterion k: one plus the number of distances :math:`\delta_1 < \delta_2 < \dots` from k
+that it exceeds. M is the ratio meta-d'/d', and :math:`k = M c` ("scaled") or :math:`k = c`
 ("fixed").
 
 References
@@ -158,13 +158,13 @@ def _factor_correlation(given: "ArrayLike | None", factors: int) -> FloatArray:
 
 
 def _unique(L: FloatArray, phi: FloatArray) -> FloatArray:
-    """Return the standard deviation of each model's own part."""
+    """Return the standard deviation of each model's unique part."""
     communality = np.einsum("im,mn,in->i", L, phi, L)
     over = np.flatnonzero(communality > 1.0 + 1e-12)
     if over.size:
         msg = (
-            f"the loadings of model {over[0]} explain {communality[over[0]]:.3g} of its variance "
-            "of 1: make them smaller"
+            f"the loadings of model {over[0]} explain {communality[over[0]]:.3g} of its unit "
+            "variance: reduce them"
         )
         raise OptionError(msg)
     return np.asarray(np.sqrt(np.clip(1.0 - communality, 0.0, None)))
@@ -272,7 +272,8 @@ def _strength(
 ) -> FloatArray:
     """Distance from `edge` of normal evidence on the side of the response (models, questions)."""
     sign = np.where(response, 1.0, -1.0)
-    # Seen from its own side, the evidence's upper tail is uniform below the edge's.
+    # Relative to the response's side, the upper tail of the evidence is uniform below that of the
+    # edge.
     near = sign * (edge - mean)
     tail = log_ndtr(-near) + np.log1p(-generator.random(mean.shape))
     return np.asarray(np.maximum(-ndtri_exp(tail) - near, 0.0), dtype=np.float64)

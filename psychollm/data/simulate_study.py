@@ -1,15 +1,15 @@
-"""A whole study simulated: what models claim to know, and what they know.
+"""Simulation of a whole study: the reported confidence and the correctness of models.
 
-Confidence follows the threshold model of one shared factor; correctness follows an ability per
-model and an easiness per question that the shared factor only partly reflects. For model i and
+Confidence follows the threshold model of one common factor. Correctness follows an ability per
+model and an easiness per question that the common factor only partly reflects. For model i and
 question q, with independent standard normal f, h, s, e and u,
 
     says yes   iff  a_i f_q + sqrt(1 - a_i^2) (k_i s_iq + sqrt(1 - k_i^2) e_iq)  >  threshold_i
     is correct iff  c g_q + sqrt(1 - c^2) (k_i s_iq + sqrt(1 - k_i^2) u_iq)  >  - ability_i
     easiness        g_q = r f_q + sqrt(1 - r^2) h_q
 
-The private signal s_iq stands for what model i alone knows about its own chances: where its weight
-k_i is zero, its confidence tells nothing about its correctness beyond the shared factor. Over the
+The private signal s_iq represents model i's own information about its correctness: if its weight
+k_i is zero, its confidence is unrelated to its correctness beyond the common factor. Over the
 models, confidence has exactly one factor, whatever the k_i.
 """
 
@@ -39,8 +39,8 @@ class StudyTruth(Result):
     loadings: FloatArray  # (models,) a
     thresholds: FloatArray  # (models,) high = cautious
     abilities: FloatArray  # (models,)
-    self_knowledge: FloatArray  # (models,) k, 0 = only the shared signal
-    scores: FloatArray  # (questions,) f, high = felt to be easy
+    self_knowledge: FloatArray  # (models,) k, 0 = only the common factor
+    scores: FloatArray  # (questions,) f, high = seems easy
     easiness: FloatArray  # (questions,) g, high = easy
     easiness_loading: float  # c
     easiness_correlation: float  # r
@@ -100,7 +100,7 @@ def simulate_study(
     r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
     generator = check_generator(rng)
     golden = (np.sqrt(5.0) - 1.0) / 2.0
-    order = np.argsort(np.arange(k) * golden % 1.0)  # neighbours lie far apart
+    order = np.argsort(np.arange(k) * golden % 1.0)  # neighbours are far apart in the order
     scores = generator.standard_normal(n)
     truth = StudyTruth(
         models=tuple(f"sim-{number:02d}" for number in range(1, k + 1)),
@@ -127,8 +127,8 @@ def _self_knowledge(given: Mapping[int, float] | None, k: int) -> FloatArray:
     for model, weight in chosen.items():
         if not 0 <= model < k or not 0 <= weight <= 1:
             msg = (
-                f"self_knowledge={{{model}: {weight}}}: models are counted 0 to {k - 1}, weights "
-                "lie between 0 and 1"
+                f"self_knowledge={{{model}: {weight}}}: model indices are 0 to {k - 1}, weights "
+                "between 0 and 1"
             )
             raise OptionError(msg)
         weights[model] = weight
@@ -136,7 +136,7 @@ def _self_knowledge(given: Mapping[int, float] | None, k: int) -> FloatArray:
 
 
 def _answers(truth: StudyTruth, generator: np.random.Generator) -> tuple[BoolArray, BoolArray]:
-    """Draw what each model says and whether it is correct (models, questions)."""
+    """Draw the confidence and the correctness of each model (models, questions)."""
     shape = (len(truth.models), len(truth.scores))
     private = truth.self_knowledge[:, None] * generator.standard_normal(shape)
     rest = np.sqrt(1.0 - truth.self_knowledge**2)[:, None]
@@ -149,7 +149,7 @@ def _answers(truth: StudyTruth, generator: np.random.Generator) -> tuple[BoolArr
 
 
 def simulated_responses(yes: BoolArray, models: Labels) -> Responses:
-    """Return simulated answers as `Responses` whose coding says that they are simulated."""
+    """Return simulated answers as `Responses` whose coding marks them as simulated."""
     return Responses.from_codes(
         codes=yes.astype(np.int16),
         missing=np.zeros(yes.shape, dtype=np.bool_),

@@ -1,7 +1,7 @@
-"""Any input as one labelled table, and its values as numbers or codes.
+"""Convert any input to a labelled table, and its values to numbers or codes.
 
-Codes are whole numbers 0 to 15 with a mask of what is missing; every constructor of `Responses`
-starts here.
+Codes are whole numbers from 0 to 15 with a mask of missing values. Every constructor of
+`Responses` uses this module.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def as_table(
     questions: Iterable[Any] | None = None,
     argument: str = "responses",
 ) -> Table:
-    """Return any table as a labelled one; `models` and `questions` replace its own labels."""
+    """Return any table with labels; `models` and `questions` replace its own labels."""
     if isinstance(data, Table) and models is None and questions is None:
         return data
     data = in_pandas(data)
@@ -62,9 +62,9 @@ def as_table(
         if hasattr(data, "iloc") and hasattr(data, "columns"):
             if is_called(data.index.name, QUESTIONS) or is_called(data.columns.name, MODELS):
                 msg = (
-                    f"{argument}: rows are taken for questions and columns for models, as the "
-                    f"index ({data.index.name!r}) and the columns ({data.columns.name!r}) are "
-                    "called; if it is otherwise, rename them"
+                    f"{argument}: rows are read as questions and columns as models, according to "
+                    f"the names of the index ({data.index.name!r}) and the columns "
+                    f"({data.columns.name!r}); if that is wrong, rename them"
                 )
                 warn(msg)
                 values, data = values.T, data.T
@@ -82,7 +82,7 @@ def as_table(
 
 
 def one_model(data: Any, *, argument: str) -> Table:
-    """Return a table as `as_table` does; a vector is one model."""
+    """Return a table as `as_table` does, treating a vector as one model."""
     data = labelled(data)
     named = any(hasattr(data, name) for name in ("columns", "dims", "models"))
     if named and getattr(data, "ndim", 2) != 1:
@@ -94,7 +94,7 @@ def one_model(data: Any, *, argument: str) -> Table:
 
 
 def values_like(table: Table, first: Any, *, argument: str) -> AnyArray:
-    """Return the values of a table in the order of the first: labels by labels."""
+    """Return the values of a table in the order of the first, aligned by label."""
     values, shape = table.values, (len(first.models), len(first.questions))
     named = getattr(first, "named", (True, True))
     kinds = (("model", table.models, first.models), ("question", table.questions, first.questions))
@@ -128,7 +128,7 @@ def _check_shape(values: AnyArray, argument: str) -> None:
 
 
 def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
-    """Return values and labels, models first: the names of the dimensions say which they are."""
+    """Return values and labels, models first, according to the dimension names."""
     if len(array.dims) != 2:
         msg = (
             f"{argument} has dimensions {tuple(array.dims)}: two are needed, models and questions"
@@ -151,8 +151,8 @@ def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
 
 
 def models_first(data: Any) -> Any:
-    """Return a DataArray with the dimension of models first, and that of questions next."""
-    # Where their names do not say which they are, dimensions go by position, as arrays do.
+    """Return a DataArray with the dimension of models first, then that of questions."""
+    # If the names do not identify the dimensions, they are used by position, as in arrays.
     dims = getattr(data, "dims", ())
     found = [[dim for dim in dims if is_called(dim, names)] for names in (MODELS, QUESTIONS)]
     if [len(one) for one in found] != [1, 1]:
@@ -166,7 +166,7 @@ MAX_CODE = 15
 def numbers(table: Table, *, argument: str = "responses", words: str = "codes") -> FloatArray:
     """Return the values as finite floats, missing ones (None, NaN, pandas.NA, masked) as NaN.
 
-    `words` is the argument that says what words mean.
+    `words` is the argument that maps words to codes.
     """
     if table.values.dtype.kind not in "biuf":
         good = is_number(table.values) | is_missing(table.values)
@@ -183,7 +183,7 @@ def numbers(table: Table, *, argument: str = "responses", words: str = "codes") 
 
 
 def known_values(values: AnyArray) -> FloatArray:
-    """Return the numbers among values, and NaN for all else."""
+    """Return the numeric values, and NaN for all others."""
     if values.dtype.kind in "biuf":
         return np.asarray(values, dtype=np.float64)
     return np.where(is_number(values), values, np.nan).astype(np.float64)
@@ -196,7 +196,7 @@ _WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "fail
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
-    """Say what to do with words where numbers are needed: what they mean, or that they are none.
+    """Return advice on words in place of numbers: map them, or declare them missing.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def word_advice(words: Iterable[str], name: str) -> str:
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:
-    """Say what to do with values that are no numbers, where words may be answers."""
+    """Return advice on values that are not numbers, where words may be answers."""
     values = table.values[bad]
     full = np.asarray(bad.any(axis=0) & (bad | is_missing(table.values)).all(axis=0))
     first = int(np.flatnonzero(bad.any(axis=0))[0])
@@ -246,7 +246,7 @@ def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
 def encode(
     table: Table, *, codes: Mapping[Any, int] | None = None, argument: str = "responses"
 ) -> tuple[CodeArray, BoolArray]:
-    """Return codes (models, questions), 0 where missing, and the mask of what is missing."""
+    """Return codes (models, questions), 0 if missing, and the mask of missing values."""
     source = table if codes is None else _translated(table, codes, argument)
     raw = source.values
     if raw.dtype.kind in "biu":
@@ -271,32 +271,32 @@ _SPLIT = parameter(
     without="split scores into 1 and 0",
 )
 _NOT_A_CODE = (
-    f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; {_SPLIT}, and name values that "
-    "stand for a missing answer as "
+    f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; {_SPLIT}, and declare values that "
+    "represent a missing answer as "
     + parameter("missing_values", python="missing_values=[...]", command="{} VALUE,...")
 )
 
 
 def meanings(codes: Mapping[Any, int]) -> dict[Any, float]:
-    """Return the number that each value means, NaN for none."""
+    """Return the number that each value is mapped to, NaN for none."""
     try:
         return {
             value: np.nan if is_missing_value(code) else float(code)
             for value, code in codes.items()
         }
     except (AttributeError, TypeError, ValueError) as error:
-        msg = f"{parameter('codes', codes)} must name a number for each value: {WORDS}"
+        msg = f"{parameter('codes', codes)} must map each value to a number: {WORDS}"
         raise OptionError(msg) from error
 
 
 def _translated(table: Table, codes: Mapping[Any, int], argument: str) -> Table:
-    """Replace every value by what `codes` says it means."""
+    """Replace every value by its code."""
     import pandas as pd
 
     shape, means = table.values.shape, meanings(codes)
     cells = table.values.astype(object).ravel()
     index, distinct = pd.factorize(cells, use_na_sentinel=True)
-    meaning = np.full(len(distinct) + 1, np.nan)  # the last stands for missing (index -1)
+    meaning = np.full(len(distinct) + 1, np.nan)  # the last entry is for missing (index -1)
     unknown = np.zeros(len(distinct) + 1, dtype=np.bool_)
     for position, value in enumerate(distinct):
         unknown[position] = value not in means

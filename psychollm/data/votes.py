@@ -1,4 +1,4 @@
-"""Tables of votes on pairs of models: what tools call their columns, and reading them."""
+"""Tables of votes on pairs of models: their column names, and a reader."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from psychollm.data.readers.csv_file import header_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# The two sides, as tools call their columns: the first of each pair is shown on the left.
+# Common column names of the two sides: the first of each pair is shown on the left.
 SIDES = (
     ("left", "right"),
     ("model_a", "model_b"),
@@ -26,7 +26,7 @@ SIDES = (
     ("option_a", "option_b"),
     ("a", "b"),
 )
-UNSIDED = {"chosen", "chosen_model"}  # who won, wherever it was shown
+UNSIDED = {"chosen", "chosen_model"}  # the winner, on either side
 WINNERS = ("winner", "preference", "outcome", "vote", "result", "label", "score")
 VOTERS = ("voter", "worker", "judge", "annotator", "user", "rater", "evaluator", "person")
 PROMPTS = ("prompt", "prompt_id", "question_id", "question", "instruction", "task", "item")
@@ -36,7 +36,7 @@ _NAMED = {*ONE_HOT, *GAMES, *WINNERS}
 
 
 def are_votes(header: Sequence[str]) -> bool:
-    """Tell whether a table with these columns holds votes on pairs of models.
+    """Return whether a table with these columns holds votes on pairs of models.
 
     Examples
     --------
@@ -51,12 +51,12 @@ def are_votes(header: Sequence[str]) -> bool:
 
 
 def is_path(votes: Any) -> bool:
-    """Tell whether votes are a file."""
+    """Return whether votes are a file."""
     return isinstance(votes, str | PathLike)
 
 
 def header_of_votes(path: Path) -> list[str]:
-    """Return the columns of a file of rows, none of a file of another kind."""
+    """Return the columns of a file of rows, none for other files."""
     if not path.is_file():
         return []
     end = path.suffix.lower()
@@ -76,18 +76,18 @@ def header_of_votes(path: Path) -> list[str]:
 
 
 def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
-    """Read a table of votes: CSV, JSON (lines), or Parquet, of which only known columns are read.
+    """Read a table of votes from CSV, JSON (lines) or Parquet, keeping only known columns.
 
     Raises
     ------
     InputError
-        If there is no such file, or it is of another kind.
+        If the file does not exist, or has another format.
     """
     import pandas as pd
 
     path = Path(path)
     if not path.is_file():
-        msg = f"{path}: there is no such file of votes"
+        msg = f"{path}: this file of votes does not exist"
         raise InputError(msg)
     end = path.suffix.lower()
     try:
@@ -104,5 +104,5 @@ def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
     except (ValueError, OSError) as error:
         msg = f"{path} cannot be read as a table of votes: {error}"
         raise InputError(msg) from error
-    msg = f"{path} is no CSV, JSON, JSONL or Parquet file: votes are read from these"
+    msg = f"{path} is not a CSV, JSON, JSONL or Parquet file: convert the votes to one of these"
     raise InputError(msg)

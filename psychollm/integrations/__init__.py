@@ -1,7 +1,7 @@
-"""Annex: live evaluations inside the tools that people run already.
+"""Annex: adaptive evaluation inside other evaluation tools.
 
-`stop_early` has a task of Inspect AI ask what an item bank draws, until the interval is narrow
-enough: ``pip install "psychollm[inspect]"``.
+`stop_early` lets an item bank select the questions of an Inspect AI task, until the interval is
+narrow enough: ``pip install "psychollm[inspect]"``.
 """
 
 from psychollm._base.lazy import load_lazily

@@ -1,11 +1,11 @@
-"""Tasks of Inspect AI that ask what an item bank draws, until the interval is narrow enough.
+"""Inspect AI tasks whose questions an item bank selects, until the interval is narrow enough.
 
-Inspect asks its `EarlyStopping` before each sample, in the order of the dataset, and what it skips
-does not come back. The questions are therefore drawn before the first one is asked, so that no
-answer can change which come, and the dataset is put into the order of the draw: what was asked
-when the task stops is then the beginning of a random order, whatever the order of the file.
+Inspect calls its `EarlyStopping` before each sample, in the order of the dataset; a skipped sample
+is not offered again. All questions are therefore drawn in advance, so that no answer can influence
+the selection, and the dataset is sorted in that order. When the task stops, the questions answered
+are the beginning of a random order, whatever the order of the file.
 
-Inspect tells of samples that were scored. Of those that failed it tells its hooks alone.
+Inspect reports scored samples to `EarlyStopping`, but failed samples only to its hooks.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,46 +43,47 @@ def stop_early(
     worth: "Worth | None" = None,
     label: "Label | None" = None,
 ) -> "StopEarly":
-    """Return what makes a task of Inspect AI ask the questions that a bank draws.
+    """Return an object that makes an Inspect AI task ask the questions drawn by an item bank.
 
     Parameters
     ----------
     bank : ItemBank
-        Its questions are the samples of the dataset.
+        Item bank whose questions are the samples of the dataset.
     size : int, optional
-        The most questions that are asked.
+        Maximal number of questions.
     half_width : float, optional
-        Ask no more when the interval reaches no further than this from its middle; without it,
-        `size` questions are asked. Where the dataset is not in the order of the draw (`ordered`),
-        no answer can say when to stop, and as many are asked as ``bank.plan`` says.
+        Stop when the margin of error of the interval is at most this; without it, `size` questions
+        are asked. If the dataset is not in the order of the draw (`ordered`), answers cannot
+        determine when to stop, and the number of questions is that of ``bank.plan``.
     rng : numpy.random.Generator or int, optional
-        The same seed draws the same questions, for each model. The seed stands in the log.
+        Seed of the draw, the same for each model. The log records it.
     scorer : str, optional
-        Whose score counts, where there are several; ``"scorer.part"`` where one gives several
+        Scorer whose score counts, if there are several; ``"scorer.part"`` if one gives several
         values.
     worth : callable, optional
-        From an Inspect ``Score`` to a number from 0 to 1. By default "C" is 1, "P" a half, "I" and
-        "N" are 0, as Inspect counts them, and numbers are what they are.
+        Function from an Inspect ``Score`` to a number from 0 to 1. By default "C" is 1, "P" a
+        half, "I" and "N" are 0, as Inspect counts them, and numbers are unchanged.
     label : callable, optional
-        From an Inspect ``Sample`` to the label of its question in the bank; by default its id.
+        Function from an Inspect ``Sample`` to the label of its question in the bank; by default
+        its id.
 
     Returns
     -------
     StopEarly
-        For the argument ``early_stopping`` of a task.
+        Object for the argument ``early_stopping`` of a task.
 
     Raises
     ------
     OptionError
-        If neither `size` nor `half_width` is given, or `rng` is no generator or seed.
+        If `size` and `half_width` are both missing, or `rng` is not a generator or seed.
     MissingPackageError
         If Inspect AI is not installed.
 
     Notes
     -----
-    Repeats (Inspect's epochs) of a question are averaged; the first epoch decides how many
-    questions are asked. A sample that failed has no answer: it counts as missing, even if Inspect
-    was told to score it, and the flag says so.
+    Repeats (Inspect's epochs) of a question are averaged; the first epoch determines the number of
+    questions. A failed sample has no answer: it counts as missing, even if Inspect is told to
+    score it, and the flag reports it.
 
     Examples
     --------
@@ -97,12 +98,11 @@ def stop_early(
     >>> [sample.id for sample in task.dataset[:3]], stop.draw(stop.begin())[:3]
     (['43', '23', '4'], (43, 23, 4))
 
-    After ``(log,) = eval(task, model=...)`` what was found is
-    ``log.results.early_stopping.metadata``.
+    After ``(log,) = eval(task, model=...)`` the result is ``log.results.early_stopping.metadata``.
     """
     require("inspect_ai", extra="inspect", purpose="stopping a task of Inspect AI")
     if size is None and half_width is None:
-        msg = "say when to stop: give half_width=, size=, or both"
+        msg = "no stopping rule: pass half_width=, size=, or both"
         raise OptionError(msg)
     if size is not None:
         size = check_count("size", size)
@@ -134,7 +134,7 @@ class StopEarly:
         self._label = label or (lambda sample: str(sample.id))
 
     def ordered(self, dataset: "Iterable[Sample]") -> "Dataset":
-        """Return a dataset in the order of the draw; what is not drawn comes last.
+        """Return a dataset in the order of the draw; other samples come last.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class StopEarly:
         Raises
         ------
         LabelError
-            If a question of the bank is not there, or stands for two samples.
+            If a question of the bank is missing, or belongs to two samples.
         """
         from inspect_ai.dataset import MemoryDataset
 
@@ -156,8 +156,8 @@ class StopEarly:
         if absent := [one for one in self.bank.questions if str(one) not in at]:
             msg = (
                 f"the dataset lacks {len(absent)} of {len(self.bank.questions)} questions of the "
-                f"bank, such as {absent[0]!r}: give all of them, or say with label= what they "
-                "are called in the bank"
+                f"bank, such as {absent[0]!r}: include all of them, or map samples to their "
+                "labels in the bank with label="
             )
             raise LabelError(msg)
         first = [at[str(one)] for one in self.draw(self.begin())]
@@ -170,36 +170,36 @@ class StopEarly:
         )
 
     def places(self, samples: "Sequence[Sample]") -> dict[str, int]:
-        """Return where the sample of each question stands."""
+        """Return the index of the sample of each question."""
         at: dict[str, int] = {}
         for place, sample in enumerate(samples):
             name = self._label(sample)
             if name in at:
-                msg = f"two samples of the dataset stand for the question {name!r}"
+                msg = f"two samples of the dataset have the question {name!r}"
                 raise LabelError(msg)
             at[name] = place
         return at
 
     def begin(self) -> Session:
-        """Return a session from its beginning."""
+        """Return a new session."""
         return self.bank.session(size=self.size, half_width=self.half_width, rng=self.seed)
 
     def draw(self, session: Session) -> tuple[Any, ...]:
-        """Draw all that may be asked, in blocks that grow as those of a session do."""
-        # Wherever it stops, it stops near the end of a block, which is spread over the whole bank.
+        """Draw all questions, in blocks that grow as those of a session do."""
+        # Each block covers the whole bank, and any stopping point is near the end of a block.
         drawn: tuple[Any, ...] = ()
         while new := session.next(max(_FIRST, len(drawn) // 2)):
             drawn += new
         return drawn
 
     def planned(self) -> int:
-        """Return how many questions the half-width takes, for the model that takes the most."""
+        """Return the number of questions that the half-width requires for the worst-case model."""
         return int(self.bank.plan(half_width=self.half_width).needed.max())
 
-    # -- what Inspect calls --------------------------------------------------------------------
+    # -- called by Inspect ---------------------------------------------------------------------
 
     async def start_task(self, task: "EvalSpec", samples: "list[Sample]", epochs: int) -> str:
-        """Take note that a model is about to be asked."""
+        """Begin the evaluation of a model."""
         if task.config.log_samples is False:
             msg = "early stopping needs log_samples=True: without it Inspect asks everything"
             raise OptionError(msg)
@@ -210,7 +210,7 @@ class StopEarly:
         return "psychollm"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> "EarlyStop | None":  # noqa: A002
-        """Say whether a sample is skipped, and why."""
+        """Return why a sample is skipped, None if it is not."""
         from inspect_ai.util import EarlyStop
 
         why = _THIS.get().refuse(id)
@@ -222,20 +222,20 @@ class StopEarly:
         epoch: int,
         scores: "dict[str, SampleScore]",
     ) -> None:
-        """Take the scores of a sample."""
+        """Record the scores of a sample."""
         run = _THIS.get()
         if (str(id), epoch) not in run.failed:
             run.take(id, epoch, self.answer(id, scores))
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return what was found, for the log."""
+        """Return the result for the log."""
         run = _THIS.get()
         for name in [name for name, one in _RUNS.items() if one is run]:
             del _RUNS[name]
         return run.found()
 
     def answer(self, sample: Any, scores: "Mapping[str, SampleScore]") -> float:
-        """Return what the scores of a sample are worth, from 0 to 1; NaN where there is none."""
+        """Return the value of a sample's scores, from 0 to 1; NaN without a score."""
         found: dict[str, Any] = {name: one.score for name, one in scores.items()}
         if self._worth is None:
             parts = [parts_of(name, one.value) for name, one in found.items()]
@@ -251,16 +251,16 @@ class StopEarly:
         worth = _number(value) if self._worth is None else float(self._worth(value))
         if worth is None or not (isnan(worth) or 0 <= worth <= 1):
             msg = (
-                f"sample {sample!r}: the score {value!r} by {chosen!r} lies not between 0 and 1: "
-                "say what it is worth with worth="
+                f"sample {sample!r}: the score {value!r} by {chosen!r} is not between 0 and 1: "
+                "convert it with worth="
             )
             raise CodeError(msg)
         return worth
 
 
 def _number(value: Any) -> float | None:
-    """Return what a value of Inspect is worth; None where that must be said."""
-    if value is None or (isinstance(value, float) and isnan(value)):  # its sign for "not scored"
+    """Return the numeric value of an Inspect score; None if the caller must define it."""
+    if value is None or (isinstance(value, float) and isnan(value)):  # Inspect's "not scored"
         return nan
     grade = grade_of(value)
     if isinstance(grade, Word):
@@ -269,7 +269,7 @@ def _number(value: Any) -> float | None:
 
 
 class _Run:
-    """One model under way: what was drawn, what was let through, and what came back."""
+    """The evaluation of one model: questions drawn, samples admitted, and answers."""
 
     def __init__(self, stop: StopEarly, samples: "Sequence[Sample]") -> None:
         self._stop = stop
@@ -280,20 +280,20 @@ class _Run:
         if len(there) < len(drawn) and [*drawn[: len(there)]] != there:
             absent = next(one for one in drawn if str(one) not in places)
             msg = (
-                f"question {absent!r} was drawn and is not among the {len(samples)} samples: "
-                f"{_ORDERED}, or leave out what limits it"
+                f"question {absent!r} was drawn but is not among the {len(samples)} samples: "
+                f"{_ORDERED}, or remove the option that limits it"
             )
             raise LabelError(msg)
         order = [places[str(one)] for one in there]
         if stop.size is None and any(first > second for first, second in pairwise(order)):
-            there = there[: stop.planned()]  # no answer can say how many
-        # Inspect names samples by their ids, as numbers or as texts.
+            there = there[: stop.planned()]  # answers cannot determine the number
+        # Inspect identifies samples by id, as numbers or text.
         self._drawn = {str(samples[places[str(one)]].id): one for one in there}
-        self._answers: dict[Any, dict[int, float]] = {}  # of what was let through, by epoch
+        self._answers: dict[Any, dict[int, float]] = {}  # of admitted questions, by epoch
         self.failed: set[tuple[str, int]] = set()
 
     def refuse(self, sample: Any) -> str | None:
-        """Return why a sample is not asked; what was let through once is, whatever comes."""
+        """Return why a sample is skipped; an admitted question is never skipped later."""
         question = self._drawn.get(str(sample), _NONE)
         if question is _NONE:
             return "not drawn"
@@ -304,7 +304,7 @@ class _Run:
         return None
 
     def take(self, sample: Any, epoch: int, answer: float) -> None:
-        """Take one answer; the first one of a question says when to stop."""
+        """Record one answer; the first one of a question determines when to stop."""
         question = self._drawn.get(str(sample), _NONE)
         if question is _NONE:  # of an earlier attempt at the task, with another draw
             return
@@ -314,7 +314,7 @@ class _Run:
         own[epoch] = answer
 
     def note(self, sample: Any, epoch: int, *, failed: bool) -> None:
-        """Note whether a sample failed: such a one may be scored, too, or run once more."""
+        """Record whether a sample failed; it may still be scored, or be retried."""
         if failed:
             self.failed.add((str(sample), epoch))
             self.take(sample, epoch, nan)
@@ -322,7 +322,7 @@ class _Run:
             self.failed.discard((str(sample), epoch))
 
     def found(self) -> dict[str, Any]:
-        """Return the score over the bank from all epochs, beside how many were asked and why."""
+        """Return the bank score from all epochs, with the number of questions and the reason."""
         session = self._stop.begin()
         answers = {}
         for question in self._stop.draw(session):
@@ -330,20 +330,20 @@ class _Run:
                 each = [one for one in self._answers[question].values() if not isnan(one)]
                 answers[question] = fmean(each) if each else nan
                 session.record(question, answers[question])
-        why = self._session.why if self._session.done else "all that were drawn are asked"
+        why = self._session.why if self._session.done else "all drawn questions were asked"
         return outcome(self._stop.bank, session, answers, why) | {"seed": self._stop.seed}
 
 
 _NONE = object()
-_FIRST = 20  # questions drawn before any is answered
+_FIRST = 20  # questions drawn first
 _ORDERED = "make the dataset with stop.ordered(dataset)"
-# One object stands in the task of several models; each runs in a context of its own.
+# Tasks of several models may share one object; each runs in a separate context.
 _THIS: ContextVar[_Run] = ContextVar("psychollm_run")
 _RUNS: dict[str, _Run] = {}  # by Inspect's name of the run
 
 
 def _listen() -> None:
-    """Hear of samples that failed, once in a process."""
+    """Register a hook for failed samples, once per process."""
     if _LISTENING:
         return
     from inspect_ai.hooks import Hooks, SampleEnd, hooks

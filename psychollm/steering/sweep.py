@@ -1,14 +1,14 @@
-r"""The answers of a model at many strengths of a direction, for little more than one pass.
+r"""A model's answers at many strengths of a direction, for little more than the cost of one pass.
 
 With a hidden size of d, T tokens in a prompt, of which P are common to all, and a layer L of K,
-whole passes for S strengths cost about :math:`S T K` token-layers for each question. What is done
-here costs
+whole passes for S strengths cost about :math:`S T K` token-layers for each question. The cost here
+is
 
 .. math::
     (T - P) K + S (K - L - 1)                                                         \tag{1}
 
-where only the last token is steered, and :math:`(T - P) K + S (T - P)(K - L - 1)` where all are,
-with :math:`S P (K - L - 1)` once for all questions.
+if only the last token is steered. If all are, it is :math:`(T - P) K + S (T - P)(K - L - 1)`, plus
+:math:`S P (K - L - 1)` once for all questions.
 """
 
 import hashlib
@@ -57,46 +57,46 @@ def sweep(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal model, not in training mode.
+        Causal language model, not in training mode.
     tokenizer : transformers.PreTrainedTokenizerBase
-        That of the model.
+        Tokenizer of the model.
     prompts : sequence of str or Prompt
         One per question, in one template.
     direction : Direction
-        What is added; at strength s, s times the direction.
+        Direction to add; at strength s, s times the direction.
     strengths : array_like (strengths,)
-        Factors of the direction; doses, if it has length one. Any order, no two alike.
+        Factors of the direction, or doses if it has length one; distinct, in any order.
     layer : int
-        After which layer, counted from 0.
+        Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     engine : {"auto", "last_token", "upper_layers", "whole"}
-        How it is computed. By default the fastest way that agrees with whole passes on the
-        first prompts; what it was, and by how much it differed, stands in the result.
+        Method of computation. "auto" selects the fastest one that agrees with whole passes on the
+        first prompts; the result records it and the difference.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
-        Prompts in one pass; it bounds memory.
+        Number of prompts per forward pass; it bounds memory.
     min_mass : float
-        A strength has collapsed where yes and no have less than this share of the probability
-        that they have without steering.
+        A strength has collapsed if yes and no have less than this proportion of their probability
+        without steering.
     checkpoint : path, optional
-        A file that keeps what is done. If the call is interrupted, the same call goes on there.
+        File with intermediate results; the same call resumes an interrupted sweep.
     progress : bool
-        Whether to draw a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     DoseResponse
-        Strengths ascending, questions in the order of `prompts`.
+        Answers with ascending strengths, and questions in the order of `prompts`.
 
     Raises
     ------
     OptionError
-        If the layer does not exist, a strength is no finite number or occurs twice, or an engine
-        cannot steer this way.
+        If the layer does not exist, a strength is not finite or occurs twice, or the engine does
+        not support `positions`.
     ShapeError
-        If the direction was made from a model of another width.
+        If the direction was made from a model with another hidden size.
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, or the model
         is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
@@ -130,9 +130,9 @@ def scan_layers(
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> LayerScan:
-    """Sweep a direction after each of several layers, one layer at a time being steered.
+    """Sweep a direction over several layers, steering one layer at a time.
 
-    Where only the last token is steered, prompts go through the model once for all layers.
+    If only the last token is steered, prompts pass through the model once for all layers.
 
     Parameters
     ----------
@@ -143,37 +143,38 @@ def scan_layers(
     prompts : sequence of str or Prompt
         One per question, in one template.
     direction : Direction
-        What is added; at strength s, s times the direction.
+        Direction to add; at strength s, s times the direction.
     strengths : array_like (strengths,)
-        Factors of the direction; doses, if it has length one. Any order, no two alike.
+        Factors of the direction, or doses if it has length one; distinct, in any order.
     layers : sequence of int, optional
-        Which; all that the direction has by default.
+        Layers to steer; by default, all layers of the direction.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
-        Prompts in one pass; it bounds memory.
+        Number of prompts per forward pass; it bounds memory.
     min_mass : float
-        A strength has collapsed where yes and no have less than this share of the probability that
-        they have without steering.
+        A strength has collapsed if yes and no have less than this proportion of their probability
+        without steering.
     checkpoint : path, optional
-        A file that keeps what is done. If the call is interrupted, the same call goes on there.
+        File with intermediate results; the same call resumes an interrupted sweep.
     progress : bool
         Whether to show a progress bar.
 
     Returns
     -------
     LayerScan
-        A `DoseResponse` per layer; its table says where steering is steady and harmless.
+        A `DoseResponse` per layer; its table shows where steering is monotone and preserves the
+        order.
 
     Raises
     ------
     OptionError
-        If the layer does not exist, a strength is no finite number or occurs twice, or an engine
-        cannot steer this way.
+        If a layer does not exist, a strength is not finite or occurs twice, or the engine does not
+        support `positions`.
     ShapeError
-        If the direction was made from a model of another width.
+        If the direction was made from a model with another hidden size.
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, or the model
         is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
@@ -207,9 +208,9 @@ def sweep_directions(
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> DirectionScan:
-    """Sweep several directions after one layer: a direction beside its controls.
+    """Sweep several directions over one layer, such as a direction and its controls.
 
-    Prompts go through the model once for all directions.
+    Prompts pass through the model once for all directions.
 
     Parameters
     ----------
@@ -220,22 +221,22 @@ def sweep_directions(
     prompts : sequence of str or Prompt
         One per question, in one template.
     directions : mapping of str to Direction
-        By name.
+        Directions by name.
     strengths : array_like (strengths,)
-        Factors of the direction; doses, if it has length one. Any order, no two alike.
+        Factors of the directions, or doses if they have length one; distinct, in any order.
     layer : int
-        After which layer, counted from 0.
+        Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
-        Prompts in one pass; it bounds memory.
+        Number of prompts per forward pass; it bounds memory.
     min_mass : float
-        A strength has collapsed where yes and no have less than this share of the probability that
-        they have without steering.
+        A strength has collapsed if yes and no have less than this proportion of their probability
+        without steering.
     checkpoint : path, optional
-        A file that keeps what is done. If the call is interrupted, the same call goes on there.
+        File with intermediate results; the same call resumes an interrupted sweep.
     progress : bool
         Whether to show a progress bar.
 
@@ -250,7 +251,7 @@ def sweep_directions(
         If there is no direction, the layer does not exist, or a strength is not a finite number or
         occurs twice.
     ShapeError
-        If the direction was made from a model of another width.
+        If a direction was made from a model with another hidden size.
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, or the model
         is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
@@ -277,14 +278,14 @@ def _strengths(strengths: Any) -> FloatArray:
         msg = "strengths must be a list of finite numbers, at least one"
         raise OptionError(msg)
     if np.unique(values).size < values.size:
-        msg = "strengths holds a number twice: each is swept once"
+        msg = "strengths holds a number twice: pass distinct numbers"
         raise OptionError(msg)
     return np.sort(values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """How a sweep is made."""
+    """The options of a sweep."""
 
     asked: Asked
     positions: Positions
@@ -294,15 +295,15 @@ class _Run:
     engine: EngineName = "auto"
 
     def steering(self, sites: Sequence[tuple[Direction, int]]) -> Steering:
-        """Return what is added where, checked."""
+        """Return the checked additions."""
         asked, positions = self.asked, self.positions
         layers = asked.body.check_layers([layer for _, layer in sites])
         check_choice("engine", self.engine, EngineName)
         check_choice("positions", positions, Positions)
         if positions == "generated":
             msg = (
-                "positions='generated' leaves the first token of the reply as it is: sweep takes "
-                "'prompt_last' or 'all'; steer() reaches what is generated"
+                "positions='generated' does not steer the first token of the reply: sweep needs "
+                "'prompt_last' or 'all'; use steer() for generated tokens"
             )
             raise OptionError(msg)
         for direction, layer in sites:
@@ -311,7 +312,7 @@ class _Run:
         return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
 
     def swept(self, sites: Sequence[tuple[Direction, int]], given: Any) -> list[DoseResponse]:
-        """Return what is answered at each site, a direction and a layer, at given strengths."""
+        """Return the answers at each site, a direction and a layer, at given strengths."""
         asked, strengths = self.asked, _strengths(given)
         steering = self.steering(sites)
         share = check_fraction("min_mass", self.min_mass)
@@ -351,7 +352,7 @@ class _Run:
 
 
 def _sound(base: FloatArray, steering: Steering, prompts: Sequence[int]) -> FloatArray:
-    """Return the unsteered answers if they are numbers."""
+    """Return the unsteered answers after checking that they are numbers."""
     bad = np.flatnonzero(np.isnan(base).any(axis=0))
     if bad.size:
         label = steering.asked.encoded.labels[prompts[bad[0]]]
@@ -365,17 +366,17 @@ def _sound(base: FloatArray, steering: Steering, prompts: Sequence[int]) -> Floa
 
 @dataclass(slots=True, eq=False)
 class _Ledger:
-    """What a sweep has done so far, on disk: after an interruption it goes on where it was."""
+    """Intermediate results of a sweep on disk, from which it can be resumed."""
 
     logs: FloatArray  # (sites, 2, strengths, questions) log probabilities of yes and of no
     base: FloatArray  # (2, questions) the same without steering
-    done: BoolArray  # (questions,) which are there
-    path: Path | None  # where they are kept
-    mark: str  # tells one sweep from another
+    done: BoolArray  # (questions,) which are complete
+    path: Path | None  # file of the results
+    mark: str  # digest that identifies the sweep
 
     @classmethod
     def open(cls, path: Path | None, steering: Steering, strengths: FloatArray) -> "_Ledger":
-        """Return what is on disk, or an empty one."""
+        """Return the results on disk, or empty ones."""
         n = len(steering.asked.encoded.rows)
         logs = np.full((len(steering.layers), 2, len(strengths), n), np.nan)
         new = cls(
@@ -393,7 +394,7 @@ class _Ledger:
             return cls(held["logs"], held["base"], held["done"], path, new.mark)
 
     def keep(self, prompts: list[int], logs: FloatArray, base: FloatArray) -> None:
-        """Enter the answers to some questions, and write all to disk."""
+        """Enter the answers to some questions, and write all results to disk."""
         self.logs[..., prompts] = logs
         self.base[:, prompts] = base
         self.done[prompts] = True
@@ -404,7 +405,7 @@ class _Ledger:
 
 
 def _mark(steering: Steering, strengths: FloatArray) -> str:
-    """Return a digest of all that the answers depend on and that can be seen cheaply."""
+    """Return a digest of everything that determines the answers and is cheap to read."""
     asked = steering.asked
     settings = (
         asked.body.name,

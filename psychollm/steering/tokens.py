@@ -1,11 +1,11 @@
 """Prompts in tokens: one row each, padded on the left, with the position of every token.
 
-Positions are always passed. Without them a model with learned positions counts the padding too,
-and the same prompt gets another answer in another batch.
+Positions are always passed. Otherwise a model with learned positions would count the padding, and
+the answer to a prompt would depend on the batch.
 
-A word has many tokens: with and without a space before it, in lower and upper case. All count, so
-that the probability of "yes" is the sum over its forms. Forms of several tokens ("Y" + "ES") do
-not: their first token begins other words too.
+A word has many tokens: with and without a leading space, in lower and upper case. The probability
+of "yes" is the sum over all these forms. Forms of several tokens ("Y" + "ES") do not count,
+because their first token also begins other words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch
 
 Rows: TypeAlias = Sequence[Sequence[int]]
-_PREFIX = 8  # a shorter common beginning is not worth a pass of its own
+_PREFIX = 8  # tokens; a shorter common prefix is not worth a separate pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +26,13 @@ class Encoded:
 
     rows: tuple[tuple[int, ...], ...]  # ids of each prompt
     labels: tuple[Any, ...]  # items or keys of prompts, positions of strings
-    prefix: int  # how many tokens all begin with, less than the shortest has
+    prefix: int  # tokens of the common prefix, fewer than the shortest prompt has
 
 
 def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
     """Return prompts in tokens."""
-    # Conversations go through the chat template of the tokenizer; a string is taken as it stands,
-    # and gets the token that opens a text if the tokenizer has one and the string does not.
+    # The tokenizer's chat template is applied to conversations. A string is used unchanged, except
+    # that a beginning-of-text token is added if the tokenizer has one and the string lacks it.
     rows, labels = rows_and_labels(tokenizer, prompts)
     _check_ends(rows, labels, tokenizer)
     return Encoded(rows=rows, labels=labels, prefix=_common(rows))
@@ -41,17 +41,17 @@ def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
 def rows_and_labels(
     tokenizer: Any, prompts: Sequence[str | Prompt]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]]:
-    """Return the tokens of each prompt, and what it is called."""
+    """Return the tokens and the label of each prompt."""
     if isinstance(prompts, str | Prompt) or not len(prompts):
         msg = "prompts must be a sequence of strings or of instrument prompts, at least one"
         raise InputError(msg)
     kinds = {isinstance(prompt, Prompt) for prompt in prompts}
     if len(kinds) > 1:
-        msg = "prompts holds strings and conversations: answers compare only within one template"
+        msg = "prompts mixes strings and conversations: answers compare only within one template"
         raise InputError(msg)
     labels: tuple[Any, ...] = tuple(range(len(prompts)))
     if kinds == {True}:
-        # The question, where each is asked once: then answers line up with other tables.
+        # Label by question if each occurs once, so that answers align with other tables.
         items = tuple(prompt.item for prompt in prompts if isinstance(prompt, Prompt))
         keys = tuple(prompt.key for prompt in prompts if isinstance(prompt, Prompt))
         labels = items if len(set(items)) == len(items) else keys
@@ -72,7 +72,7 @@ def _ids(tokenizer: Any, prompt: str | Prompt) -> list[int]:
 
 
 def _conversation(tokenizer: Any, prompt: Prompt) -> tuple[str, bool]:
-    """Return a conversation as one text, and whether the template opened it."""
+    """Return a conversation as one text, and whether a template was applied."""
     turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
     if getattr(tokenizer, "chat_template", None):
         text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
@@ -86,13 +86,13 @@ def _check_ends(rows: Rows, labels: Sequence[Any], tokenizer: Any) -> None:
             ends = [tokenizer.decode([one[-1]]) for one in (row, rows[0])]
             msg = (
                 f"prompt {label!r} ends with {ends[0]!r}, prompt {labels[0]!r} with {ends[1]!r}: "
-                "put all questions into one template, so that the same token is answered from"
+                "use the same template for all questions, so that the answers follow the same token"
             )
             raise InputError(msg)
 
 
 def _common(rows: Rows) -> int:
-    """Return how many tokens all rows begin with; the last token of each stays its own."""
+    """Return the length of the common prefix of all rows, excluding the last token of each."""
     if len(rows) < 2:
         return 0
     low, high = min(map(tuple, rows)), max(map(tuple, rows))
@@ -102,17 +102,17 @@ def _common(rows: Rows) -> int:
 
 
 def batches(rows: Rows, size: int) -> Iterator[list[int]]:
-    """Yield places of rows of similar length, `size` at a time."""
+    """Yield indices of rows of similar length, `size` at a time."""
     order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
     for start in range(0, len(order), size):
         yield order[start : start + size]
 
 
 def left_padded(rows: Rows, device: Any) -> tuple[Any, Any]:
-    """Return token ids and the mask of tokens that are no padding, both (rows, tokens)."""
+    """Return token ids and the mask of tokens that are not padding, both (rows, tokens)."""
     t = torch()
     width = max(map(len, rows))
-    # What stands in the padding is never looked at: any token will do.
+    # Padding is masked: any token will do.
     ids = [[row[-1]] * (width - len(row)) + list(row) for row in rows]
     mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
     return t.tensor(ids, device=device), t.tensor(mask, device=device)
@@ -128,7 +128,7 @@ YES, NO = ("yes",), ("no",)
 
 @dataclass(frozen=True, slots=True)
 class AnswerTokens:
-    """Ids of the tokens that are a form of yes, and of no."""
+    """Ids of the tokens that are forms of yes, and of no."""
 
     yes: tuple[int, ...]
     no: tuple[int, ...]
@@ -137,12 +137,12 @@ class AnswerTokens:
 def answer_tokens(
     tokenizer: Any, *, yes: Sequence[str] = YES, no: Sequence[str] = NO
 ) -> AnswerTokens:
-    """Return the tokens that are a form of yes and those that are a form of no.
+    """Return the tokens that are forms of yes and those that are forms of no.
 
     Parameters
     ----------
     tokenizer : transformers.PreTrainedTokenizerBase
-        That of the model.
+        Tokenizer of the model.
     yes, no : sequence of str
         Words for each answer, in any case.
 
@@ -154,9 +154,9 @@ def answer_tokens(
     Raises
     ------
     InputError
-        If the tokenizer has a word for one answer in no single token.
+        If no word of one answer is a single token of the tokenizer.
     OptionError
-        If a word stands for both answers.
+        If a word belongs to both answers.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def answer_tokens(
     """
     words = {"yes": _words("yes", yes), "no": _words("no", no)}
     if both := words["yes"] & words["no"]:
-        msg = f"{sorted(both)[0]!r} is in yes and in no: each word stands for one answer"
+        msg = f"{sorted(both)[0]!r} is in yes and in no: each word may belong to one answer only"
         raise OptionError(msg)
     forms: dict[str, list[int]] = {"yes": [], "no": []}
     for text, token in tokenizer.get_vocab().items():
@@ -179,7 +179,7 @@ def answer_tokens(
         if not ways:
             msg = (
                 f"the tokenizer has none of {sorted(words[answer])} as a single token: "
-                f"ask for words that it has, as in {answer}=('{_example(tokenizer)}',)"
+                f"use words that it has, such as {answer}=('{_example(tokenizer)}',)"
             )
             raise InputError(msg)
     return AnswerTokens(tuple(sorted(forms["yes"])), tuple(sorted(forms["no"])))
@@ -194,12 +194,12 @@ def _words(name: str, given: Sequence[str]) -> set[str]:
 
 
 def _word(text: Any) -> str:
-    """Return the word in a token, without the marks that tokenizers put for a space."""
+    """Return the word in a token, without the space marks of tokenizers."""
     plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
     return plain.strip(" \t\r\n\u2581\u0120\u010a").removesuffix("</w>").casefold()
 
 
 def _example(tokenizer: Any) -> str:
-    """Return a word that the tokenizer has, for a message."""
+    """Return an example of a word that the tokenizer has, for a message."""
     words = (_word(text) for text in tokenizer.get_vocab())
     return next((word for word in words if word.isalpha() and len(word) > 1), "ja")

@@ -1,4 +1,4 @@
-"""Files to `Responses`: one reader per format, one door."""
+"""Readers of files, one per format, which return `Responses`."""
 
 from psychollm.data.readers.files import (
     read_clusters,

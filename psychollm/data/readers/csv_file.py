@@ -1,12 +1,11 @@
-"""CSV files, plain or gzipped, wide or long, columns separated by commas, semicolons or tabs.
+"""CSV files, plain or gzipped, wide or long, with columns separated by commas, semicolons or tabs.
 
 A wide file has a line per model: its label, then an answer to each question; its header holds the
 labels of the questions. A long file has a line per answer.
 
-Text is converted here and not by pandas, which renames repeated columns, takes a model named
-"None" for missing and completes lines that were cut off. A million answers take about a second;
-for many more, write Parquet. Where columns are not separated by commas, numbers may have a decimal
-comma.
+Text is converted here because pandas renames repeated columns, treats a model named "None" as
+missing, and completes truncated lines. A million answers take about a second; for many more, write
+Parquet. With separators other than commas, numbers may have a decimal comma.
 """
 
 import csv
@@ -73,7 +72,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 
 def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield lines, of bounded length and in all: a few packed bytes may hold more than memory."""
+    """Yield lines within size limits: a few compressed bytes may expand beyond memory."""
     packed = path.stat().st_size if path.suffix == ".gz" else None
     size = 0
     while line := file.readline(MAX_LINE):
@@ -82,7 +81,7 @@ def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
             msg = f"{path} holds a line of more than {MAX_LINE:,} characters"
             raise InputError(msg)
         if packed is not None and size > FREE and size > MAX_RATIO * packed:
-            msg = f"{path} is refused: more than {MAX_RATIO} characters out of each packed byte"
+            msg = f"{path} is refused: more than {MAX_RATIO} characters per compressed byte"
             raise InputError(msg)
         yield line
 
@@ -124,11 +123,11 @@ _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 
 
 def _with_point(cell: str, mark: str) -> str:
-    """Return a number with a decimal comma as one with a point, and any other cell as it is."""
+    """Return a number with a decimal comma as one with a point, and any other cell unchanged."""
     if "," not in cell or not _DECIMAL_COMMA.fullmatch(cell):
         return cell
-    # Semicolons stand between columns because commas stand in numbers; between tabs "1,234" may
-    # be a thousand and more: it stays, and is refused as no number.
+    # Semicolons separate columns if numbers have commas. With tabs, "1,234" may mean 1234: it is
+    # unchanged, and rejected as a number later.
     return cell if mark == "\t" and _THOUSANDS.fullmatch(cell) else cell.replace(",", ".")
 
 
@@ -154,7 +153,7 @@ def _read_wide(path: Path, header: Sequence[str], columns: Columns, layout: Layo
 
 
 def texts_read(texts: AnyArray, columns: Columns) -> AnyArray:
-    """Return the values of cells that hold text."""
+    """Return the values of text cells."""
     import pandas as pd
 
     at, distinct = pd.factorize(texts.ravel())
@@ -164,9 +163,8 @@ def texts_read(texts: AnyArray, columns: Columns) -> AnyArray:
 def meanings(
     texts: Iterable[str], words: Container[Any] = (), missing: Missing | None = None
 ) -> AnyArray:
-    """Return the number that each text holds; keep other text and the given `words`."""
-    # What is kept goes on to the step that codes answers: it knows what words mean, or names the
-    # first cell at fault.
+    """Return the number in each text; keep other text and the given `words`."""
+    # The coding step later maps the kept words, or names the first invalid cell.
     gone = missing or Missing()
     found = [
         text if text in words else np.nan if gone.holds(text) else _meaning(text) for text in texts
@@ -176,7 +174,7 @@ def meanings(
 
 
 def _meaning(word: str) -> float | str:
-    """Return the number that a cell holds, NaN if it is missing, the text itself otherwise."""
+    """Return the number in a cell, NaN if it is missing, and otherwise the text."""
     plain = word.strip().lower()
     if plain in MISSING_WORDS:
         return np.nan
@@ -209,7 +207,7 @@ def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
 def _long_frame(
     path: Path, header: Sequence[str], found: LongColumns, columns: Columns
 ) -> tuple["pd.DataFrame", "array[int]"]:
-    """Return the columns needed and the line of each row; each distinct text is kept once."""
+    """Return the required columns and the line of each row, with distinct texts stored once."""
     import pandas as pd
 
     at = [header.index(name) for name in found.names]
@@ -222,7 +220,7 @@ def _long_frame(
             cell = row[place]
             code.append(text.setdefault(cell, len(text)))
     if not lines:
-        msg = f"{path} is empty: it holds a header and no answers"
+        msg = f"{path} holds a header but no answers"
         raise ShapeError(msg)
     frame = pd.DataFrame(
         {

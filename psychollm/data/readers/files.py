@@ -1,4 +1,4 @@
-"""Files to `Responses`, to tables of numbers or words, and to what belongs to labels: one door."""
+"""Files as `Responses`, as tables of numbers or words, and as labelled values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -112,7 +112,7 @@ def read_responses(
     """
     if codes is not None and threshold is not None:
         msg = (
-            f"{parameter('codes')} (what words mean) and {parameter('threshold')} (where to split "
+            f"{parameter('codes')} (which maps words) and {parameter('threshold')} (which splits "
             "numbers) exclude each other"
         )
         raise OptionError(msg)
@@ -123,7 +123,7 @@ def read_responses(
     try:
         table = _labelled(path, layout, columns)
     except SparseLong as long:
-        rule: Any = threshold  # of the rules, a number alone; others are refused
+        rule: Any = threshold  # only a number is valid here; other rules are refused
         return Responses.from_long(long.frame, codes=codes, threshold=rule, strict=strict)
     return Responses(table, codes=codes, threshold=threshold, strict=strict)
 
@@ -203,8 +203,8 @@ def read_table(
 
     if codes is not None and scale is not None:
         msg = (
-            f"{parameter('codes')} (what words mean) and {parameter('scale')} (what numbers are "
-            "out of) exclude each other"
+            f"{parameter('codes')} (which maps words) and {parameter('scale')} (which divides "
+            "numbers) exclude each other"
         )
         raise OptionError(msg)
     columns = Columns(
@@ -233,7 +233,7 @@ def _scaled(table: Table, argument: str, scale: float | None) -> FloatArray:
     top = np.nanmax(values, initial=0.0)
     if scale >= 10 and 0.0 < top <= 1.0:
         msg = (
-            f"{argument}: no value is above {top:g}, so that {given} would leave all of "
+            f"{argument}: no value is above {top:g}, so that {given} would make all of "
             f"them at most {top / scale:g}: leave scale out if they run from 0 to 1, or divide "
             f"them by {scale:g} yourself"
         )
@@ -262,7 +262,7 @@ def read_clusters(
     Parameters
     ----------
     path : path
-        Long file of answers, or a list with a line per question: its label, then its cluster.
+        Long file of answers, or a list with one line per question: its label, then its cluster.
     column : str, optional
         Column of a long file with the cluster; by default the file is a list.
     model : str, optional
@@ -299,24 +299,24 @@ def read_clusters(
 def read_words(
     path: str | PathLike[str], *, missing_values: tuple[str, ...] = ()
 ) -> "pd.DataFrame":
-    r"""Read a CSV file whose cells are words, by the labels in its first column.
+    r"""Read a CSV file with labels in the first column and words in the other cells.
 
     Parameters
     ----------
     path : path
-        A label and what belongs to it per line; "NA" is a word, an empty cell is missing.
+        File with a label and its words per line; "NA" is a word, an empty cell is missing.
     missing_values : tuple of str
-        Words that stand for a missing cell.
+        Words that represent a missing cell.
 
     Returns
     -------
     DataFrame
-        A row per label.
+        One row per label.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or holds no second column.
+        If the file cannot be read, or has no second column.
     LabelError
         If a label occurs twice.
 
@@ -341,21 +341,21 @@ def read_words(
     frame.index = frame.index.astype(str)
     twice = frame.index[frame.index.duplicated()]
     if len(twice):
-        msg = f"{path}: {twice[0]!r} stands in the first column twice: keep one line of it"
+        msg = f"{path}: label {twice[0]!r} occurs twice in the first column: keep one line"
         raise LabelError(msg)
     if frame.empty:
-        msg = f"{path} holds no second column: a label and what belongs to it per line"
+        msg = f"{path} has no second column: each line needs a label and a word"
         raise InputError(msg)
     return frame.replace(["", *missing_values], pd.NA)
 
 
 def read_labels(path: str | PathLike[str]) -> dict[str, str]:
-    r"""Read a CSV file with a label and a word per line, such as questions and their keys.
+    r"""Read a CSV file with one label and one word per line, such as questions and their keys.
 
     Parameters
     ----------
     path : path
-        As in `read_words`; the second column counts.
+        File as for `read_words`; only the second column is used.
 
     Returns
     -------
@@ -379,7 +379,7 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
 
 
 def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
-    """Return a list, which as a wide table has a row per question, and one column."""
+    """Return a list of clusters, which as a wide table has a row per question and one column."""
     import pandas as pd
 
     if len(table.questions) != 1:
@@ -394,14 +394,14 @@ def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
 
 
 def _of_answers(file: Path, table: Table) -> "pd.Series[Any]":
-    """Take the cluster that all answers to a question name."""
+    """Return the cluster common to all answers to a question."""
     import pandas as pd
 
     found = {}
     for question, column in zip(table.questions, table.values.T, strict=True):
         named = list(dict.fromkeys(value for value in column.tolist() if not pd.isna(value)))
         if len(named) > 1:
-            msg = f"{file}: question {question!r} has the clusters {listed(named)}: one is needed"
+            msg = f"{file}: question {question!r} has several clusters, {listed(named)}: keep one"
             raise LabelError(msg)
         found[question] = named[0] if named else None
     return pd.Series(
@@ -417,23 +417,23 @@ _PANDAS = parameter(
 
 
 def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Table:
-    """Return the labelled table in a file, by the reader that its ending names."""
+    """Return the labelled table in a file, using the reader for its suffix."""
     check_choice("layout", layout, Layout)
     file = Path(path)
     ending = next((end for end in READERS if file.name.lower().endswith(end)), None)
     if file.is_dir() or file.suffix.lower() == ".eval":
         msg = (
-            f"{file} holds logs, and a table is needed: 'psychollm import {file} --out right.csv' "
-            "makes one, as read_logs does"
+            f"{file} holds logs, but a table is needed: convert it by "
+            f"'psychollm import {file} --out right.csv', or by read_logs"
         )
         raise InputError(msg)
     if not file.is_file():
-        msg = f"{file}: there is no such file"
+        msg = f"{file}: this file does not exist"
         raise InputError(msg)
     if ending is None:
         remedy = conversion(file)
         rest = f"; {remedy}" if remedy else _PANDAS
-        msg = f"{file}: only {', '.join(READERS)} are read{rest}"
+        msg = f"{file}: supported formats are {', '.join(READERS)}{rest}"
         raise InputError(msg)
     table = READERS[ending](file, layout=layout, columns=columns)
     if not columns.words:

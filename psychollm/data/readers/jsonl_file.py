@@ -24,7 +24,7 @@ def read_jsonl(path: Path, *, layout: Layout, columns: Columns) -> Table:
         rows.append(row)
     header = list(dict.fromkeys(name for row in rows for name in row))
     if not rows:
-        msg = f"{path} is empty: it needs an object per line, for each model or answer"
+        msg = f"{path} is empty: it needs one object per line, for each model or answer"
         raise ShapeError(msg)
     if not is_long(layout, header, columns):
         texts = [
@@ -56,13 +56,13 @@ def read_jsonl(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 
 def _labels(rows: Sequence[dict[str, Any]], name: str) -> list[str | None]:
-    """Return labels as text; what is absent, null or empty is missing."""
+    """Return labels as text; absent, null and empty ones are missing."""
     cells = (row.get(name) for row in rows)
     return [None if cell is None or not str(cell).strip() else str(cell) for cell in cells]
 
 
 def _values(rows: Sequence[dict[str, Any]], name: str, columns: Columns) -> Any:
-    """Return numbers, and words that stand for some, as a CSV file has them."""
+    """Return numbers, and mapped words, as from a CSV file."""
     return meanings(
         ("" if cell is None else str(cell) for cell in (row.get(name) for row in rows)),
         columns.words,

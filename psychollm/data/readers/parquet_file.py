@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
-    """Read a Parquet file as a labelled table; only the columns needed are read."""
+    """Read a Parquet file as a labelled table, reading only the required columns."""
     import pandas as pd
 
     with open_parquet(path) as file:
@@ -38,7 +38,7 @@ def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 
 def _frame(path: Path, table: Any) -> "pd.DataFrame":
-    """Return a table with the index that pandas noted beside it, which may be damaged."""
+    """Return a table with the index stored by pandas, which may be damaged."""
     try:
         frame: pd.DataFrame = table.to_pandas()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

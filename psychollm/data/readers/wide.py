@@ -1,4 +1,4 @@
-"""Wide tables of any format: which column labels the rows, and which side holds the models."""
+"""Wide tables of any format: their label column, and their orientation."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,14 +28,14 @@ def wide_table(
     name_row: Callable[[int], str],
     guess: bool = True,
 ) -> Table:
-    """Return a wide file as models x questions; `read` makes values of its cells.
+    """Return a wide file as models x questions; `read` converts its cells to values.
 
-    Unless told not to `guess`, the first column may hold answers in place of labels.
+    With `guess`, the first column may hold answers instead of labels.
     """
     n = len(cells)
     at = label_column(header, columns.model)
     if at < 0:
-        msg = f"{path}, line 1: there is no column {columns.model!r} with the labels of the models"
+        msg = f"{path}, line 1: column {columns.model!r} for model labels does not exist"
         raise LabelError(msg)
     kept = np.array(
         [k != at and (k > at or not is_unnamed(header[k])) for k in range(len(header))]
@@ -57,7 +57,7 @@ def wide_table(
         if columns.labels:
             _note(
                 f"{path}: no column holds labels (column {header[at]!r} holds answers): rows "
-                f"are called 1 to {n}"
+                f"are numbered 1 to {n}"
             )
     names = tuple(header[k] for k in np.flatnonzero(kept).tolist())
     table = Table(
@@ -82,7 +82,7 @@ def _labels_rows(
     values: AnyArray,
     read: Callable[[AnyArray], AnyArray],
 ) -> bool:
-    """Tell whether a column labels the rows: it does unless it holds answers as others do."""
+    """Return whether a column labels the rows; not if it holds answers like the others."""
     name = header[at]
     if at or is_unnamed(name) or is_called(name, (*MODELS, *QUESTIONS, "id")):
         return True
@@ -98,12 +98,12 @@ def _row_labels(
     first: dict[Any, int] = {}
     for row, label in enumerate(found):
         if label is None or label != label or not str(label).strip():
-            msg = f"{path}, {name_row(row)}, column {name!r}: no model is named"
+            msg = f"{path}, {name_row(row)}, column {name!r}: the model label is missing"
             raise LabelError(msg)
         if label in first:
             before = name_row(first[label]).removeprefix("line ")
             msg = (
-                f"{path}, {name_row(row)}: model {label!r} stands in line {before} already: "
+                f"{path}, {name_row(row)}: model {label!r} already occurs in line {before}: "
                 "rename it"
             )
             raise LabelError(msg)
@@ -112,12 +112,12 @@ def _row_labels(
 
 
 def _turned(path: Path, name: str, layout: Layout) -> bool:
-    """Tell whether rows are questions, as the layout or the name of their labels says."""
+    """Return whether rows are questions, by the layout or the name of the label column."""
     if layout != "auto":
         return layout == "transposed"
     if name.strip().lower() == "id":
         msg = (
-            f"{path}: the first column is called {name!r}: what are the rows? pass "
+            f"{path}: the first column is named {name!r}: what are the rows? pass "
             f"{parameter('layout', 'wide')} (models) or {parameter('layout', 'transposed')} "
             "(questions)"
         )
@@ -125,8 +125,8 @@ def _turned(path: Path, name: str, layout: Layout) -> bool:
     if not is_called(name, QUESTIONS):
         return False
     _note(
-        f"{path}: the first column is called {name!r}: rows are taken for questions and columns "
-        f"for models ({parameter('layout', 'wide')} takes rows for models)"
+        f"{path}: the first column is named {name!r}: rows are read as questions and columns "
+        f"as models ({parameter('layout', 'wide')} reads rows as models)"
     )
     return True
 

@@ -1,1 +1,1 @@
-"""Logs of evaluation tools: a reader per format, each giving the same runs and samples."""
+"""Readers of evaluation logs, one per format, which return runs and samples."""

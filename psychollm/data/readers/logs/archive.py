@@ -1,9 +1,9 @@
-"""Zip archives that nobody vouches for, read in bounded memory and never unpacked to disk.
+"""Untrusted zip archives, read in bounded memory and never unpacked to disk.
 
-An archive says how large its members are; it may lie, and a few kilobytes may stand for
-petabytes. So everything is checked before it is read, read no further than was declared, and
-checked again by length and checksum. Methods: stored, deflate, and Zstandard (zip method 93),
-which Python reads by itself only from 3.14 on.
+An archive declares the sizes of its members, but the declaration may be false, and a few kilobytes
+may expand to petabytes. Everything is therefore checked before reading, read only up to the
+declared length, and checked again by length and checksum. Supported methods are stored, deflate
+and Zstandard (zip method 93), which Python itself supports only since 3.14.
 """
 
 import struct
@@ -18,15 +18,15 @@ from psychollm._base.errors import InputError
 from psychollm._base.optional import require
 
 STORED, DEFLATED, ZSTANDARD = 0, 8, 93
-MAX_MEMBER = 1 << 29  # bytes of one member once unpacked, 512 MiB
-MAX_RATIO = 250  # unpacked to packed; logs with long repeated prompts reach about 100
+MAX_MEMBER = 1 << 29  # bytes of one decompressed member, 512 MiB
+MAX_RATIO = 250  # decompressed to compressed; logs with long repeated prompts reach about 100
 FREE = 1 << 24  # bytes below which no ratio is suspicious, 16 MiB
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, ..., lengths of the name and of the extras
 
 
 class Archive:
-    """A zip archive, opened for reading: use it in a ``with`` statement."""
+    """A zip archive opened for reading, used in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -36,7 +36,8 @@ class Archive:
             msg = f"{path} cannot be read: {error.strerror}"
             raise InputError(msg) from error
         try:
-            # Of records with one name the last counts: a log that grows replaces earlier ones.
+            # The last of several entries with the same name counts: a growing log replaces earlier
+            # ones.
             self._members = {one.filename: one for one in self._directory()}
         except InputError:
             self._file.close()
@@ -50,18 +51,18 @@ class Archive:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all members, in the order of the archive."""
+        """Names of all members, in the order of the archive."""
         return tuple(self._members)
 
     def read(self, name: str) -> bytes:
-        """Return one member, unpacked."""
+        """Return one decompressed member."""
         member = self._members[name]
         try:
             data = self._unpacked(member)
         except (zlib.error, struct.error, EOFError, OSError, OverflowError) as error:
             raise self._damaged(name, str(error)) from error
         if len(data) != member.file_size:
-            raise self._damaged(name, "it is not as long as the archive says")
+            raise self._damaged(name, "its length differs from the declared one")
         if zlib.crc32(data) != member.CRC:
             raise self._damaged(name, "its checksum is wrong")
         return data
@@ -85,27 +86,27 @@ class Archive:
         name, size = member.filename, member.file_size
         parts = name.replace("\\", "/").split("/")
         if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-            self._refuse(f"member {name!r} is named as if it lay outside the archive")
+            self._refuse(f"member {name!r} has a path outside the archive")
         if member.flag_bits & _ENCRYPTED:
             self._refuse(f"member {name!r} is encrypted")
         if size > MAX_MEMBER:
             self._refuse(
-                f"member {name!r} declares {size:,} bytes, and {MAX_MEMBER:,} are the most"
+                f"member {name!r} declares {size:,} bytes, but at most {MAX_MEMBER:,} are read"
             )
         if size > FREE and size > MAX_RATIO * member.compress_size:
             self._refuse(
-                f"member {name!r} declares {size:,} bytes out of {member.compress_size:,}"
+                f"member {name!r} declares {size:,} bytes from {member.compress_size:,}"
             )
 
     def _check_all(self, members: Sequence[zipfile.ZipInfo]) -> None:
         end = 0
         for member in sorted(members, key=lambda one: one.header_offset):
             if member.header_offset < end:
-                self._refuse(f"member {member.filename!r} overlaps the one before it")
+                self._refuse(f"member {member.filename!r} overlaps the previous one")
             end = member.header_offset + _LOCAL_HEADER.size + member.compress_size
         total, packed = sum(one.file_size for one in members), self._path.stat().st_size
         if total > FREE and total > MAX_RATIO * packed:
-            self._refuse(f"its members declare {total:,} bytes out of {packed:,}")
+            self._refuse(f"its members declare {total:,} bytes from {packed:,}")
 
     def _refuse(self, reason: str) -> None:
         msg = f"{self._path} is refused: {reason}; no evaluation tool writes such an archive"
@@ -115,12 +116,12 @@ class Archive:
         return InputError(f"{self._path}: member {name!r} is damaged ({reason})")
 
     def _packed(self, member: zipfile.ZipInfo) -> bytes:
-        """Return the bytes of a member as they stand in the file."""
+        """Return the compressed bytes of a member."""
         self._file.seek(member.header_offset)
         header = self._file.read(_LOCAL_HEADER.size)
         signature, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         if signature != b"PK\x03\x04":
-            raise self._damaged(member.filename, "it does not begin where the archive says")
+            raise self._damaged(member.filename, "it does not begin at the declared position")
         self._file.seek(name_length + extra_length, 1)
         packed = self._file.read(member.compress_size)
         if len(packed) != member.compress_size:
@@ -128,7 +129,7 @@ class Archive:
         return packed
 
     def _unpacked(self, member: zipfile.ZipInfo) -> bytes:
-        """Unpack at most one byte more than was declared."""
+        """Decompress at most one byte more than declared."""
         packed, most = self._packed(member), member.file_size + 1
         if member.compress_type == STORED:
             return packed[:most]
@@ -137,8 +138,8 @@ class Archive:
         if member.compress_type == ZSTANDARD:
             return self._from_zstandard(packed, most, member.filename)
         msg = (
-            f"{self._path}: member {member.filename!r} is packed by zip method "
-            f"{member.compress_type}; stored, deflate and Zstandard are read"
+            f"{self._path}: member {member.filename!r} has zip method {member.compress_type}; "
+            "supported are stored, deflate and Zstandard"
         )
         raise InputError(msg)
 

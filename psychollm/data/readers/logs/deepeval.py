@@ -1,9 +1,9 @@
 """Test runs of deepeval: ``test_run_TIME.json``.
 
-The model is named by the hyperparameters only, if at all. Question: the name of the test case,
-told apart by its input and expected output. Scorers: the metrics; where a metric is graded, so
-that its own threshold matters, ``METRIC.success`` is offered beside it. A metric that a model
-evaluated is a judge.
+Only the hyperparameters may name the model. Question: the name of the test case, made unique by
+its input and expected output. Scorers: the metrics; a graded metric is also offered as
+``METRIC.success``, which applies the metric's own threshold. A metric evaluated by a model is a
+judge.
 """
 
 import re
@@ -21,11 +21,11 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source
 
-_JUDGED = re.compile(r"[\[(](Conversational)?(GEval|DAG)[\])]$")  # where no model is named
+_JUDGED = re.compile(r"[\[(](Conversational)?(GEval|DAG)[\])]$")  # if no model is named
 
 
 def is_deepeval(source: Source) -> bool:
-    """Tell whether a file holds a test run of deepeval."""
+    """Return whether a file holds a test run of deepeval."""
     return isinstance(source.object.get("testCases"), list)
 
 
@@ -34,9 +34,9 @@ def read_deepeval(source: Source) -> list[Run]:
     log = source.document
     settings = flatten(log.get("hyperparameters"))
     named = settings.get("model") or str(log.get("identifier") or "")
-    notes = [] if named else [f"no model is named: it is called {source.path.stem!r}"]
+    notes = [] if named else [f"no model is named: the file name {source.path.stem!r} is used"]
     if log.get("conversationalTestCases"):
-        notes.append(f"{len(log['conversationalTestCases'])} conversations are not read")
+        notes.append(f"{len(log['conversationalTestCases'])} conversations were skipped")
     cases = log["testCases"]
     graded = {
         str(one.get("name"))

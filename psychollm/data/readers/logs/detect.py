@@ -1,19 +1,15 @@
-"""Which reader reads which log, told by what is in the file.
+"""Detection of log formats by content, and readers of three formats.
 
-Uploads of the Holistic Agent Leaderboard: ``RUN_UPLOAD.json``.
+Holistic Agent Leaderboard: ``RUN_UPLOAD.json``. The respondent is an agent with a model. A run
+lists the successful and the failed tasks; tasks in neither list are absent.
 
-The respondent is an agent with a model. A run lists the tasks that succeeded and those that
-failed; one that is in neither list is not there at all.
+EvalScope: ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, one line per answer. Repeats of a
+question share a ``group_id`` and differ in ``generation_index``, from 0; old files have neither. A
+failed score has a status other than "success".
 
-Reviews of EvalScope: ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, a line per answer.
-
-Repeats of a question share a ``group_id`` and are told apart by ``generation_index``, from 0; old
-files have neither. A score that could not be made has another status than "success".
-
-Results of OpenCompass: ``WORK_DIR/TIME/results/MODEL/DATASET.json``.
-
-Answers are there only after ``--dump-eval-details``, under ``details``: by position, or as a
-list, each with ``correct``. A position is no identity: what was asked is, where it is recorded.
+OpenCompass: ``WORK_DIR/TIME/results/MODEL/DATASET.json``. Answers are recorded only with
+``--dump-eval-details``, under ``details``: by position, or as a list, each with ``correct``.
+Questions are identified by their recorded content, not by position.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +43,7 @@ from psychollm.data.readers.logs.table_log import (
 
 
 def is_opencompass(source: Source) -> bool:
-    """Tell whether a file holds results of OpenCompass."""
+    """Return whether a file holds results of OpenCompass."""
     if not (whole := source.object):
         return False
     details = whole.get("details")
@@ -55,7 +51,7 @@ def is_opencompass(source: Source) -> bool:
         return "type" in details or all(place.isdigit() for place in details)
     if isinstance(details, list):
         return bool(details) and all(isinstance(one, dict) for one in details)
-    # Without details: known by its place, so that the error can say what is lacking.
+    # Without details: recognised by its location, so that the error can name what is missing.
     numbers = all(isinstance(value, int | float) for value in whole.values())
     return source.path.parent.parent.name == "results" and numbers
 
@@ -81,7 +77,7 @@ def read_opencompass(source: Source) -> list[Run]:
 
 
 def _details(found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield position and details of each answer; among the positions stands a key ``type``."""
+    """Yield position and details of each answer; the positions include a key ``type``."""
     pairs = enumerate(found) if isinstance(found, list) else found.items()
     for place, one in pairs:
         if isinstance(one, Mapping):
@@ -105,7 +101,7 @@ def _samples(place: str, found: Mapping[str, Any]) -> Iterator[Sample]:
 
 
 def is_evalscope(source: Source) -> bool:
-    """Tell whether a file holds reviews of EvalScope."""
+    """Return whether a file holds reviews of EvalScope."""
     return source.shape == "lines" and {"index", "sample_score"} <= source.first.keys()
 
 
@@ -137,7 +133,7 @@ def _sample(line: Mapping[str, Any]) -> Sample:
 
 
 def _asked(line: Mapping[str, Any]) -> list[Any]:
-    """Return the turns before the first of the model."""
+    """Return the turns before the model's first turn."""
     asked: list[Any] = [line["input"]] if line.get("input") else []
     for turn in line.get("messages") or ():
         if turn["role"] == "assistant":
@@ -147,7 +143,7 @@ def _asked(line: Mapping[str, Any]) -> list[Any]:
 
 
 def is_hal(source: Source) -> bool:
-    """Tell whether a file is an upload of the Holistic Agent Leaderboard."""
+    """Return whether a file is an upload of the Holistic Agent Leaderboard."""
     results = source.object.get("results")
     return isinstance(results, dict) and {"successful_tasks", "failed_tasks"} <= results.keys()
 
@@ -192,7 +188,7 @@ ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz", ".tsv", ".
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """How to know a format, and how to read it."""
+    """The detector and the reader of a format."""
 
     knows: Callable[[Source], bool]
     read: Callable[[Source], list[Run]]
@@ -215,7 +211,7 @@ READERS: dict[str, LogReader] = {
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format of a log by its content; None if no reader knows it."""
+    """Return the format of a log by its content; None if it is unknown."""
     return _format_of(Source(path))
 
 
@@ -229,7 +225,7 @@ def _format_of(source: Source) -> str | None:
 
 @contextmanager
 def _laid_out(path: Path, name: str) -> Iterator[None]:
-    """Name a file in which a reader met what its tool does not write."""
+    """Raise an error that names a file whose content deviates from its format."""
     try:
         yield
     except InputError:
@@ -238,9 +234,9 @@ def _laid_out(path: Path, name: str) -> Iterator[None]:
         msg = f"{path} cannot be read: {error.strerror or error}"
         raise InputError(msg) from error
     except _FOREIGN as error:
-        # The readers take each field for what its tool writes there: this one was something else.
+        # Readers assume the types that the tool writes; this field had another one.
         fault = f"field {error}" if isinstance(error, KeyError) else str(error)
-        msg = f"{path} is not laid out as a log of {name} ({fault}): which version wrote it?"
+        msg = f"{path} deviates from the log format of {name} ({fault}): which version wrote it?"
         raise InputError(msg) from error
 
 
@@ -252,12 +248,11 @@ def read_runs(
     named: bool = True,
 ) -> list[Run]:
     """Read one log."""
-    # A file that was found in a folder (not `named`) need not be one: if no reader knows it,
-    # there are no runs in it.
+    # An unknown file is an error only if the caller named it; one found in a folder has no runs.
     if format is not None:
         check_choice("format", format, LogFormat)
     if named and path.suffix.lower() in WORKBOOKS:
-        msg = f"{path} is a workbook, which is not read: {conversion(path)}"
+        msg = f"{path} is a workbook, which cannot be read: {conversion(path)}"
         raise InputError(msg)
     source = Source(path, reading)
     if source.reading.columns:
@@ -279,13 +274,13 @@ def read_runs(
 
 def _unknown(source: Source) -> str:
     if source.shape in {"text", "parquet", "lines"}:
-        return f"{source.path} is no log that is known, and no table: {unknown_table(source)}"
+        return f"{source.path} is neither a known log nor a table: {unknown_table(source)}"
     return (
-        f"{source.path} is no log that is known; it may go with the log that holds the answers: "
-        "pass that, or the folder"
+        f"{source.path} is not a known log; it may accompany the log that holds the answers: "
+        "pass that log, or the folder"
     )
 
 
 def readable(path: Path) -> bool:
-    """Tell whether a file in a folder may be a log, by its name."""
+    """Return whether the name of a file in a folder is that of a possible log."""
     return path.name.lower().endswith(ENDINGS)

@@ -1,10 +1,10 @@
 """Instance-level records of Every Eval Ever: ``UUID_samples.jsonl``.
 
-One record per question and metric; the metric is told by ``evaluation_result_id``, named by the
-aggregate file ``UUID.json`` where that lies beside the samples. Such ids differ from model to
-model, so that one without a name is no name either where it is the only one. Repeats have no
-field of their own: records of one question and metric are numbered as they come. Records that
-psychollm wrote name the respondent and the item in their metadata, and their scorer is "grade".
+One record per question and metric. The metric is identified by ``evaluation_result_id`` and named
+in the aggregate file ``UUID.json``, if that is in the same folder. These ids differ between
+models, so that a single one without a name is ignored. Repeats have no field: records of one
+question and metric are numbered in order. Records written by psychollm name the respondent and the
+item in their metadata, and their scorer is "grade".
 
 References
 ----------
@@ -21,12 +21,12 @@ from psychollm.data.readers.logs.source import Source, parse
 
 _KEPT = ("evaluation", "evaluation_result_id", "error", "input", "metadata", "sample_id",
          "sample_hash")  # fmt: skip
-_OWN = "/grade"  # how the ids end that psychollm writes
+_OWN = "/grade"  # suffix of ids written by psychollm
 _NEEDED = {"model_id", "evaluation_name", "sample_id", "evaluation"}
 
 
 def is_every_eval_ever(source: Source) -> bool:
-    """Tell whether a file holds instance-level records of Every Eval Ever."""
+    """Return whether a file holds instance-level records of Every Eval Ever."""
     return source.shape == "lines" and source.first.keys() >= _NEEDED
 
 
@@ -39,7 +39,7 @@ def read_every_eval_ever(source: Source) -> list[Run]:
             msg = f"{source.path}, line {line}: the record has no {lacking}"
             raise InputError(msg)
         model = str(_about(record).get("respondent") or record["model_id"])
-        # Only what is needed later: the replies may be long.
+        # Keep only the fields needed later: the replies may be long.
         kept = {name: record.get(name) for name in _KEPT}
         found.setdefault((model, str(record["evaluation_name"])), []).append(kept)
     names = _metric_names(source.path)
@@ -58,7 +58,7 @@ def _about(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _metric_names(path: Path) -> dict[str, str]:
-    """Return the names of the metrics by the ids that records refer to."""
+    """Return the names of metrics by the ids in the records."""
     aggregate = path.with_name(path.name.replace("_samples.jsonl", ".json"))
     if aggregate == path or not aggregate.is_file():
         return {}

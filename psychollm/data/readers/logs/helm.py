@@ -1,9 +1,9 @@
-"""Runs of HELM: ``per_instance_stats.json`` beside ``run_spec.json`` and ``scenario_state.json``.
+"""Runs of HELM: ``per_instance_stats.json`` with ``run_spec.json`` and ``scenario_state.json``.
 
-Question: ``instance_id``, unique within a scenario only; repeat: ``train_trial_index``; scorers:
-the statistics of an instance that are neither counts nor times. A perturbed copy of a question is
-another version of it: it counts as a filter. Where a run holds several splits, each is a task of
-its own. ``max_prob`` is the confidence, where the model gave likelihoods.
+Question: ``instance_id``, unique only within a scenario; repeat: ``train_trial_index``; scorers:
+the statistics of an instance except counts and times. A perturbed copy of a question counts as a
+filter. Each split of a run is a separate task. ``max_prob`` is the confidence, if the model
+returned likelihoods.
 """
 
 import re
@@ -28,7 +28,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_helm(source: Source) -> bool:
-    """Tell whether a file holds the statistics per instance of a run of HELM."""
+    """Return whether a file holds the per-instance statistics of a HELM run."""
     if source.shape != "document" or not isinstance(source.document, list):
         return False
     first = source.document[0] if source.document else None
@@ -39,14 +39,14 @@ def read_helm(source: Source) -> list[Run]:
     """Read one run."""
     spec = _companion(source.path, SPEC)
     if spec is None:
-        msg = f"{source.path}: {SPEC} is not beside it, and it alone names the model"
+        msg = f"{source.path}: {SPEC}, which names the model, is not in the same folder"
         raise InputError(msg)
     adapter = spec.get("adapter_spec") or {}
     asked = _asked(source.path)
     by_split: dict[str, list[Sample]] = {}
     for one in source.document:
         if not one.get("stats"):
-            continue  # an entry without statistics stands for no answer
+            continue  # an entry without statistics is not an answer
         split, sample = _sample(one, asked)
         by_split.setdefault(split, []).append(sample)
     task = _task(str(spec.get("name") or source.path.parent.name))
@@ -81,15 +81,15 @@ def _perturbation(found: Mapping[str, Any]) -> str:
 
 
 class _Trial(NamedTuple):
-    """What one entry of a run is about."""
+    """The subject of one entry of a run."""
 
     question: str
-    version: str  # the original words, or a perturbation
+    version: str  # original or perturbed text
     number: int
 
 
 def _asked(path: Path) -> dict[_Trial, tuple[str, str]]:
-    """Return what was asked, and what failed, by question, version and trial."""
+    """Return the prompt content and the error, by question, version and trial."""
     state = _companion(path, STATE) or {}
     found = {}
     for one in state.get("request_states") or []:
@@ -123,7 +123,7 @@ def _sample(
         for name, mean in means.items()
         if not _BOOKKEEPING.fullmatch(name)
     }
-    # Where a model gave no likelihoods, HELM writes a log-likelihood of 0 and a probability of 1.
+    # Without likelihoods, HELM writes a log-likelihood of 0 and a probability of 1.
     confidence = means.get("max_prob") if means.get("logprob") != 0.0 else None
     return split, Sample(
         question=trial.question,

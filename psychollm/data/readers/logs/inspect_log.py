@@ -1,16 +1,16 @@
 """Logs of Inspect AI: ``.eval`` archives and ``.json`` files.
 
-An archive holds ``header.json`` (the run), ``samples/*.json`` (an answer each) and a journal; a
-log that was never finished has the journal only. The ``.json`` form is the same in one object.
-Model: ``eval.model``; task: ``eval.task``; question: ``sample.id``, a number or a text, unique
-within one dataset; repeat: ``sample.epoch``. Version 1 of the format, until mid-2024, has one
-scorer: ``sample.score``, named in ``results.scorer``.
+An archive holds ``header.json`` (the run), ``samples/*.json`` (one answer each) and a journal; an
+unfinished log has only the journal. The ``.json`` form holds the same in one object. Model:
+``eval.model``; task: ``eval.task``; question: ``sample.id``, a number or a text, unique within one
+dataset; repeat: ``sample.epoch``. Version 1 of the format, until mid-2024, has one scorer:
+``sample.score``, named in ``results.scorer``.
 
-A scorer whose scores keep the conversation with a grader is a judge.
+A scorer whose scores contain the conversation with a grader is a judge.
 
 A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
-and which need not be wrong), a number, a truth value, or several of these by name: then each is a
-scorer, ``scorer.name``. A sample that failed has no score, even if Inspect was told to score it.
+and which need not be wrong), a number, a truth value, or several of these by name; each name is
+then a scorer, ``scorer.name``. A failed sample has no score, even if Inspect was told to score it.
 """
 
 import re
@@ -36,7 +36,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source, parse
 
-MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # of one run; every sample has a place for each scorer
+MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # of one run; every sample stores all scorers
 HEADER, JOURNAL = "header.json", "_journal/start.json"
 _GRADES: dict[str, Score] = {
     "c": 1.0,
@@ -49,7 +49,7 @@ _GRADES: dict[str, Score] = {
     "false": 0.0,
 }
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-# Settings of the transport, and seeds: runs that differ in these alone are repeats.
+# Transport settings and seeds: runs that differ only in these are repeats.
 _NO_CONFIGURATION = frozenset({
     "adaptive_connections", "attempt_timeout", "batch", "cache", "custom_outputs",
     "max_connections", "max_retries", "seed", "timeout",
@@ -57,7 +57,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_inspect(source: Source) -> bool:
-    """Tell whether a file is a log of Inspect AI."""
+    """Return whether a file is a log of Inspect AI."""
     if source.shape == "archive":
         with source.archive() as archive:
             return HEADER in archive.names or JOURNAL in archive.names
@@ -73,11 +73,11 @@ def read_inspect(source: Source) -> list[Run]:
     with source.archive() as archive:
         name = HEADER if HEADER in archive.names else JOURNAL
         if name not in archive.names:
-            msg = f"{source.path} holds neither {HEADER} nor {JOURNAL}: it is no log of Inspect AI"
+            msg = f"{source.path} holds neither {HEADER} nor {JOURNAL}: it is not an Inspect AI log"
             raise InputError(msg)
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
-        # One at a time: what a sample holds beyond its scores may be large, and is let go.
+        # Read one at a time: the rest of a sample may be large, and is released.
         members = (_member(source, archive, one) for one in names)
         return [_run(source, log, members)]
 
@@ -86,7 +86,7 @@ def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
     where = f"{source.path}, member {name!r}"
     found = parse(archive.read(name), where)
     if not isinstance(found, dict):
-        msg = f"{where} holds no JSON object"
+        msg = f"{where} does not hold a JSON object"
         raise InputError(msg)
     return found
 
@@ -99,7 +99,7 @@ def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
         judges |= dict.fromkeys(_judges(one, log))
     scorers = list(dict.fromkeys(name for one in samples for name in one.scores))
     if len(scorers) * len(samples) > MAX_SCORES and len(scorers) > MAX_SCORERS:
-        msg = f"{source.path} is refused: {len(scorers):,} scorers; no task has as many"
+        msg = f"{source.path} is refused: {len(scorers):,} scorers are implausible"
         raise InputError(msg)
     about = log.get("eval") or {}
     if not about.get("model"):
@@ -125,16 +125,16 @@ def _notes(
 ) -> Iterator[str]:
     status, results = log.get("status", "started"), _fields(log.get("results"))
     config, asked = about.get("config") or {}, results.get("total_samples")
-    part = config.get("limit") or config.get("sample_id")  # of the samples of the dataset
+    part = config.get("limit") or config.get("sample_id")  # a subset of the dataset
     if not isinstance(asked, int) and not part:
         asked, epochs = (about.get("dataset") or {}).get("samples"), config.get("epochs") or 1
         asked = asked * epochs if isinstance(asked, int) and isinstance(epochs, int) else None
     n = len({(one.question, one.repeat) for one in samples})
     if status != "success":
         of = f" of {asked}" if isinstance(asked, int) else ""
-        yield f"the run did not finish (status {status!r}): {n}{of} samples are there"
+        yield f"the run did not finish (status {status!r}): it has {n}{of} samples"
     elif isinstance(asked, int) and asked != n:
-        yield f"the run says that it ended with {asked} samples, and the log holds {n}"
+        yield f"the run reports {asked} samples, but the log holds {n}"
     elif n:
         yield from _deviations(results, samples)
 
@@ -144,7 +144,7 @@ def _fields(found: Any) -> Mapping[str, Any]:
 
 
 def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterator[str]:
-    """Say where the accuracy that the log states is not that of its samples."""
+    """Report where the stated accuracy of a log differs from that of its samples."""
     scores = results.get("scores")
     for one in map(_fields, scores if isinstance(scores, list) else []):
         name, reducer = str(one.get("name")), one.get("reducer") or "mean"
@@ -158,9 +158,9 @@ def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterat
 
 
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
-    """Return what may tell two respondents of one model apart."""
+    """Return the settings that may distinguish two respondents of one model."""
     steps = (log.get("plan") or {}).get("steps") or []
-    # Older logs have no ``params_passed``, and nothing in ``params`` that was not passed.
+    # Older logs have no ``params_passed``; their ``params`` holds only passed parameters.
     solver = [
         {one.get("solver"): one.get("params_passed", one.get("params")) or {}} for one in steps
     ]
@@ -199,7 +199,7 @@ def _sample(found: Mapping[str, Any], log: Mapping[str, Any], source: Source) ->
 
 
 def _spent(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return time, tokens and cost of a sample, as far as the log states them."""
+    """Return the recorded time, tokens and cost of a sample."""
     used = [_fields(one) for one in _fields(found.get("model_usage")).values()]
     totals = {
         "seconds": [found.get("total_time")],
@@ -215,7 +215,7 @@ def _spent(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scores of a sample by scorer; in version 1 there is one, named elsewhere."""
+    """Return the scores of a sample by scorer; version 1 has one, named elsewhere."""
     if (one := found.get("score")) and not found.get("scores"):
         stated = (log.get("results") or {}).get("scorer") or {}
         return {str(stated.get("name") or "score"): one}
@@ -223,7 +223,7 @@ def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _judges(found: Mapping[str, Any], log: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the scorers that asked a model: by what they keep, or by the names Inspect gives."""
+    """Yield the scorers that used a model, known by their metadata or by Inspect's names."""
     for name, one in _scores(found, log).items():
         if "grading" in _fields(one.get("metadata")) or name.startswith("model_graded_"):
             yield from parts_of(name, one.get("value"))
@@ -239,14 +239,14 @@ def _error(found: Mapping[str, Any]) -> str:
 
 
 def _asked(asked: Any) -> Any:
-    """Return the input without what differs from run to run, such as the ids of messages."""
+    """Return the input without parts that differ between runs, such as message ids."""
     if not isinstance(asked, list):
         return asked
     return [[one.get("role"), one.get("content")] for one in asked if isinstance(one, Mapping)]
 
 
 def parts_of(name: str, value: Any) -> dict[str, Any]:
-    """Return one value per scorer: one with several values counts as several scorers."""
+    """Return one value per scorer; a score with several values becomes several scorers."""
     if isinstance(value, Mapping):
         return {f"{name}.{part}": one for part, one in value.items()}
     if isinstance(value, list):
@@ -255,7 +255,7 @@ def parts_of(name: str, value: Any) -> dict[str, Any]:
 
 
 def grade_of(value: Any) -> Score:
-    """Return a value of Inspect as a score."""
+    """Convert a value of Inspect to a score."""
     if not isinstance(value, str):
         return as_score(value)
     word = value.strip().lower()

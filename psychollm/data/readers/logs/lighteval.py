@@ -1,13 +1,13 @@
 """Details of lighteval: ``details/ORG/MODEL/TIME/details_TASK_TIME.parquet``.
 
-Columns ``doc``, ``metric`` and ``model_response`` (not the names that its documentation gives).
-``doc.id`` is a position; what was asked tells questions apart. Scorers: the fields of ``metric``.
-The settings of the model stand in ``results/ORG/MODEL/results_TIME.json``.
+Columns ``doc``, ``metric`` and ``model_response`` (not the names in lighteval's documentation).
+``doc.id`` is a position; questions are identified by their content. Scorers: the fields of
+``metric``. The settings of the model are in ``results/ORG/MODEL/results_TIME.json``.
 
-Before version 0.11 a row was flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
-``metrics``, without an id. Some of those versions wrote every field as the text that Python shows
-it by, and where the fields of a task do not fit one schema, others did too; such text is taken
-apart and never run. What is pushed to the Hub as JSON lines has the same rows.
+Before version 0.11 rows were flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
+``metrics``, without an id. Some of those versions wrote every field as the text of a Python
+literal; others did so if the fields of a task did not fit one schema. Such text is parsed and
+never run. JSON lines pushed to the Hub have the same rows.
 """
 
 import re
@@ -23,8 +23,8 @@ _NAME = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.p
 _NEEDED = {"doc", "metric"}
 _FLAT = {"example", "gold_index", "metrics"}
 _CONTENT = {"example", "choices", "gold", "gold_index", "instruction"}
-_LONGEST = 1 << 20  # characters of a text that is taken apart
-_NUMPY = re.compile(r"\bnp\.(?:float|int|bool)\w*\(([^()]*)\)")  # as NumPy 2 shows a number
+_LONGEST = 1 << 20  # characters of a text that is parsed
+_NUMPY = re.compile(r"\bnp\.(?:float|int|bool)\w*\(([^()]*)\)")  # a number printed by NumPy 2
 _NAN = re.compile(r"\b(?:nan|inf)\b(?=\s*[,}\]])")
 _NO_CONFIGURATION = frozenset({
     "batch_size", "cache_dir", "data_parallel_size", "device", "gpu_memory_utilization",
@@ -34,7 +34,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_lighteval(source: Source) -> bool:
-    """Tell whether a file holds details of lighteval."""
+    """Return whether a file holds details of lighteval."""
     if source.shape == "lines":
         return source.first.keys() >= _FLAT
     if source.shape != "parquet":
@@ -50,7 +50,7 @@ def read_lighteval(source: Source) -> list[Run]:
     time = name["time"] if name else ""
     model, settings, note = _model(source.path, time)
     rows = _rows(source)
-    # A file may be renamed, for its name holds a character that some systems do not allow.
+    # A file may have been renamed, because some systems do not allow a character of its name.
     stated = (rows[0].get("doc") or {}).get("task_name") if rows else None
     task = str(stated or (name["task"] if name else source.path.stem))
     return [
@@ -70,7 +70,7 @@ def read_lighteval(source: Source) -> list[Run]:
 
 
 def _rows(source: Source) -> list[Mapping[str, Any]]:
-    """Return the rows, without what they hold of the model's replies."""
+    """Return the rows without the model's replies."""
     if source.shape == "lines":
         return [row for _, row in source.lines()]
     with source.parquet() as file:
@@ -81,7 +81,7 @@ def _rows(source: Source) -> list[Mapping[str, Any]]:
 
 
 def _model(path: Path, time: str) -> tuple[str, Any, tuple[str, ...]]:
-    """Return name and settings of the model from the results file, the name else from folders."""
+    """Return name and settings of the model from the results file, or the name from folders."""
     parts = path.parts
     below = parts[parts.index("details") + 1 : -2] if "details" in parts[:-2] else parts[-3:-2]
     if "details" in parts[:-2]:
@@ -92,7 +92,7 @@ def _model(path: Path, time: str) -> tuple[str, Any, tuple[str, ...]]:
             name = str(found.get("model_name") or "/".join(below))
             return name, found.get("model_config"), ()
     name = "/".join(below) or path.stem
-    return name, {}, (f"no results file: the model is called {name!r}, after the folder",)
+    return name, {}, (f"no results file: the model is named {name!r}, after the folder",)
 
 
 def _sample(row: Mapping[str, Any]) -> Sample:
@@ -102,7 +102,7 @@ def _sample(row: Mapping[str, Any]) -> Sample:
 
 
 def _flat_sample(row: Mapping[str, Any], place: int) -> Sample:
-    """Return the sample of a row of old, whose fields may be the text of what they held."""
+    """Return the sample of a row of an old version, whose fields may be text."""
     found = {name: _taken_apart(row.get(name)) for name in _CONTENT - {"example", "instruction"}}
     content = digest(row.get("instruction"), row.get("example"), *found.values())
     return _scored(str(place), _taken_apart(row["metrics"]), content)
@@ -121,7 +121,7 @@ def _scored(question: str, metric: Any, content: str) -> Sample:
 
 
 def _taken_apart(value: Any) -> Any:
-    """Return what a text shows, if it shows a list, a mapping or a number; else the text."""
+    """Return the list, mapping or number that a text represents, otherwise the text."""
     if not isinstance(value, str) or len(value) > _LONGEST:
         return value
     try:

@@ -1,13 +1,13 @@
-"""Samples of lm-evaluation-harness: ``samples_TASK_TIME.jsonl`` beside ``results_TIME.json``.
+"""Samples of lm-evaluation-harness: ``samples_TASK_TIME.jsonl`` with ``results_TIME.json``.
 
-One row per question and filter; its metrics are the scorers, ``doc_hash`` says what was asked
-(``doc_id`` is a position only). The model stands in the results file, not in the samples; without
-it the folder's name is taken. Rows of older versions do not say which filter they belong to: the
-filters are then called ``#1``, ``#2``, in the order in which they were written. Repeated samples
-are folded by the filter and no repeats here.
+One row per question and filter. Its metrics are the scorers, and ``doc_hash`` identifies the
+question (``doc_id`` is only a position). The results file, not the samples, names the model;
+without it the name of the folder is used. Rows of older versions do not name their filter: the
+filters are then called ``#1``, ``#2``, in the order of the rows. The filter aggregates repeated
+samples, which are therefore not repeats here.
 
-In multiple choice, `confidence` is the probability that the model gave to the option of its
-choice, among the options; it goes with the metric ``acc``.
+In multiple choice, `confidence` is the model's probability of its chosen option relative to all
+options; it belongs to the metric ``acc``.
 """
 
 import re
@@ -33,7 +33,7 @@ _NO_METRICS = frozenset({
     "arguments", "doc", "doc_hash", "doc_id", "filter", "filtered_resps", "metrics",
     "prompt_hash", "resps", "target", "target_hash",
 })  # fmt: skip
-# Where and how fast a model ran is no part of who answered; nor are seeds.
+# Hardware, speed and seeds do not distinguish respondents.
 _NO_CONFIGURATION = frozenset({
     "base_url", "batch_size", "cache_dir", "data_parallel_size", "device", "device_map",
     "gpu_memory_utilization", "max_batch_size", "max_retries", "model", "num_concurrent",
@@ -43,7 +43,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_lm_eval(source: Source) -> bool:
-    """Tell whether a file holds samples of lm-evaluation-harness."""
+    """Return whether a file holds samples of lm-evaluation-harness."""
     return source.shape == "lines" and {"doc_id", "resps"} <= source.first.keys()
 
 
@@ -63,19 +63,19 @@ def read_lm_eval(source: Source) -> list[Run]:
             samples=samples,
             configuration=_configuration(results, task),
             created=time,
-            # The harness adds files to one folder: the newest holds what counts.
+            # The harness adds files to one folder: only the newest counts.
             identity=f"{source.path.parent}/{task}" if time else "",
             notes=(*note, *_deviations(results, task, samples)),
         )
     ]
 
 
-# Metrics that are a mean over samples.
+# Metrics that are means over samples.
 _MEANS = frozenset({"acc", "acc_norm", "exact_match", "em", "f1", "contains", "mc1", "mc2"})
 
 
 def _deviations(results: Mapping[str, Any], task: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Say where the results hold other numbers of samples, or other means, than the samples."""
+    """Report where numbers of samples, or means, differ between results and samples."""
     asked = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
     stated = (results.get("results") or {}).get(task) or {}
     for name in dict.fromkeys(one.filter for one in samples):
@@ -83,9 +83,9 @@ def _deviations(results: Mapping[str, Any], task: str, samples: Sequence[Sample]
         questions = {one.question for one in own}
         whose = f" of filter {name!r}" if name else ""
         if len(questions) < len(own):
-            yield f"{len(own)} rows{whose} for {len(questions)} questions: repeats, or copies"
+            yield f"{len(own)} rows{whose} for {len(questions)} questions: repeats or copies"
         if isinstance(asked, int) and len(questions) != asked:
-            yield f"results of {asked} questions, and the log holds {len(questions)}{whose}"
+            yield f"the results are for {asked} questions, but the log holds {len(questions)}{whose}"
         for metric in _MEANS:
             value = as_score(stated.get(f"{metric},{name}"))
             if value is not None:
@@ -99,7 +99,7 @@ def _results(path: Path, time: str) -> tuple[Mapping[str, Any], tuple[str, ...]]
         if isinstance(found, dict):
             return found, ()
     name = path.parent.name.replace("__", "/")
-    return {}, (f"no results file beside it: the model is called {name!r}, after the folder",)
+    return {}, (f"no results file: the model is named {name!r}, after the folder",)
 
 
 def _model(results: Mapping[str, Any]) -> str:
@@ -108,7 +108,7 @@ def _model(results: Mapping[str, Any]) -> str:
 
 
 def _arguments(results: Mapping[str, Any]) -> dict[str, str]:
-    """Return the arguments of the model, which are written as text or as an object."""
+    """Return the arguments of the model, stored as text or as an object."""
     stated = (results.get("config") or {}).get("model_args") or {}
     if isinstance(stated, str):
         pairs = (pair.partition("=") for pair in stated.split(",") if pair)
@@ -133,7 +133,7 @@ def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
 def _sample(row: Mapping[str, Any], seen: Counter[Any], source: Source) -> Sample:
     names = row.get("metrics") or [name for name in row if name not in _NO_METRICS]
     scores = {str(name): as_score(row.get(name)) for name in names}
-    # A metric that is a pair or a text is the part of a statistic of the whole task, no score.
+    # A metric that is a pair or a text is part of a task-level statistic, not a score.
     kept = {
         name: score for name, score in scores.items() if score is not None or row.get(name) is None
     }

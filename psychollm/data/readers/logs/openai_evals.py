@@ -1,7 +1,7 @@
-"""Recordings of OpenAI evals: one JSONL file per run, its lines in no fixed order.
+"""Recordings of OpenAI evals: one JSONL file per run, with lines in no fixed order.
 
-The line with ``spec`` names models and evaluation; ``match`` events hold ``data.correct``, events
-``metrics`` numbers by name. What was asked stands in ``sampling`` events. A sample that has other
+The line with ``spec`` names the model and the evaluation. ``match`` events hold ``data.correct``,
+``metrics`` events hold numbers by name, and ``sampling`` events hold the prompt. A sample with
 events but no verdict is missing.
 """
 
@@ -13,12 +13,12 @@ from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.run import Run, Sample, Score, as_score, digest, flatten
 from psychollm.data.readers.logs.source import Source
 
-_LOOK_AT = 20  # lines
+_LOOK_AT = 20  # lines inspected for detection
 Events = list[Mapping[str, Any]]
 
 
 def is_openai_evals(source: Source) -> bool:
-    """Tell whether a file holds a recording of OpenAI evals."""
+    """Return whether a file holds a recording of OpenAI evals."""
     if source.shape != "lines" or not source.first.keys() & {"spec", "final_report", "event_id"}:
         return False
     found = islice(source.lines(), _LOOK_AT)

@@ -1,12 +1,12 @@
 """Results of promptfoo: a ``results.json`` whose ``results`` have version 2 or later, or JSONL.
 
-The JSONL form has the same results, one a line, and nothing of the run: no name, no time.
+The JSONL form has the same results, one per line, without the name and the time of the run.
 
-Respondent: the provider, by its label; several prompts are several configurations. Question: the
-variables and assertions of a test, for with ``--repeat`` every repeat gets an index of its own.
-Scorers: ``success`` (all assertions hold); ``score`` where it says more than that; each named
-metric. A call that failed is missing, not wrong. Assertions that a model graded are judges, by
-their metric or type, such as ``llm-rubric``: parts of ``success``, which count if asked for.
+Respondent: the label of the provider; several prompts are several configurations. Question: the
+variables and assertions of a test, because ``--repeat`` gives each repeat a separate index.
+Scorers: ``success`` (all assertions hold); ``score`` if it is not redundant; each named metric. A
+failed call is missing, not wrong. Model-graded assertions are judges, named by their metric or
+type, such as ``llm-rubric``. They are parts of ``success``, which count if requested.
 """
 
 import json
@@ -23,11 +23,11 @@ _JUDGES = re.compile(
     r"(not-)?(agent-rubric|answer-relevance|context-(faithfulness|recall|relevance)|factuality"
     r"|conversation-relevance|g-eval|llm-rubric|model-graded-.+|pi|search-rubric)"
 )
-_LINE = {"promptIdx", "testIdx", "success", "provider"}  # that every line of JSONL has
+_LINE = {"promptIdx", "testIdx", "success", "provider"}  # in every line of JSONL
 
 
 def is_promptfoo(source: Source) -> bool:
-    """Tell whether a file holds results of promptfoo."""
+    """Return whether a file holds results of promptfoo."""
     if source.shape == "lines":
         return source.first.keys() >= _LINE
     results = source.object.get("results")
@@ -62,7 +62,7 @@ def read_promptfoo(source: Source) -> list[Run]:
 
 
 def _results(source: Source) -> tuple[list[Mapping[str, Any]], Mapping[str, Any], str]:
-    """Return the results, what was set up, and when the run was."""
+    """Return the results, the configuration, and the time of the run."""
     if source.shape == "lines":
         return [line for _, line in source.lines()], {}, ""
     results = source.document["results"]
@@ -71,7 +71,7 @@ def _results(source: Source) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]
 
 
 def _same(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return what tells that two files hold one run: ``-o`` may be given twice."""
+    """Return an identity of the run, because ``-o`` may write it to two files."""
     ids = sorted(str(one.get("id") or "") for one in found)
     return digest(ids) if all(ids) else ""
 
@@ -86,12 +86,12 @@ def _success(found: Mapping[str, Any]) -> float | None:
 
 
 def _error(found: Mapping[str, Any]) -> str:
-    """Return why a call failed; ``error`` alone may report an assertion that does not hold."""
+    """Return why a call failed; ``error`` alone may report a failed assertion."""
     reply = found.get("response") or {}
     stated = reply.get("error") if isinstance(reply, Mapping) else None
     if found.get("failureReason") == _CALL_FAILED or stated:
         whole = str(stated or found.get("error") or "").strip()
-        return whole.partition("\n")[0] or "failed call"  # without the stack that may follow
+        return whole.partition("\n")[0] or "failed call"  # without a stack trace
     return ""
 
 
@@ -126,7 +126,7 @@ def _spent(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judged(found: Mapping[str, Any]) -> dict[str, Score]:
-    """Return the scores of assertions that a model graded; several of one name are numbered."""
+    """Return the scores of model-graded assertions; several of one name are numbered."""
     parts: dict[str, Score] = {}
     for one in _components(found.get("gradingResult")):
         assertion = one.get("assertion") or {}
@@ -139,7 +139,7 @@ def _judged(found: Mapping[str, Any]) -> dict[str, Score]:
 
 
 def _components(result: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the results of single assertions; a set of assertions has components of its own."""
+    """Yield the results of single assertions, including those in sets of assertions."""
     inner = result.get("componentResults") if isinstance(result, Mapping) else None
     for one in inner or []:
         if isinstance(one, Mapping):
@@ -149,7 +149,7 @@ def _components(result: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _label(description: Any, asked: Mapping[str, Any]) -> str:
-    """Return a name for a test: its description, or else its variables, cut if they are long."""
+    """Return a name for a test: its description, or else its variables, shortened if long."""
     texts = (one if isinstance(one, str) else json.dumps(one) for one in asked.values())
     whole = " ".join((str(description) if description else " | ".join(texts)).split())
     return whole if len(whole) <= _LABEL else f"{whole[: _LABEL - 9]}~{digest(whole)[:8]}"

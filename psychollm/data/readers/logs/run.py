@@ -1,4 +1,4 @@
-"""What every reader of logs gives: runs, and the samples in them."""
+"""The output of every log reader: runs, and the samples in them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,37 +10,37 @@ from typing import Any, Literal, TypeAlias
 from psychollm._base.errors import CodeError
 from psychollm._base.untrusted_json import as_number
 
-NO_ANSWER: Literal["no answer"] = "no answer"  # said by the log, and counted as wrong by some
-_ROUNDED = 1e-3  # logs round to as many digits
+NO_ANSWER: Literal["no answer"] = "no answer"  # stated by the log, and sometimes counted as wrong
+_ROUNDED = 1e-3  # rounding of means in logs
 UNSCORED, INVALIDATED = "not scored", "invalidated in the log"
 Score: TypeAlias = float | Literal["no answer"] | "Word" | None
 
 
 class Word(str):
-    """A score that is a word, of which nothing says what it counts."""
+    """A score that is a word without a known numeric value."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One answer of one model to one question, with all scores that it was given."""
+    """One answer of one model to one question, with all its scores."""
 
     question: str  # label, unique within the task of one run
-    scores: Mapping[str, Score]  # by scorer; None where there is none
+    scores: Mapping[str, Score]  # by scorer; None without a score
     repeat: int | None = None  # from 1; None: by order of occurrence
-    filter: str = ""  # which of several extractions of the answer was scored
+    filter: str = ""  # extraction of the answer that was scored
     error: str = ""  # why there is no score
     confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
-    content: str = ""  # digest of what was asked; "" where the log does not hold it
-    about: Mapping[str, str] = field(default_factory=dict)  # what else was to be kept
-    parts: Mapping[str, Score] = field(default_factory=dict)  # scorers that count if asked for
+    content: str = ""  # digest of the question; "" if the log does not hold it
+    about: Mapping[str, str] = field(default_factory=dict)  # additional fields to keep
+    parts: Mapping[str, Score] = field(default_factory=dict)  # scorers that count if requested
 
     def __post_init__(self) -> None:
-        """Refuse a count that no table can hold: the log is damaged."""
+        """Raise for a repeat number that no table can hold: the log is damaged."""
         if self.repeat is not None and abs(self.repeat) >= 2**53:
             msg = (
-                f"question {self.question!r}: the number of its repeat has no end; is it damaged?"
+                f"question {self.question!r}: the repeat number is 2**53 or more; is it damaged?"
             )
             raise CodeError(msg)
 
@@ -52,35 +52,35 @@ class Run:
     model: str
     task: str
     samples: tuple[Sample, ...]
-    format: str = ""  # this and the file are filled in by whoever calls the reader
+    format: str = ""  # this and the file are set by the caller of the reader
     source: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # time in a form that sorts
-    identity: str = ""  # a later run with the same identity takes this one's place
-    judges: tuple[str, ...] = ()  # the scorers, or parts, that are verdicts of models
+    identity: str = ""  # a later run with the same identity replaces this one
+    judges: tuple[str, ...] = ()  # scorers, or parts, that are verdicts of models
     invalid: str = ""  # why the run must not be used
     notes: tuple[str, ...] = ()
 
 
 def differs(name: str, stated: float, scores: Iterable[Any]) -> Iterator[str]:
-    """Say that a log states another mean score than its samples have.
+    """Report if the mean score stated by a log differs from that of its samples.
 
     Examples
     --------
     >>> list(differs("match", 0.75, [1.0, 0.0, None]))
-    ["the log states a mean of 0.75 for 'match', and its 2 scores have 0.5"]
+    ["the log states a mean of 0.75 for 'match', but its 2 scores have 0.5"]
     """
     known = [float(one) for one in scores if one is not None]
     mean = fsum(known) / max(len(known), 1)
     if known and abs(mean - stated) > _ROUNDED * max(1.0, abs(stated)):
         yield (
-            f"the log states a mean of {stated:.4g} for {name!r}, and its {len(known):,} scores "
+            f"the log states a mean of {stated:.4g} for {name!r}, but its {len(known):,} scores "
             f"have {mean:.4g}"
         )
 
 
 def digest(*parts: Any) -> str:
-    """Return a fingerprint of what was asked; "" if there is nothing."""
+    """Return a digest of the content of a question, "" if there is none."""
     if not any(parts):
         return ""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
@@ -88,12 +88,12 @@ def digest(*parts: Any) -> str:
 
 
 def as_score(value: Any) -> float | None:
-    """Return a score as a number; None where there is none, or what is there is no number."""
+    """Return a score as a number, None if it is missing or not a number."""
     return float(value) if isinstance(value, bool) else as_number(value)
 
 
 def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
-    """Return nested settings as text by dotted name; what is empty is left out."""
+    """Return nested settings as text by dotted name, without empty ones."""
     if isinstance(settings, Mapping):
         found: dict[str, str] = {}
         for name, value in settings.items():
@@ -106,6 +106,6 @@ def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
 
 
 def without(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the settings that may change an answer: all but those `names` ends with."""
+    """Return the settings that may affect answers: those not ending in one of `names`."""
     unwanted = set(names)
     return {name: text for name, text in settings.items() if name.split(".")[-1] not in unwanted}

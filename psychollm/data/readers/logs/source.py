@@ -1,4 +1,4 @@
-"""A file of unknown content: what it looks like, and its JSON, in bounded memory."""
+"""A file of unknown content: its type, and its JSON, in bounded memory."""
 
 import re
 from codecs import EncodedFile
@@ -19,24 +19,24 @@ from psychollm.data.readers.logs.archive import Archive
 
 Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 
-MAX_DOCUMENT = 1 << 30  # bytes of a JSON file, which is parsed in one piece
+MAX_DOCUMENT = 1 << 30  # bytes of a JSON file, which is parsed as a whole
 MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the caller said about logs: most of it is about tables."""
+    """The caller's options for reading logs, mostly for tables."""
 
-    keep: Sequence[str] = ()  # columns, or fields of what was asked, kept beside the scores
+    keep: Sequence[str] = ()  # columns, or fields of questions, to keep with the scores
     columns: Mapping[str, str] = field(default_factory=dict)
     layout: Layout = "auto"
     labels: bool = True
     missing: Missing = field(default_factory=Missing)
-    score_map: Mapping[str, float] = field(default_factory=dict)  # what words mean
+    score_map: Mapping[str, float] = field(default_factory=dict)  # values of words
 
 
 class Source:
-    """A file, looked into once."""
+    """A file that is inspected once."""
 
     def __init__(self, path: Path, reading: Reading | None = None) -> None:
         self.path = path
@@ -44,7 +44,7 @@ class Source:
         self.keep = self.reading.keep
 
     def about(self, found: Any) -> dict[str, str]:
-        """Return what is to be kept of the fields of a row, or of a sample."""
+        """Return the fields of a row, or of a sample, that are to be kept."""
         if not self.keep or not isinstance(found, Mapping):
             return {}
         held = {name: found[name] for name in self.keep if name in found}
@@ -64,7 +64,7 @@ class Source:
 
     @cached_property
     def shape(self) -> Shape:
-        """What kind of file this is, by its content."""
+        """Type of the file, by its content."""
         with self._opened() as file:
             first = file.readline(MAX_LINE).removeprefix(b"\xef\xbb\xbf")
             while first and not first.strip():
@@ -81,24 +81,24 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """The content of a JSON file."""
+        """Content of a JSON file."""
         size = self.path.stat().st_size
         if size > MAX_DOCUMENT:
             msg = (
-                f"{self.path} has {size:,} bytes of JSON in one piece, and {MAX_DOCUMENT:,} are "
-                "the most: write the log as .eval or JSONL"
+                f"{self.path} has {size:,} bytes of JSON in one piece, but at most "
+                f"{MAX_DOCUMENT:,} are read: write the log as .eval or JSONL"
             )
             raise InputError(msg)
         return parse(self.path.read_bytes(), str(self.path))
 
     @property
     def object(self) -> dict[str, Any]:
-        """The content of a JSON file that holds an object; empty for any other file."""
+        """Content of a JSON file that holds an object; empty for any other file."""
         whole = self.document if self.shape == "document" else None
         return whole if isinstance(whole, dict) else {}
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the object of each line of a JSONL file; empty ones are skipped."""
+        """Yield the number and the object of each line of a JSONL file; empty lines are skipped."""
         with self._opened() as file:
             number = 0
             while line := file.readline(MAX_LINE + 1):
@@ -112,7 +112,7 @@ class Source:
 
     @cached_property
     def first(self) -> dict[str, Any]:
-        """The object of the first line of a JSONL file."""
+        """Object in the first line of a JSONL file."""
         return next(self.lines())[1]
 
     def archive(self) -> Archive:
@@ -125,7 +125,7 @@ class Source:
 
 
 def parse(data: bytes, where: str) -> Any:
-    """Return what JSON holds; halves of characters become U+FFFD, for no file can hold them."""
+    """Return the parsed JSON; unpaired surrogates, which no file can hold, become U+FFFD."""
     try:
         if encoding_of(data[:2]) == "utf-16":
             data = data.decode("utf-16").encode()
@@ -144,7 +144,7 @@ _HALF = re.compile(
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Replace escapes of half a character, which stand alone."""
+    """Replace escapes of unpaired surrogates."""
     if b"\\ud" not in data and b"\\uD" not in data:
         return data
     return _HALF.sub(lambda found: b"\\ufffd" if found[2] else found[0], data)
@@ -159,6 +159,6 @@ def _is_object(line: bytes) -> bool:
 
 def _mapping(found: Any, where: str) -> dict[str, Any]:
     if not isinstance(found, dict):
-        msg = f"{where} holds no JSON object"
+        msg = f"{where} does not hold a JSON object"
         raise InputError(msg)
     return found

@@ -1,10 +1,10 @@
-"""Tables of scores that no tool wrote: text, Parquet or JSONL, a row per score or per model.
+"""Tables of scores not written by a known tool: text, Parquet or JSONL, a row per score or model.
 
-Columns `model`, `question` and `score`, or others that are called so in usual words, are needed;
-`task`, `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (what was asked) are used
-where they are. Other names are given as a mapping from these to the columns of the file. Without
-columns of questions and scores a file has a row per model and a column per question, or the other
-way round (`psychollm.data.readers.wide`). Without a column `task` the task has no name here.
+The columns `model`, `question` and `score`, or others with common names, are needed. The columns
+`task`, `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (of the question) are
+optional. Other names are passed as a mapping from these to the columns of the file. Without
+columns of questions and scores, a file has a row per model and a column per question, or the
+transpose (`psychollm.data.readers.wide`). Without a column `task` the task has no name here.
 """
 
 import warnings
@@ -31,11 +31,11 @@ from psychollm.data.table import SCORE_MAP, numbers, word_advice
 
 NEEDED = ("model", "question", "score")
 KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")
-Row = tuple[str, Mapping[str, Any]]  # the place in the file, and the cells
+Row = tuple[str, Mapping[str, Any]]  # location in the file, and the cells
 
 
 def is_table(source: Source) -> bool:
-    """Tell whether a file is a table by the names of its columns."""
+    """Return whether a file is a table, by the names of its columns."""
     header = _header_or_none(source)
     if header is None or set(header) >= VOTES:
         return False
@@ -44,7 +44,7 @@ def is_table(source: Source) -> bool:
         first = header[label_column(header, None)]
         if wide or is_unnamed(first) or is_called(first, MODELS):
             return True
-        # A list of questions, such as of their clusters, has one column more.
+        # A list for questions, such as of their clusters, has only one more column.
         return is_called(first, QUESTIONS) and len(header) > 2 and may_be_table(source)
     try:
         places(header, source.reading.columns, source.path)
@@ -54,7 +54,7 @@ def is_table(source: Source) -> bool:
 
 
 def may_be_table(source: Source) -> bool:
-    """Tell whether a file is a wide table, whatever its first column is called, by its cells."""
+    """Return whether a file is a wide table, by its cells and not by its first column's name."""
     header = _header_or_none(source)
     if header is None or not _is_wide(header, source):
         return False
@@ -71,28 +71,28 @@ def _holds_numbers(source: Source, layout: Layout) -> bool:
 
 
 def unknown_table(source: Source) -> str:
-    """Say what the columns of a file are, and what is lacking."""
+    """Describe the columns of a file, and what is missing."""
     header = _header_or_none(source)
     if header is None:
-        return "its first line names no columns"
+        return "its first line has no column names"
     if set(header) >= VOTES:
         return OF_VOTES
     try:
         places(header, source.reading.columns, source.path)
     except LabelError as error:
         return error.text.marked.removeprefix(f"{source.path}: ")
-    return "its first column labels no rows"
+    return "its first column does not label rows"
 
 
 def holds_confidence(source: Source) -> bool:
-    """Tell whether a table holds scores and confidences, side by side."""
+    """Return whether a table holds both scores and confidences."""
     return is_table(source) and "confidence" in _header(source)
 
 
 def _is_wide(header: Sequence[str], source: Source) -> bool:
-    """Tell whether there is a row per model: no column is what a row per score needs."""
+    """Return whether there is a row per model: the columns of a row per score are absent."""
     known = known_columns(header)
-    # A row per question has a column of questions, too: then no column holds models, or scores.
+    # A row per question also has a column of questions, but none of models or scores.
     long = known["score"] or (known["question"] and known["model"])
     return not source.reading.columns and source.reading.layout != "long" and not long
 
@@ -107,7 +107,7 @@ def _header_or_none(source: Source) -> list[str] | None:
 
 
 def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
-    """Return which column of a file holds what."""
+    """Return the column of each role in a file."""
     unknown = [name for name in columns if name not in KEYS]
     absent = [name for name in columns.values() if name not in header]
     if unknown or absent:
@@ -166,7 +166,7 @@ def read_table_log(source: Source) -> list[Run]:
 
 
 def _wide(source: Source, layout: Layout | None = None) -> Table:
-    """Read a wide table; what the words of `score_map` mean is left to the caller."""
+    """Read a wide table; the caller applies `score_map`."""
     reading = source.reading
     columns = Columns(
         words=reading.score_map,
@@ -203,7 +203,7 @@ def _mapped(table: Table, score_map: Mapping[str, float]) -> Table:
 
 
 def _of_words(source: Source, found: Mapping[str, str]) -> CodeError | None:
-    """Return the error of all scores that are words of which nothing is said."""
+    """Return the error for a column of scores that are unmapped words."""
     reading, column = source.reading, found["score"]
     words: dict[str, str] = {}
     for where, row in _rows(source, list(found.values())):
@@ -276,7 +276,7 @@ def _header(source: Source) -> list[str]:
         return list(dict.fromkeys(names))
     header = header_of(source.path)
     if len(set(header)) < len(header):
-        msg = f"{source.path}, line 1: a column occurs twice: rename it"
+        msg = f"{source.path}, line 1: a column occurs twice: rename one"
         raise LabelError(msg)
     return header
 
@@ -294,7 +294,7 @@ def _parquet_rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
     with source.parquet(dictionaries=names) as file:
         place = 0
         for batch in file.iter_batches(columns=names):
-            # A text that repeats is made once: it may be long, and the file says it in one byte.
+            # Repeated texts are stored once: they may be long, and take one byte in the file.
             columns = [_shared(batch.column(name)) for name in names]
             for cells in zip(*columns, strict=True):
                 place += 1
