@@ -74,7 +74,7 @@ class Adaptive:
             items.add(prompt.item)
             item_of[prompt.key] = prompt.item
         if len(kinds) > 1:
-            msg = f"adaptive: the prompts are of several kinds ({', '.join(sorted(kinds))}): use one"
+            msg = f"adaptive: prompts of several kinds ({', '.join(sorted(kinds))}): use one"
             raise OptionError(msg)
         if absent := [one for one in self.bank.questions if str(one) not in items]:
             msg = (

@@ -31,7 +31,7 @@ LONGEST_DELAY = 60.0
 
 def backoff(tries: int, draw: Draw) -> float:
     """Return the seconds to wait after `tries` failures: doubled each time, capped."""
-    # A random factor between one half and one prevents simultaneous retries of requests that failed
+    # A random factor from one half to one keeps requests that failed together from retrying
     # together.
     delay = min(FIRST_DELAY * 2.0 ** min(tries - 1, 30), LONGEST_DELAY)
     return delay * (0.5 + 0.5 * draw())
@@ -247,7 +247,7 @@ class Lane:
             await self._wait(seconds)
 
     async def _afford(self, job: Job) -> bool:
-        """Reserve the cost bound of a request; wait for those in flight if it exceeds the budget."""
+        """Reserve a request's cost bound; wait for those in flight if it exceeds the budget."""
         model = self._models[job.model]
         while not self._state.reserve(job, most_cost(job, model), model.budget):
             if not self._stopped and not self._state.under_way:
@@ -341,7 +341,7 @@ class Lane:
             if wait > self._endpoint.longest_wait:
                 self._halt_all(f"it asks clients to wait for {wait:.0f} s")
         if asked.kind in BUSY and now - self._answered_at > self._endpoint.patience:
-            self._halt_all(f"{asked.kind.value} for {self._endpoint.patience:.0f} s without a break")
+            self._halt_all(f"{asked.kind.value} for {self._endpoint.patience:.0f} s on end")
         delay = 0.0
         if asked.kind is not Kind.REFUSED_PARAMETER:
             count = pending.busy if asked.kind in BUSY else pending.tries

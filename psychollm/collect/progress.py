@@ -16,7 +16,7 @@ from psychollm.collect.store import Store
 
 
 class Recorder:
-    """Record the exchanges of all queues of a run; the caller waits until its exchange is stored."""
+    """Record the exchanges of all queues of a run; callers wait until theirs is stored."""
 
     # A transaction costs as much as its contents: ten replies in one take a third of the time of
     # ten transactions. Nothing is delayed: a transaction holds what arrived in one turn of the

@@ -120,8 +120,7 @@ class Readings(Result):
         return scores
 
     def likelihoods(self) -> "pd.DataFrame":
-        """Return the likelihood of each reply, with its parsed value and the properties of its
-        prompt.
+        """Return the likelihood of each reply, with its parsed value and prompt properties.
 
         Endpoints return log probabilities if the plan sets ``logprobs = true`` among its
         parameters. Replies without them are left out.
@@ -175,7 +174,7 @@ class Readings(Result):
     def perplexity(
         self, *, by: str | Sequence[str] = (), of: Mapping[str, Any] | None = None
     ) -> "pd.Series[float]":
-        """Return the perplexity of a model's replies: the inverse geometric mean token probability.
+        """Return the perplexity of replies: the inverse geometric mean token probability.
 
         Parameters
         ----------

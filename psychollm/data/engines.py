@@ -44,9 +44,7 @@ class Chosen:
                 msg = f"{name}={given!r} must be text"
                 raise OptionError(msg)
         if self.table is not None and self.query is not None:
-            msg = (
-                f"table={self.table!r} and query= exclude each other: use the table in the query"
-            )
+            msg = f"table={self.table!r} and query= exclude each other: use the table in the query"
             raise OptionError(msg)
 
     def __bool__(self) -> bool:

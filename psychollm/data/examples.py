@@ -211,7 +211,7 @@ def make_example() -> SimulatedStudy:
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays of the stored file: answers as bits, question parameters in thousandths."""
+    """Return the arrays of the stored file: answers as bits, question values in thousandths."""
     tables = {"confidence": study.confidence, "correctness": study.correctness}
     bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
     truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}

@@ -219,7 +219,7 @@ def _tasks(runs: Sequence[Run], task: str | Iterable[str] | None) -> list[str]:
 def _check_known(what: str, wanted: Iterable[str], present: Sequence[str]) -> None:
     for one in wanted:
         if one not in present:
-            msg = f"{parameter(what, one)}: this task does not exist; the logs hold {listed(present)}"
+            msg = f"{parameter(what, one)}: no such task; the logs hold {listed(present)}"
             raise LabelError(msg)
 
 

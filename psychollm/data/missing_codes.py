@@ -111,7 +111,7 @@ def check_codes(
     *,
     remedy: str = "",
 ) -> None:
-    """Raise for codes of missing answers among scores (models, questions); `where` names a cell."""
+    """Raise for missing codes among scores (models, questions); `where` names a cell."""
     odd = suspects(values) if missing.checked else values[:0]
     if not odd.size:
         return
@@ -138,7 +138,7 @@ def check_codes(
 
 
 def check_columns(values: FloatArray, questions: Labels, missing: Missing, where: str) -> None:
-    """Raise for a column, such as ages, whose values are all far from the proportions beside it."""
+    """Raise for a column, such as ages, whose values are all far from the other proportions."""
     if not missing.checked:
         return
     known = np.isfinite(values)

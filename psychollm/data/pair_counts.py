@@ -161,7 +161,7 @@ class PairCounts(Result):
         return bool(np.all(self.n == self.n[0, 0]))
 
     def empty_cells(self) -> AnyArray:
-        """Return the number of empty cells of each pair's table, shape (k, k); 0 on the diagonal."""
+        """Return the number of empty cells of each pair, shape (k, k); 0 on the diagonal."""
         n10, n01 = self.yes - self.joint, self.yes.T - self.joint
         n00 = self.n - self.yes - n01
         empty = sum((cell <= 0).astype(np.int8) for cell in (self.joint, n10, n01, n00))

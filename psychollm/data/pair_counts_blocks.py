@@ -48,7 +48,7 @@ class Planes:
     columns: Labels
 
     def counts(self) -> tuple[FloatArray, ...]:
-        """Return counts of pairs of rows (k, k): both yes; first yes and both answered; both answered."""
+        """Return joint yes, marginal yes and joint answer counts of pairs of rows (k, k)."""
         return plane_counts(self.yes, self.answered, len(self.columns))
 
 

@@ -59,7 +59,7 @@ def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answe
             bar.update(code.shape[-1])
     bar.close()
     if not sink.n_answers:
-        msg = f"{batches.name} holds no {of}: check its columns"
+        msg = f"no {of} was found in {batches.name}"
         raise InputError(msg)
     return sink.finished(rows.labels, columns.labels)
 

@@ -223,7 +223,7 @@ def _question(row: _Row, columns: Mapping[str, str], rule: Rule | None) -> Quest
     for name, value in (("text", text), ("answers", answers)):
         if value is None:
             asked = columns.get(name) or " or ".join(_NAMES[name])
-            msg = f"{row.where}: {asked} is missing; name its column with columns={{{name!r}: ...}}"
+            msg = f"{row.where}: {asked} is missing; name its column: columns={{{name!r}: ...}}"
             raise InputError(msg)
     key = of("key")
     numbers = {name: float(row.table[name]) for name in _NUMBERS if row.table.get(name)}

@@ -95,7 +95,9 @@ def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
         return [_FAILED if reading is None else reading for reading in readings]
     unknown = sorted(set(readings) - {prompt.key for prompt in prompts})
     if unknown:
-        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that made them"
+        msg = (
+            f"readings has keys of no prompt: {listed(unknown)}; use the instrument of the prompts"
+        )
         raise LabelError(msg)
     return [readings.get(prompt.key) or _FAILED for prompt in prompts]
 

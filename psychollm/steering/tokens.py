@@ -86,7 +86,7 @@ def _check_ends(rows: Rows, labels: Sequence[Any], tokenizer: Any) -> None:
             ends = [tokenizer.decode([one[-1]]) for one in (row, rows[0])]
             msg = (
                 f"prompt {label!r} ends with {ends[0]!r}, prompt {labels[0]!r} with {ends[1]!r}: "
-                "use the same template for all questions, so that the answers follow the same token"
+                "use one template for all questions, so that answers follow the same token"
             )
             raise InputError(msg)
 

@@ -64,7 +64,7 @@ def test_a_sweep_over_directions() -> None:
     scan = DirectionScan(names=("found", "random"), responses=(response(), response()))
     assert scan.to_xarray()["log_no"].sel(direction="random").shape == (3, 2)
     other = (response(), response(3, (0.0, 1.0, 2.0)))
-    with pytest.raises(InputError, match="DirectionScan have other strengths"):
+    with pytest.raises(InputError, match="DirectionScan differ in strengths"):
         DirectionScan(names=("a", "b"), responses=other).to_xarray()
     with pytest.raises(InputError, match="LayerScan is empty"):
         LayerScan(responses=()).to_xarray()

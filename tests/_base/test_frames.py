@@ -241,7 +241,7 @@ def test_answers_to_a_question_called_task_are_no_labels():
     frame = pd.DataFrame({"task": [1, 0, 1], "b": [1, 1, 0]})
     assert as_responses(frame, argument="answers").questions == ("task", "b")
     frame["task"] = ["x", "y", "z"]
-    with pytest.warns(PsychollmWarning, match="answers: rows are taken for questions"):
+    with pytest.warns(PsychollmWarning, match="answers: rows are read as questions"):
         assert as_responses(frame, argument="answers").questions == ("x", "y", "z")
 
 

@@ -66,9 +66,9 @@ def test_right_and_wrong_alone(call, tables, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("absent.csv", "key.csv"), "absent.csv cannot be read as a CSV file"),
-        (("choices.csv", "twice.csv"), "'q1' stands in the first column twice"),
+        (("choices.csv", "twice.csv"), "label 'q1' occurs twice in the first column"),
         (("choices.csv", "short.csv"), "key has no entry for 'q2'"),
-        (("choices.csv", "bare.csv"), "holds no second column"),
+        (("choices.csv", "bare.csv"), "has no second column"),
         (("choices.csv", "key.csv", "--fdr", 2), "--fdr"),
     ],
 )

@@ -102,7 +102,7 @@ def test_a_model_that_does_not_exist(call, plan) -> None:
         (("models", "modles"), ["plan.toml", "models missing"]),
         (('"here"', '"there"'), ["'there' is none of here"]),
         (("items.jsonl", "none.jsonl"), ["none.jsonl", "cannot be read"]),
-        (("[endpoints", "key = [endpoints"), ["plan.toml is no TOML"]),
+        (("[endpoints", "key = [endpoints"), ["plan.toml is not valid TOML"]),
         (("url = ", 'wire = "smoke"\nurl = '), ["smoke", "transformers"]),
         (("url = ", 'key = "PSYCHOLLM_NO_SUCH_KEY"\nurl = '), ["PSYCHOLLM_NO_SUCH_KEY"]),
     ],

@@ -115,7 +115,7 @@ def test_all_choices(command, tmp_path):
         (["hal", "--out", "no/such/folder.csv"], InputError, "folder.csv cannot be written"),
         (["hal", "--confidence", "sure.csv"], InputError, "these logs have no confidences"),
         (["hal", "--columns", "model"], OptionError, "--columns model: write it as name=value"),
-        (["absent"], InputError, "there is no such file or folder"),
+        (["absent"], InputError, "this file or folder does not exist"),
         (["README.md"], InputError, "no table: which column holds the model? pass --columns with"),
     ],
 )

@@ -480,13 +480,13 @@ PREDICT = '[study.self_prediction]\nquestions = "q.csv"\n'
         (
             EFFICACY,
             '[study.self_efficacy]\nconditions = ["none"]\n[study.feedback]\n',
-            ["feedback: there are no ratings"],
+            ["feedback: there are no self_efficacy ratings"],
         ),
         (SKILL, "[study.revision]\n", ["no first stage", "[study.scaffold]"]),
         (
             SKILL,
             STUDIES["metacognitive_skill"].replace('questions = "q.csv"\ndirect', "direct"),
-            ["scaffold: there are answers of abstention, revision", "'of'"],
+            ["scaffold: several instruments have answers (abstention, revision)", "'of'"],
         ),
     ],
 )  # fmt: skip
@@ -503,7 +503,7 @@ def test_wrong_use_is_one_line_and_asks_nobody(call, tmp_path: Path, name, study
 def test_prompts_beside_a_study(call, tmp_path: Path) -> None:
     write(tmp_path, RULES, extra='prompts = "items.jsonl"')
     found = call("run", "inference_boundary", "plan.toml")
-    assert "leave out prompts" in found.stderr
+    assert "remove prompts" in found.stderr
     write(tmp_path, RULES)
     found = call("collect", "plan.toml")
     assert (found.returncode, "psychollm run" in found.stderr) == (UNUSABLE, True)

@@ -81,7 +81,7 @@ def test_json(call, store: Path) -> None:
         (["grading", "run.sqlite"], ["--out"]),
         (["grading", "none.sqlite", "--out", "x"], ["none.sqlite", "does not exist"]),
         (["grading", "rules.sqlite", "--out", "x"], ["self_prediction", "judge grades"]),
-        (["revision", "run.sqlite", "--out", "x"], ["name one with the option 'of'"]),
+        (["revision", "run.sqlite", "--out", "x"], ["name one with 'of'"]),
         (["coding", "run.sqlite", "--scheme", "six", "--out", "x"], ["six"]),
         (["grading", "run.sqlite", "--out", "no/x"], ["--out no/x", "cannot be written"]),
     ],
@@ -97,10 +97,10 @@ def test_wrong_use_is_one_line(call, store: Path, arguments, words) -> None:
 
 def test_helps_are_sentences(capsys) -> None:
     helps = {
-        ("stage", "revision"): "Write the prompts to follow up on answers in the store (review,",
-        ("stage", "scaffold"): "Write the prompts that were already answered once more, with",
+        ("stage", "revision"): "Write prompts that follow up on stored answers (review, ask",
+        ("stage", "scaffold"): "Write answered prompts again, with directions on how to think.",
         ("instrument", "semantic-sampling"): "continues solved questions (base, base_reasoning)",
-        ("instrument", "self-efficacy"): 'stand (on the command line, "none" asks no',
+        ("instrument", "self-efficacy"): '("none" on the command line for no question)',
     }
     for command, said in helps.items():
         with pytest.raises(SystemExit):

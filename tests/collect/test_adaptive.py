@@ -304,5 +304,5 @@ def test_a_plan_names_a_bank(tmp_path: Path) -> None:
         stopped=None,
     )  # fmt: skip
     none.save(tmp_path / "bank.psy")
-    with pytest.raises(InputError, match="holds a Collection, and no item bank"):
+    with pytest.raises(InputError, match="holds a Collection, not an item bank"):
         read_plan(plan)

@@ -34,8 +34,8 @@ endpoint = "here"
 """
 NUL = r"\u0000"
 CHANGES = {
-    "levels": ("#more", f"x = {'[' * 900}{']' * 900}", "is no TOML"),
-    "tables": ("#more", f"x = {'{a=' * 900}1{'}' * 900}", "is no TOML"),
+    "levels": ("#more", f"x = {'[' * 900}{']' * 900}", "is not valid TOML"),
+    "tables": ("#more", f"x = {'{a=' * 900}1{'}' * 900}", "is not valid TOML"),
     "digits": ("#more", f"repeats = {'9' * 5000}", "4300 digits"),
     "fewer digits": ("#more", f"repeats = {'9' * 4000}", "repeats must be at most"),
     "hexadecimal": ("#more", f"repeats = 0x{'f' * 5000}", "repeats must be at most"),
@@ -115,7 +115,7 @@ def test_a_store_is_read_where_nothing_can_be_written(
         with as_nobody():
             with Store(path, create=False) as store:
                 assert sum(store.counts()["a"].values()) == 1
-                with pytest.raises(StoreError, match="may not be written"), store.writing() as db:
+                with pytest.raises(StoreError, match="is read-only"), store.writing() as db:
                     db.execute("DELETE FROM request")
             assert main(["score", str(path)]) == UNUSABLE
             assert "prompt 'q' names no instrument" in capsys.readouterr().err  # it was read

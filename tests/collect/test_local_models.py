@@ -226,7 +226,7 @@ def test_replies_that_take_too_long(world: World, tmp_path: Path) -> None:
     assert max(world.sizes[1:]) <= 5
     with Store(tmp_path / "run.sqlite") as store:
         (why,) = {row[0] for row in store.rows("SELECT detail FROM attempt WHERE kind <> 'ok'")}
-    assert why == "no whole reply within 5 s"
+    assert why == "no complete reply within 5 s"
 
 
 def test_what_breaks_is_tried_again(world: World, tmp_path: Path) -> None:

@@ -57,13 +57,13 @@ def test_a_budget_needs_an_end_of_every_answer(
 
 
 BAD = {
-    "no TOML": ("prompts = ", "is no TOML"),
+    "no TOML": ("prompts = ", "is not valid TOML"),
     "nothing": ("", "endpoints, models, prompts missing"),
-    "unknown": ("colour = 1\n" + WHOLE, "colour not known; known are"),
+    "unknown": ("colour = 1\n" + WHOLE, "colour unknown; choose from"),
     "unknown of endpoint": (WHOLE.replace('v1"\n', 'v1"\nspeed = 1\n'), "speed not known"),
     "unknown of model": (WHOLE + "speed = 1\n", "speed not known"),
     "wire": (WHOLE.replace('v1"\n', 'v1"\nwire = "smoke"\n'), "use one of openai-chat"),
-    "endpoint": (WHOLE.replace('endpoint = "a"', 'endpoint = "b"'), "'b' is none of a"),
+    "endpoint": (WHOLE.replace('endpoint = "a"', 'endpoint = "b"'), "'b' is not one of a"),
     "twice": (WHOLE + MODEL, "more than once"),
     "url": (WHOLE.replace("http:", "ftp:"), "must begin with http"),
     "no prompts": (WHOLE.replace("items", "none"), "cannot be read"),
@@ -96,7 +96,7 @@ BAD = {
     "thinking without a word for it": (
         WHOLE.replace('v1"\n', 'v1"\nwire = "openai-completions"\n')
         + '[models.parameters]\nthinking = "low"\n',
-        "openai-completions has no word for thinking",
+        "openai-completions does not support thinking",
     ),
     "a price below nothing": (WHOLE + "prices = { input = -1, output = 1 }\n", "input=-1"),
     "no price": (WHOLE + "prices = { input = nan, output = 1 }\n", "input=nan"),
@@ -149,14 +149,14 @@ ODD = [
 @pytest.mark.parametrize("line", ["{", "1", '{"key": "a"}', KING, *ODD])
 def test_prompts_that_cannot_be(line: str, plan_file: Path) -> None:
     (plan_file.parent / "items.jsonl").write_text("\n" + line)
-    with pytest.raises(PsychollmError, match="line 2: no prompt"):
+    with pytest.raises(PsychollmError, match="line 2: not a prompt"):
         read_plan(plan_file)
 
 
 def test_a_prompt_that_follows_nothing(plan_file: Path) -> None:
     items = plan_file.parent / "items.jsonl"
     items.write_text(items.read_text().replace('"reply"', '"follows": "zz", "reply"'))
-    with pytest.raises(PsychollmError, match="'zz', which cannot be asked before it"):
+    with pytest.raises(PsychollmError, match="'zz', which cannot be sent before it"):
         list(read_plan(plan_file).requests())
 
 

@@ -330,7 +330,9 @@ def test_what_cannot_be(make_plan: MakePlan) -> None:
         with pytest.raises(OptionError, match="thinking="):
             make_plan("http://127.0.0.1:9", parameters={"thinking": setting})
     both = {"thinking": "high", "reasoning_effort": "low"}
-    with pytest.raises(OptionError, match="'m': thinking and reasoning_effort are two settings"):
+    with pytest.raises(
+        OptionError, match="'m': thinking and reasoning_effort control the same setting"
+    ):
         make_plan("http://127.0.0.1:9", parameters=both)
 
 

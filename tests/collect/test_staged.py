@@ -77,7 +77,7 @@ def test_a_prompt_is_put_to_whom_it_is_for(tmp_path: Path) -> None:
 def test_nobody_of_the_plan_is_asked(tmp_path: Path) -> None:
     plan = staged(tmp_path, SelfPrediction(questions=SUMS), []).plan
     with pytest.raises(
-        LabelError, match="prompt 'q' is put to 'z', which is no model of the plan"
+        LabelError, match="prompt 'q' is for 'z', which is not a model of the plan"
     ):
         replace(plan, prompts=(to("z"),))
     with pytest.raises(LabelError, match="more than once"):
@@ -223,7 +223,7 @@ def test_one_store_has_one_judge(tmp_path: Path) -> None:
         through(plan)
     with (
         Store(plan.plan.store, create=False) as store,
-        pytest.raises(LabelError, match="was put to several judges"),
+        pytest.raises(LabelError, match="was sent to several judges"),
     ):
         readings(store)
 
@@ -232,13 +232,13 @@ def test_one_store_has_one_judge(tmp_path: Path) -> None:
     ("steps", "options", "words"),
     [
         ([Step(name="grading", options={})], {}, "grading needs a judge"),
-        ([Step(name="revision", options={}, judge="j")], {}, "revision has no use for a judge"),
+        ([Step(name="revision", options={}, judge="j")], {}, "revision does not need a judge"),
         (
             [Step(name="grading", options={}, judge="z")],
             {},
             "judge='z' is none of the models a, b",
         ),
-        ([GRADING], {"names": ("j",)}, "nobody is asked"),
+        ([GRADING], {"names": ("j",)}, "none answers the questions"),
     ],
 )
 def test_steps_that_cannot_be(tmp_path: Path, steps, options, words) -> None:
@@ -278,5 +278,5 @@ def test_a_study_takes_the_place_of_prompts(tmp_path: Path) -> None:
     plan = read_plan(path, prompts=[to(None)])
     assert (plan.store.name, len(plan.prompts)) == ("plan.sqlite", 1)
     path.write_text(f'prompts = "items.jsonl"\n{PLAN}')
-    with pytest.raises(OptionError, match="leave out prompts"):
+    with pytest.raises(OptionError, match="remove prompts"):
         read_plan(path, prompts=[to(None)])

@@ -180,7 +180,7 @@ def test_files_that_are_no_stores(tmp_path: Path) -> None:
     db.execute("CREATE TABLE t (x)")
     db.close()
     before = other.read_bytes()
-    with pytest.raises(StoreError, match="no store of psychollm"):
+    with pytest.raises(StoreError, match="not a psychollm store"):
         Store(other)
     assert other.read_bytes() == before
     with pytest.raises(StoreError, match="cannot be opened"):

@@ -80,14 +80,14 @@ def test_codes_of_words():
     [
         ({"threshold": "model_median"}, "rules for each model"),
         ({"threshold": 0.5, "codes": {"a": 1}}, "exclude each other"),
-        ({"threshold": float("nan")}, "threshold=nan must be a number, and finite"),
-        ({"threshold": np.float32("inf")}, "must be a number, and finite"),
+        ({"threshold": float("nan")}, "threshold=nan must be a finite number"),
+        ({"threshold": np.float32("inf")}, "must be a finite number"),
         ({"threshold": True}, "threshold=True must be a number"),
         ({"threshold": 1j}, "must be a number"),
         ({"threshold": 0.5, "strict": "x"}, "strict='x' must be True or False"),
-        ({"codes": ["yes", "no"]}, r"must name a number for each value: codes=.\"yes\": 1"),
-        ({"codes": {"yes": "one"}}, "codes={'yes': 'one'} must name a number"),
-        ({"codes": {"yes": [1]}}, "must name a number"),
+        ({"codes": ["yes", "no"]}, r"must map each value to a number: codes=.\"yes\": 1"),
+        ({"codes": {"yes": "one"}}, "codes={'yes': 'one'} must map each value"),
+        ({"codes": {"yes": [1]}}, "must map each value"),
     ],
 )
 def test_rules_that_are_refused(options, said):

@@ -99,9 +99,9 @@ def test_a_cell_that_comes_twice(buffered, tmp_path, monkeypatch):
 
 def test_what_is_not_kept():
     one = np.zeros(1, dtype=np.int64)
-    with pytest.raises(CodeError, match="code 16 is not kept"):
+    with pytest.raises(CodeError, match="code 16 cannot be stored"):
         MemoryCells.of(one, one, one + 16, (1, 1))
-    with pytest.raises(ShapeError, match="268,435,456 of either are the most"):
+    with pytest.raises(ShapeError, match="at most 268,435,456 of each"):
         MemoryCells.of(one, one, one, (1, (1 << 28) + 1))
 
 
@@ -133,7 +133,7 @@ def test_a_folder_of_its_own_goes_with_an_error():
 
 
 def test_an_unfinished_folder(tmp_path):
-    with pytest.raises(InputError, match="holds no finished table of cells"):
+    with pytest.raises(InputError, match="does not hold a finished table of cells"):
         FolderCells.open(tmp_path)
 
 

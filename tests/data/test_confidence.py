@@ -91,7 +91,7 @@ def test_no_warning_inside_the_range():
         ("median", OptionError, "'median' is not a rule"),
         (np.inf, OptionError, "must be finite"),
         ([0.5], ShapeError, "one for each of the 2 models"),
-        ({"a": 0.5}, LabelError, "no cut for model 'b'"),
+        ({"a": 0.5}, LabelError, "lacks model 'b'"),
         ({"a": 0.5, "b": 10, "c": 1}, LabelError, "names 'c'"),
     ],
 )

@@ -78,7 +78,7 @@ def test_several_scorers_in_a_table(write):
 @pytest.mark.parametrize(
     ("text", "options", "error", "message"),
     [
-        ("foo,item,score\na,1,1\n", {}, InputError, "is no log that is known"),
+        ("foo,item,score\na,1,1\n", {}, InputError, "is neither a known log nor a table"),
         (
             "foo,item,score\na,1,1\n",
             {"format": "table"},
@@ -100,14 +100,19 @@ def test_several_scorers_in_a_table(write):
         (LONG + "a,q,1\n", {}, OptionError, "'a' answered question 'q' 2 times (1 answers more"),
         ("model,question,score\na,q,\n", {}, InputError, "no answer has a score"),
         ("model,question,score\n", {}, InputError, "there is no log in"),
-        ("model,question,score,score\na,q,1,1\n", {}, InputError, "is no log that is known"),
-        ("", {}, InputError, "is no log that is known"),
+        (
+            "model,question,score,score\na,q,1,1\n",
+            {},
+            InputError,
+            "is neither a known log nor a table",
+        ),
+        ("", {}, InputError, "is neither a known log nor a table"),
         (LONG, {"repeats": "median"}, OptionError, "repeats='median'"),
         (LONG, {"no_answer": "right"}, OptionError, "no_answer='right'"),
         (LONG, {"match": "text"}, OptionError, "match='text'"),
         (LONG, {"format": "csv"}, OptionError, "format='csv'"),
-        (LONG, {"task": ["a", "b"]}, LabelError, "task='b': there is no such task"),
-        (LONG, {"scorer": {"b": "x"}}, LabelError, "scorer='b': there is no such task"),
+        (LONG, {"task": ["a", "b"]}, LabelError, "task='b': no such task"),
+        (LONG, {"scorer": {"b": "x"}}, LabelError, "scorer='b': no such task"),
         (LONG, {"format": "promptfoo"}, InputError, "is not complete JSON"),
     ],
 )
@@ -125,7 +130,7 @@ def test_damaged_gzip(tmp_path):
     with pytest.raises(InputError, match="is not a CSV file"):
         read_logs(path)
     path.write_bytes(b"no gzip at all")
-    with pytest.raises(InputError, match="is no log that is known"):
+    with pytest.raises(InputError, match="is neither a known log nor a table"):
         read_logs(path)
 
 
@@ -143,7 +148,7 @@ def test_parquet_that_declares_too_much(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"model": ["a"] * 3, "question": [1, 2, 3], "score": 1}).to_parquet(path)
     monkeypatch.setattr(parquet, "MAX_ROWS", 2)
-    with pytest.raises(InputError, match=r"declares 3 rows, and 2 are the most"):
+    with pytest.raises(InputError, match=r"declares 3 rows, but at most 2 are read"):
         read_logs(path, format="table")
     monkeypatch.setattr(parquet, "MAX_ROWS", 3)
     monkeypatch.setattr(parquet, "MAX_BYTES", 10)
@@ -169,9 +174,11 @@ def test_paths(write, tmp_path):
     write("other", "notes.txt")
     write("{}", "other.json")
     check(read_logs(tmp_path))
-    with pytest.raises(InputError, match=r"other.json is no log.* it may go with the log"):
+    with pytest.raises(
+        InputError, match=r"other.json is not a known log.* it may accompany the log"
+    ):
         read_logs(tmp_path / "other.json")
-    with pytest.raises(InputError, match=r"absent: there is no such file or folder"):
+    with pytest.raises(InputError, match=r"absent: this file or folder does not exist"):
         read_logs(tmp_path / "absent")
     with pytest.raises(InputError, match="paths is empty"):
         read_logs([])

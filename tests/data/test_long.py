@@ -46,7 +46,7 @@ def test_unknown_rule_for_duplicates(long):
 
 def test_missing_column_is_named(long):
     with pytest.raises(
-        LabelError, match="responses: there is no column 'item'; its columns are 'model'"
+        LabelError, match="responses: column 'item' does not exist; the columns are 'model'"
     ):
         Responses(long, question="item")
 

@@ -104,13 +104,13 @@ LONG = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1.0,
             LONG.assign(value="yes"),
             {},
             CodeError,
-            "parquet, row 1, column 'value' .*'yes', which is no number: pass numbers$",
+            "parquet, row 1, column 'value' .*'yes', which is not a number: pass numbers$",
         ),
         (LONG.assign(question=1), {}, LabelError, "'a' and 1 have a second answer: aggregate"),
         (LONG.assign(model=[None, "a", "b"]), {}, LabelError, "column 'model' has 1 empty cells"),
         (LONG, {"model": "llm"}, LabelError, "has no column 'llm': its columns are 'model'"),
-        (LONG.iloc[:0], {}, InputError, "there is no answer in"),
-        (LONG.assign(value=np.nan), {}, InputError, "there is no answer in"),
+        (LONG.iloc[:0], {}, InputError, "no answer was found in"),
+        (LONG.assign(value=np.nan), {}, InputError, "no answer was found in"),
         (LONG, {"batch": 0}, OptionError, "batch=0"),
         (LONG, {"of": "rows"}, OptionError, "of='rows'"),
     ],
@@ -139,7 +139,7 @@ def test_files_that_are_none(tmp_path):
 def test_too_many_rows_to_pair(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MAX_ROWS", 1)
     LONG.to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(ShapeError, match="are rows and columns swapped"):
+    with pytest.raises(ShapeError, match="are rows and columns exchanged"):
         read_pair_counts(tmp_path / "a.parquet")
 
 

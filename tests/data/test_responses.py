@@ -67,7 +67,7 @@ def test_graded_codes():
     made = as_responses([[0, 15], [3, None]])
     assert made.coding == "graded"
     assert not made.is_binary
-    with pytest.raises(CodeError, match="yes_rates needs yes/no answers"):
+    with pytest.raises(CodeError, match="yes_rates needs binary answers"):
         _ = made.yes_rates
     with pytest.raises(CodeError, match="model 0, question 1 has code 15.*threshold="):
         as_responses(made, binary=True)
@@ -76,7 +76,7 @@ def test_graded_codes():
 def test_words_need_an_explicit_meaning():
     words = [["yes", "no", None], ["no", "yes", "yes"]]
     for codes in (["yes"], {"yes": "one"}):
-        with pytest.raises(OptionError, match="must name a number for each value"):
+        with pytest.raises(OptionError, match="must map each value to a number"):
             Responses(words, codes=codes)
     with pytest.raises(CodeError, match="model 0, question 0 holds 'yes'.*codes="):
         as_responses(words)
@@ -264,7 +264,7 @@ def test_plain_constructor_checks_shapes():
 @pytest.mark.parametrize(
     ("values", "of", "message"),
     [
-        ([[1, 0]], "models", "one model only (0): a correlation of models needs at least two"),
+        ([[1, 0]], "models", "only one model (0): a correlation of models needs at least two"),
         ([[1], [0]], "questions", "one question only (0)"),
     ],
 )
@@ -341,7 +341,7 @@ def test_select_keeps_cuts_and_flips():
 @pytest.mark.parametrize(
     ("chosen", "error", "message"),
     [
-        ({"models": ["A"]}, LabelError, "there is no model 'A'"),
+        ({"models": ["A"]}, LabelError, "model 'A' does not exist"),
         ({"models": ["a", "a"]}, LabelError, "'a' occurs more than once"),
         ({"models": []}, ShapeError, "no models are selected"),
         ({"models": "a"}, LabelError, "pass a list, ['a']"),
@@ -365,7 +365,7 @@ def test_flip(table):
     assert flipped.flipped == ("b",)
     assert flipped.codes[1, 1] == 0  # missing stays coded 0
     assert table.flip().flipped == ("a", "b")
-    with pytest.raises(CodeError, match="flip needs yes/no"):
+    with pytest.raises(CodeError, match="flip needs binary"):
         as_responses([[2]]).flip()
 
 

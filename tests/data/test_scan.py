@@ -109,7 +109,7 @@ def test_polars(files):
     lazy = (
         frame.lazy().with_columns(value=1 - polars.col("value")).filter(polars.col("seconds") > 2)
     )
-    with pytest.raises(InputError, match="there is no answer in the table"):
+    with pytest.raises(InputError, match="no answer was found in the table"):
         scan(lazy)
 
 
@@ -145,7 +145,7 @@ def test_duckdb(files):
     with duckdb.connect(str(path)) as database:  # to write: nobody reads it any more
         database.sql("DROP TABLE others")
     assert "row 1, " in str(kept.value)
-    with pytest.raises(OptionError, match="whole.parquet is no database file of DuckDB"):
+    with pytest.raises(OptionError, match="whole.parquet is not a DuckDB database file"):
         scan(files / "whole.parquet", table="runs")
     with pytest.raises(OptionError, match="filter the source itself"):
         scan(LONG, query=sums)
@@ -192,16 +192,16 @@ def test_missing_answers_are_no_cells():
         (LONG.assign(value=LONG.index // 6 * 16), {"batch": 5}, CodeError, "table, row 7, .* 16:"),
         (LONG, {"model": "question"}, OptionError, "column 'question' is named twice"),
         (pd.concat([LONG, LONG[["model"]]], axis=1), {}, LabelError, "has 2 columns 'model'"),
-        (LONG, {"threshold": np.nan}, OptionError, "threshold=nan must be a number, and finite"),
-        (LONG, {"codes": ["yes", "no"]}, OptionError, "must name a number for each value"),
+        (LONG, {"threshold": np.nan}, OptionError, "threshold=nan must be a finite number"),
+        (LONG, {"codes": ["yes", "no"]}, OptionError, "must map each value to a number"),
         (LONG, {"n_jobs": "x"}, OptionError, "n_jobs='x' has no meaning"),
         (LONG, {"n_jobs": 0}, OptionError, "n_jobs=0 has no meaning"),
         (LONG, {"folder": 5}, OptionError, "folder=5 must be a path"),
-        (LONG.assign(value=np.nan), {}, InputError, "there is no answer in the table"),
-        (LONG[:0], {}, InputError, "there is no answer in the table"),
+        (LONG.assign(value=np.nan), {}, InputError, "no answer was found in the table"),
+        (LONG[:0], {}, InputError, "no answer was found in the table"),
         (LONG.assign(value="no"), {}, CodeError, "column 'value' .*'no'"),
         (LONG.assign(value=["1", "0", "yes"] + ["1"] * (len(LONG) - 3)), {}, CodeError,
-         "row 3, column 'value' cannot hold 'yes', which is no number: .* codes={\"yes\": 1, "),
+         "row 3, column 'value' cannot hold 'yes', which is not a number: .* codes={\"yes\": 1, "),
         (LONG.assign(value="no"), {"threshold": 0.5}, CodeError, "'no', .* pass numbers$"),
         *[
             (LONG.assign(value=[cell] * len(LONG)), {}, CodeError, "row 1, .* cannot hold")
@@ -221,7 +221,7 @@ def test_missing_answers_are_no_cells():
         (3, {}, InputError, "the table is a int: pass a Parquet file"),
         ([3], {}, InputError, "block 1 is a int"),
         ({}, {}, InputError, "the table is a dict"),
-        ([], {}, InputError, "there is no answer in these blocks"),
+        ([], {}, InputError, "no answer was found in these blocks"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(long, options, error, said, tmp_path, monkeypatch):
@@ -298,7 +298,7 @@ def test_a_named_folder_is_opened_again(tmp_path):
         scan(LONG, folder=tmp_path / "cells")
     with pytest.raises(OptionError, match="is not empty"):
         scan(LONG, folder=tmp_path)
-    with pytest.raises(InputError, match="holds no finished scan"):
+    with pytest.raises(InputError, match="does not hold a finished scan"):
         Scan.open(tmp_path)
     with pytest.raises(OptionError, match="folder=None must be a path"):
         Scan.open(None)

@@ -52,7 +52,7 @@ def test_too_few_answers():
     screen = screened(m3=answers)
     assert screen.too_few[3]
     assert not screen.usable[3]
-    assert screen.reasons[3] == ("too few answers: 20, at least 30 wanted",)
+    assert screen.reasons[3] == ("too few answers: 20, but at least 30 are required",)
 
 
 def test_a_silent_model():

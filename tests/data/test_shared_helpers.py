@@ -50,7 +50,9 @@ def test_values_of_units() -> None:
     assert unit_labels(["a", "b"], ("q1", "q2"), argument="clusters") == ["a", "b"]
     by_name = {"q2": "b", "q1": "a"}
     assert unit_labels(by_name, ("q1", "q2"), argument="clusters") == ["a", "b"]
-    with pytest.raises(LabelError, match="clusters has no entry for question 'q3': name all"):
+    with pytest.raises(
+        LabelError, match="clusters has no entry for question 'q3': label all of them"
+    ):
         unit_labels(by_name, ("q1", "q3"), argument="clusters")
     assert unit_labels(by_name, ("q3", "q1"), argument="by", optional=True) == [None, "a"]
     numbers = unit_numbers(pd.Series({"b": 1, "a": 2}), ("a", "b"), argument="weights")

@@ -57,8 +57,8 @@ def test_study_design():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"self_knowledge": {19: 0.5}}, "models are counted 0 to 18"),
-        ({"self_knowledge": {0: 1.5}}, "weights lie between 0 and 1"),
+        ({"self_knowledge": {19: 0.5}}, "model indices are 0 to 18"),
+        ({"self_knowledge": {0: 1.5}}, "weights between 0 and 1"),
         ({"easiness_loading": 1.0}, "easiness_loading=1.0"),
         ({"n_models": 1}, "n_models=1"),
     ],

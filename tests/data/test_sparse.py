@@ -147,13 +147,13 @@ def test_what_needs_a_dense_table_says_so():
 def test_errors_are_those_of_dense_tables():
     graded = a_table(highest=4)
     for table in (graded, graded.sparse()):
-        with pytest.raises(CodeError, match="flip needs yes/no answers, but the codes go up to 4"):
+        with pytest.raises(CodeError, match="flip needs binary answers, but the codes go up to 4"):
             table.flip()
-        with pytest.raises(CodeError, match="yes_rates needs yes/no"):
+        with pytest.raises(CodeError, match="yes_rates needs binary"):
             _ = table.yes_rates
         with pytest.raises(CodeError, match=r"model 'm\d', question \d+ has code [234], but"):
             psy.PairCounts.count(table)
-        with pytest.raises(LabelError, match="there is no model 'x'"):
+        with pytest.raises(LabelError, match="model 'x' does not exist"):
             table.select(models=["x"])
     with pytest.raises(ShapeError, match="one model only"):
         psy.tetrachoric(TABLE.sparse().select(models=["m1"]))

@@ -53,7 +53,7 @@ def test_constant_and_unusable_models():
     assert found == {
         1: "always says yes (40 answers)",
         2: "always says no (40 answers)",
-        3: "too few answers: 0, at least 30 wanted",
+        3: "too few answers: 0, but at least 30 are required",
     }
     assert set(unusable(validity_screen(table))) == {1, 2, 3}
     with pytest.raises(ShapeError, match="no model is usable"):
@@ -70,5 +70,5 @@ def test_models_that_share_too_little_cannot_be_correlated():
     table = Responses(values, models=list("abcde"))
     found = uncorrelatable(table, validity_screen(table))
     assert list(found) == ["b", "d"] or list(found) == ["b", "c"]
-    assert found["b"] == "too few answers: 20, at least 30 wanted"
+    assert found["b"] == "too few answers: 20, but at least 30 are required"
     assert "on which the answers of both vary" in list(found.values())[1]

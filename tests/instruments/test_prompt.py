@@ -26,7 +26,7 @@ def test_what_is_stored_is_read_back_and_nothing_empty_is_stored() -> None:
 
 
 def test_what_is_no_prompt() -> None:
-    with pytest.raises(InputError, match="prompt 'k' has no messages"):
+    with pytest.raises(InputError, match="prompt 'k' has no user message"):
         Prompt(key="k", item="q", messages=(), reply="text")
     with pytest.raises(OptionError, match="reply='guess'"):
         Prompt(key="k", item="q", messages=ASKED.messages, reply="guess")  # type: ignore[arg-type]

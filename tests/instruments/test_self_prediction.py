@@ -185,7 +185,7 @@ def test_stated_probabilities(asked):
     only = SelfPrediction(questions=QUESTIONS, scales=("percent",))
     with pytest.raises(InputError, match="no predictions as verbal"):
         stated_table({"m": only.score({})}, scale="verbal")
-    with pytest.raises(InputError, match="no predictions of yes and no"):
+    with pytest.raises(InputError, match="no yes-no predictions"):
         confidence_and_correctness({"m": only.score({})})
 
 
@@ -193,8 +193,8 @@ def test_stated_probabilities(asked):
     ("options", "says"),
     [
         ({"form": "long"}, "form='long'"),
-        ({"scales": ()}, "must hold each once"),
-        ({"scales": ("yes_no", "yes_no")}, "must hold each once"),
+        ({"scales": ()}, "must hold each choice only once"),
+        ({"scales": ("yes_no", "yes_no")}, "must hold each choice only once"),
         ({"scales": ("odds",)}, "scales='odds'"),
         ({"examples": [("x", True)]}, "form='direct'"),
         ({"n_repeats": 0}, "n_repeats=0"),

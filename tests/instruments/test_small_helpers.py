@@ -79,7 +79,7 @@ def test_probabilities_of_error(text: str, start: int, end: int, holds: bool) ->
 
 
 def test_an_option_is_chosen_once() -> None:
-    text = r"arms=\('again', 'again'\) must hold each once, and one at least"
+    text = r"arms=\('again', 'again'\) must hold each choice only once, and at least one"
     with pytest.raises(OptionError, match=text):
         check_chosen("arms", ("again", "again"), Literal["again", "doubt"])
 

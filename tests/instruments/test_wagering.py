@@ -166,11 +166,11 @@ def test_what_is_missing_is_no_answer_and_no_points():
     assert no_wager.correct[0] == 1
     assert np.isnan(no_wager.gain).all()
     assert no_wager.failures()["wager"] == {"failed": 3}
-    assert "no wager could be read" in no_wager.summary()
+    assert "no wager is readable" in no_wager.summary()
     no_answer = asked.score({wager.key: asked.read(wager, "6")})
     assert no_answer.line[0] == 6
     assert np.isnan(no_answer.gain).all()
-    assert no_answer.summary() == "no answer could be read"
+    assert no_answer.summary() == "no answer is readable"
     assert np.isnan(no_answer.advantage)
     assert np.isnan(asked.score({}).accuracy)
 
@@ -188,7 +188,7 @@ def test_what_has_no_meaning_is_refused():
     with pytest.raises(InputError, match="choice between two"):
         Wagering(QUESTIONS, form="open").score({}).counts()
     even = scored(Wagering(MANY, payoff="even"), [True] * 40, [2] * 40)
-    with pytest.raises(InputError, match="even stakes tell no probability"):
+    with pytest.raises(InputError, match="even stakes imply no probability"):
         confidence_and_correctness({"m": even})
     with pytest.raises(InputError, match="there are none"):
         confidence_and_correctness({})

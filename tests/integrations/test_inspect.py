@@ -153,7 +153,7 @@ def test_a_limit_takes_the_first_that_were_drawn(tmp_path: Path) -> None:
     stop = stop_early(BANK, size=20, rng=1)
     (log,) = run(tmp_path, Task(dataset(), scorer=match(), early_stopping=stop), limit=12)
     assert log.error
-    assert "was drawn and is not among the 12 samples" in log.error.message
+    assert "was drawn but is not among the 12 samples" in log.error.message
 
 
 def test_epochs_are_averaged(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_what_cannot_be_split() -> None:
     broken[7, 1, 2] = np.nan
     with pytest.raises(InputError, match="prompt 7, layer 1"):
         difference_of_means(broken, YES)
-    with pytest.raises(LabelError, match="layer 9 were not kept"):
+    with pytest.raises(LabelError, match="layer 9 are not included"):
         HiddenStates(states=clouds().astype(np.float32), layers=(0, 1)).layer(9)
 
 

@@ -117,7 +117,7 @@ def test_an_empty_prompt(model: Any) -> None:
 def test_words_that_the_tokenizer_lacks() -> None:
     with pytest.raises(InputError, match=r"none of \['oui'\] as a single token"):
         answer_tokens(tokenizer(), yes=["oui"])
-    with pytest.raises(OptionError, match="stands for one answer"):
+    with pytest.raises(OptionError, match="may belong to one answer only"):
         answer_tokens(tokenizer(), yes=["yes"], no=["Yes"])
     with pytest.raises(OptionError, match="at least one word"):
         answer_tokens(tokenizer(), no=[])

@@ -224,5 +224,5 @@ def test_positions_and_engines_that_cannot_be(model: Any, direction: Direction) 
         sweep(*asked, layer=1, positions="generated")
     with pytest.raises(OptionError, match="engine='last_token' needs"):
         sweep(*asked, layer=1, positions="all", engine="last_token")
-    with pytest.raises(OptionError, match="is no layer of"):
+    with pytest.raises(OptionError, match="does not exist in"):
         sweep(*asked, layer=4)

@@ -259,7 +259,7 @@ class _Watch:
     ) -> None:
         self.rows = rows
         self.steps: list[_Step] = []
-        self.made: list[int | None] = [None] * len(rows)  # number of tokens, once a reply has ended
+        self.made: list[int | None] = [None] * len(rows)  # tokens, once a reply has ended
         self.said_all = [False] * len(rows)  # whether it ended before its limit
         self.seconds = [math.inf] * len(rows)
         self._model = model

@@ -33,7 +33,7 @@ def events(raw: bytes) -> Iterator[Event | None]:
         try:
             event = parse_json(data, errors="replace")
         except ValueError as error:
-            raise UnreadableReplyError(Kind.BROKEN, f"an event is not valid JSON: {error}") from error
+            raise UnreadableReplyError(Kind.BROKEN, f"an event is not JSON: {error}") from error
         if not isinstance(event, dict):
             raise UnreadableReplyError(Kind.BAD_JSON, "an event is JSON, but not an object")
         check_error(event)

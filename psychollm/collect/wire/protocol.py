@@ -122,7 +122,7 @@ def object_of(raw: bytes) -> dict[str, Any]:
     try:
         body = parse_json(raw, errors="replace")
     except ValueError as error:
-        raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is not valid JSON: {error}") from error
+        raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise UnreadableReplyError(Kind.BAD_JSON, "the reply is JSON, but not an object")
     check_error(body)

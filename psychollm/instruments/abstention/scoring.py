@@ -237,7 +237,7 @@ def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
 
 
 def _judged_row(prompt: Prompt) -> Row:
-    """Return the model and the prompt of the judged reply, including the index of further samples."""
+    """Return the model and the prompt of the judged reply, with the index of its sample."""
     _, mark, sample = prompt.key.rpartition("#")
     again = f"#{sample}" if mark and sample.isdigit() else ""
     return str(prompt.about.get("model", "")), f"{prompt.about['of']}{again}"

@@ -180,7 +180,7 @@ def _cue(table: Mapping[str, Any], where: str) -> Cue:
 def _fields(
     table: Mapping[str, Any], kinds: Mapping[str, type], needed: tuple[str, ...], where: str
 ) -> Mapping[str, Any]:
-    """Return a table after checking that it has all required fields, of their types, and no others."""
+    """Return a table after checking that it has the required fields, and no others."""
     for name in table:
         if name not in kinds:
             msg = f"{where}: unknown field {name!r}: fields are {', '.join(kinds)}"

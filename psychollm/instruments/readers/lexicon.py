@@ -1,5 +1,4 @@
-"""Words by their function in a clause; inflected forms are derived, and all languages are listed
-together.
+"""Words by their function in a clause, in all languages; inflected forms are derived.
 
 `LEADS` introduce an answer without adding to it ("I would say"). The patterns are fragments for
 `clauses`: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`, `CHOOSE`), and words

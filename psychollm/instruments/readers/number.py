@@ -362,7 +362,7 @@ _COUNTED = re.compile(
 
 
 def _thousands(text: str) -> bool | None:
-    """Return whether one mark before three digits groups them in the text's language; None if unsure."""
+    """Return whether a mark before three digits groups them in this language; None if unsure."""
     if _ENGLISH.search(text):
         return False
     counted = any(_COUNTED.match(text, one.end()) for one in _ONE_MARK.finditer(text))
@@ -374,7 +374,7 @@ def _thousands(text: str) -> bool | None:
 def read_number(
     reply: str, *, decimal_mark: DecimalMark = ".", finish_reason: str | None = None
 ) -> Reading:
-    """Parse a number: whole, decimal, a fraction, or a percentage, which stays as written (80 for 80 %).
+    """Parse a number: whole, decimal, a fraction, or a percentage as written (80 for 80 %).
 
     Parameters
     ----------

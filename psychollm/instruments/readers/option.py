@@ -188,7 +188,7 @@ class _Option(Form):
         self._of = patterns
 
     def prepared(self, text: str) -> str:
-        """Replace a single Cyrillic letter by the Latin one; mark items that a list judges right."""
+        """Replace a single Cyrillic letter by the Latin one; mark what a list judges right."""
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
         text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
@@ -335,7 +335,7 @@ class _Option(Form):
 
 
 def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
-    """Return whether the last sentence mentions only this letter, after another mentioned others."""
+    """Return whether the last sentence mentions only this letter, after others mentioned more."""
     if sentence.end < len(text) or not sentence.start:
         return False
     others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}

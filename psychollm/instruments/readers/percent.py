@@ -291,7 +291,7 @@ def _is_own(text: str, one: Numeral) -> bool:
 
 
 def _measures_another(text: str, one: Numeral) -> bool:
-    """Return whether a number is the probability of an error, or a proportion of something else."""
+    """Return whether a number is a probability of error, or a proportion of something else."""
     if not one.percent and one.out_of is None:
         before = text[max(one.start - _REACH, 0) : one.start]
         if _UNITS.match(text, one.end) or _LEVEL.search(before):

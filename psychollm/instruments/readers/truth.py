@@ -42,7 +42,7 @@ TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
 
 
 def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
-    """Return the truth value that a clause asserts, None for any other clause or a double denial."""
+    """Return the truth value that a clause asserts, None for others and for double denials."""
     clause = _LEAVES.sub("", clause)
     for pattern in patterns:
         said = pattern.fullmatch(clause)

@@ -341,7 +341,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return the values of later sentences that correct an answer, or (`heads`) open with another."""
+    """Return the values of later sentences that correct an answer, or (`heads`) open with one."""
     return {
         one.value
         for one in form.mentions(rest)

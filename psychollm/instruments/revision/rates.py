@@ -53,7 +53,7 @@ class Chains:
     tokens: Mapping[Column, FloatArray]
 
     def correct(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether each chain was right at a stage (chains,), by default in its last round."""
+        """Return whether each chain was right at a stage (chains,), by default the last round."""
         return self.right.get((stage, self._round(stage, turn)), self._nothing)
 
     def faulted(self, turn: int) -> FloatArray:

@@ -89,7 +89,7 @@ def _word(rng: np.random.Generator) -> str:
 
 
 def _distinct(word: str, other: str) -> bool:
-    """Return whether two words differ in their first and last letters, so that no typo confuses them."""
+    """Return whether two words differ at both ends, so that no typo confuses them."""
     return word[:3] != other[:3] and word[-3:] != other[-3:]
 
 

@@ -211,7 +211,7 @@ def score_readings(
     pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
     scales = {str(one.about["scale"]): one for one in prompts if "scale" in one.about}
     if len(scales) > 1:
-        msg = f"the prompts belong to several scales, {listed(sorted(scales))}: score one at a time"
+        msg = f"prompts of several scales, {listed(sorted(scales))}: score one at a time"
         raise InputError(msg)
     n = max((len(one.about["order"]) for one in scales.values()), default=0)
     rows: dict[tuple[str, str], _Row] = {}

@@ -246,7 +246,9 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     """
     known = {prompt.key: prompt for prompt in prompts}
     if unknown := sorted(set(replies) - set(known)):
-        msg = f"replies has keys of no prompt: {listed(unknown)}; use the instrument that made them"
+        msg = (
+            f"replies has keys of no prompt: {listed(unknown)}; use the instrument of the prompts"
+        )
         raise LabelError(msg)
     return tuple(
         _judge(known[key], reply)

@@ -206,7 +206,7 @@ class Verdicts:
 
 
 def _verdict(values: Sequence[float | None]) -> bool | None:
-    """Return whether all comparisons of a pair say yes; False if any says no, None if undecided."""
+    """Return True if all comparisons of a pair say yes, False if any says no, None otherwise."""
     if any(value == 0.0 for value in values):
         return False
     return True if values and all(value == 1.0 for value in values) else None

@@ -69,7 +69,7 @@ def test_a_scale_is_positive(long: Path, scale: float) -> None:
 
 def test_clusters_of_a_long_file_are_those_all_answers_name(long: Path) -> None:
     assert read_clusters(long, column="text").to_dict() == {"q1": "t", "q2": "u"}
-    with pytest.raises(LabelError, match=r"question 'q1' has the clusters 80\.0, 30\.0"):
+    with pytest.raises(LabelError, match=r"question 'q1' has several clusters, 80\.0, 30\.0"):
         read_clusters(long, column="sure")
     with pytest.raises(LabelError, match="no column 'page'"):
         read_clusters(long, column="page")
@@ -86,7 +86,7 @@ def test_clusters_of_a_list(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match="two columns"):
         read_clusters(path)
     path.write_text("question,page\nq1,7\nq1,8\n")
-    with pytest.raises(LabelError, match="stands in line 2 already"):
+    with pytest.raises(LabelError, match="already occurs in line 2"):
         read_clusters(path)
 
 

@@ -102,7 +102,7 @@ def test_words_in_json_lines_need_a_meaning(tmp_path) -> None:
         ('{"model": "", "question": 1, "value": 1}\n', LabelError, "line 1 has no model"),
         ('{"model": "a", "q1": [1]}\n', CodeError, "line 1, column 'q1'"),
         ('{"model": "a", "q1": 1}\n{"model"\n', InputError, "line 2 is not complete JSON"),
-        ("[1]\n", InputError, "line 1 holds no JSON object"),
+        ("[1]\n", InputError, "line 1 does not hold a JSON object"),
     ],
 )
 def test_json_lines_that_cannot_be_used(tmp_path, content, error, words) -> None:

@@ -54,7 +54,7 @@ def test_the_first_column_labels_models(write, name):
 @pytest.mark.parametrize("reader", [psy.read_responses, psy.read_scores, read_table])
 def test_rows_that_are_called_questions_are_no_models(write, name, reader):
     path = write(ACROSS.format(name))
-    with pytest.warns(PsychollmWarning, match="rows are taken for questions"):
+    with pytest.warns(PsychollmWarning, match="rows are read as questions"):
         reader(path)
     table = both(path)
     assert (table.models, table.questions) == (("gpt", "claude"), ("q1", "q2", "q3"))
@@ -132,7 +132,7 @@ def test_repeats_of_a_long_frame_are_answers_to_one_question():
 def test_frames_whose_rows_are_questions_turn_with_a_warning():
     frame = pd.DataFrame([[1, 0], [1, 1]], index=pd.Index(["q1", "q2"], name="question"))
     frame.columns = ["gpt", "claude"]
-    with pytest.warns(PsychollmWarning, match="rows are taken for questions"):
+    with pytest.warns(PsychollmWarning, match="rows are read as questions"):
         assert psy.compare(frame).labels == ("gpt", "claude")
 
 

@@ -185,7 +185,7 @@ def test_numbered_says_what_became_of_the_rest():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: read_rating("3", low=4, high=4), "no two points"),
+        (lambda: read_rating("3", low=4, high=4), "fewer than two points"),
         (lambda: read_rating("3", labels={"superb": 9}), "outside the scale"),
         (lambda: read_option("A", "A"), "fewer than two"),
         (lambda: read_option("A", ["A", " "]), "letters"),

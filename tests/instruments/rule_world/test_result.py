@@ -53,5 +53,5 @@ def test_failed_calls_are_missing() -> None:
     scores = WORLD.score([None] * 40)
     assert np.isnan(scores.strict).all()
     assert set(scores.outcomes) == {Outcome.FAILED}
-    assert "none of 10 answers could be read" in scores.summary()
+    assert "none of 10 answers is readable" in scores.summary()
     assert WORLD.score({}).responses == (None,) * 40

@@ -152,7 +152,7 @@ def test_bad_input() -> None:
         WORLD.score({"x": Reading(outcome=Outcome.EMPTY)})
     with pytest.raises(OptionError, match="n=0 must be"):
         RuleWorld(n=0)
-    with pytest.raises(OptionError, match="must hold each once"):
+    with pytest.raises(OptionError, match="must hold each choice only once"):
         RuleWorld(types=("A", "A"))
     with pytest.raises(OptionError, match="lexical_form='x'"):
         RuleWorld(lexical_form="x")  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def test_too_few_answers_are_not_called_answers_that_do_not_vary():
     few = said.select(questions=said.questions[:20])
     with pytest.raises(ShapeError, match="0 of 3 models can be correlated") as caught:
         shared_confidence(few, right.select(questions=said.questions[:20]), rng=0, **FAST)
-    assert "'sim-01': too few answers: 20, at least 30 wanted;" in str(caught.value)
+    assert "'sim-01': too few answers: 20, but at least 30 are required;" in str(caught.value)
     assert "vary" not in str(caught.value)
 
 

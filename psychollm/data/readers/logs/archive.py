@@ -94,9 +94,7 @@ class Archive:
                 f"member {name!r} declares {size:,} bytes, but at most {MAX_MEMBER:,} are read"
             )
         if size > FREE and size > MAX_RATIO * member.compress_size:
-            self._refuse(
-                f"member {name!r} declares {size:,} bytes from {member.compress_size:,}"
-            )
+            self._refuse(f"member {name!r} declares {size:,} bytes from {member.compress_size:,}")
 
     def _check_all(self, members: Sequence[zipfile.ZipInfo]) -> None:
         end = 0

@@ -73,7 +73,7 @@ def read_inspect(source: Source) -> list[Run]:
     with source.archive() as archive:
         name = HEADER if HEADER in archive.names else JOURNAL
         if name not in archive.names:
-            msg = f"{source.path} holds neither {HEADER} nor {JOURNAL}: it is not an Inspect AI log"
+            msg = f"{source.path} holds neither {HEADER} nor {JOURNAL}: not an Inspect AI log"
             raise InputError(msg)
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]

@@ -85,7 +85,7 @@ def _deviations(results: Mapping[str, Any], task: str, samples: Sequence[Sample]
         if len(questions) < len(own):
             yield f"{len(own)} rows{whose} for {len(questions)} questions: repeats or copies"
         if isinstance(asked, int) and len(questions) != asked:
-            yield f"the results are for {asked} questions, but the log holds {len(questions)}{whose}"
+            yield f"results of {asked} questions, but the log holds {len(questions)}{whose}"
         for metric in _MEANS:
             value = as_score(stated.get(f"{metric},{name}"))
             if value is not None:

@@ -39,9 +39,7 @@ class Sample:
     def __post_init__(self) -> None:
         """Raise for a repeat number that no table can hold: the log is damaged."""
         if self.repeat is not None and abs(self.repeat) >= 2**53:
-            msg = (
-                f"question {self.question!r}: the repeat number is 2**53 or more; is it damaged?"
-            )
+            msg = f"question {self.question!r}: the repeat number is 2**53 or more; is it damaged?"
             raise CodeError(msg)
 
 

@@ -98,7 +98,7 @@ class Source:
         return whole if isinstance(whole, dict) else {}
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the object of each line of a JSONL file; empty lines are skipped."""
+        """Yield the number and the object of each non-empty line of a JSONL file."""
         with self._opened() as file:
             number = 0
             while line := file.readline(MAX_LINE + 1):

@@ -91,7 +91,7 @@ def test_damaged_directory(log):
     at = data.index(b"PK\x01\x02")
     refused(log(data[:at] + b"PK\x07\x07" + data[at + 4 :]), "is not a complete zip archive")
     moved = data[: at + 42] + struct.pack("<I", 7) + data[at + 46 :]
-    refused(log(moved), "it does not begin where the archive says")
+    refused(log(moved), "it does not begin at the declared position")
 
 
 def test_two_gigabytes_declared(log):
@@ -111,19 +111,19 @@ def test_bomb_of_many_members(log):
 
 def test_bomb_that_hides_its_size(log):
     data = declare(packed(**{"samples/a.json": b"0" * FREE}), b"samples/a.json", 100)
-    refused(log(data), "it is not as long as the archive says")
+    refused(log(data), "its length differs from the declared one")
 
 
 def test_overlapping_members(log):
     data = packed(**{"samples/a.json": b"1" * 500})
     second = data.rindex(b"samples/a.json") - 46
     overlapping = data[: second + 42] + struct.pack("<I", 0) + data[second + 46 :]
-    refused(log(overlapping), "overlaps the one before it")
+    refused(log(overlapping), "overlaps the previous one")
 
 
 @pytest.mark.parametrize("name", ["../../etc/x.json", "/etc/x.json", "C:\\x.json", "a/../../x"])
 def test_members_that_lie_outside(log, name, tmp_path):
-    refused(log(packed(**{name: b"{}"})), "as if it lay outside the archive")
+    refused(log(packed(**{name: b"{}"})), "has a path outside the archive")
     assert [path.name for path in tmp_path.iterdir()] == ["log.eval"]
 
 
@@ -134,14 +134,14 @@ def test_encrypted_member(log):
 
 
 def test_unknown_method(log):
-    refused(log(packed(zipfile.ZIP_BZIP2)), "is packed by zip method 12")
+    refused(log(packed(zipfile.ZIP_BZIP2)), "has zip method 12")
 
 
 def test_header_that_is_no_object(log):
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as made:
         made.writestr("header.json", "[1]")
-    refused(log(target.getvalue()), "member 'header.json' holds no JSON object")
+    refused(log(target.getvalue()), "member 'header.json' does not hold a JSON object")
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as made:
         made.writestr("header.json", b"[" * 200_000)
@@ -182,9 +182,9 @@ def test_zstandard(log, compressed):
 
 
 def test_zstandard_bombs(log, compressed):
-    refused(log(compressed(b"0" * (FREE + 1))), "declares 16,777,217 bytes out of")
-    refused(log(compressed(b"0" * FREE, size=50)), "it is not as long as the archive says")
-    refused(log(compressed(b"0" * 50, size=FREE)), "it is not as long as the archive says")
+    refused(log(compressed(b"0" * (FREE + 1))), "declares 16,777,217 bytes from")
+    refused(log(compressed(b"0" * FREE, size=50)), "its length differs from the declared one")
+    refused(log(compressed(b"0" * 50, size=FREE)), "its length differs from the declared one")
 
 
 def test_zstandard_damaged(log, compressed):

@@ -115,8 +115,8 @@ def test_a_retried_run_counts_once(write, tmp_path):
     write("b.json", log(sample("q", "C"), sample("r"), created="2026-01-02", task_id="x"))
     found = read_logs(tmp_path)
     assert values(found) == [[1, 1]]
-    assert [(one.reason, one.n) for one in found.left_out] == [("a later run takes its place", 1)]
-    assert "1 run with 1 answer (a later run takes its place)" in found.summary()
+    assert [(one.reason, one.n) for one in found.left_out] == [("replaced by a later run", 1)]
+    assert "1 run with 1 answer (replaced by a later run)" in found.summary()
 
 
 def test_invalidated_runs_do_not_count(write, tmp_path):
@@ -133,7 +133,7 @@ def test_runs_that_did_not_finish_are_named(write):
         log(sample("q"), status="cancelled", dataset={"samples": 5}, config={"epochs": 2}),
     )
     (note,) = read_logs(path).notes
-    assert "did not finish (status 'cancelled'): 1 of 10 samples are there" in note
+    assert "did not finish (status 'cancelled'): it has 1 of 10 samples" in note
 
 
 def test_a_log_that_was_never_finished_has_a_journal_only(tmp_path):
@@ -208,13 +208,13 @@ def test_cut_off_json(tmp_path, cut):
 
 def test_another_layout_is_named(write):
     path = write("a.json", log("not a sample"))
-    with pytest.raises(InputError, match="is not laid out as a log of inspect"):
+    with pytest.raises(InputError, match="deviates from the log format of inspect"):
         read_logs(path)
 
 
 def test_an_epoch_without_end_is_refused(write):
     path = write("a.json", log(sample("q", epoch=10**400)))
-    with pytest.raises(InputError, match="question 'q': the number of its repeat has no end"):
+    with pytest.raises(InputError, match=r"question 'q': the repeat number is 2\*\*53 or more"):
         read_logs(path)
 
 

@@ -59,7 +59,7 @@ def test_the_model_stands_in_the_results_or_is_called_after_the_folder(run):
     assert read_logs(named).responses.models == ("org/other",)
     without = read_logs(run("x/org__third", row(0)))
     assert without.responses.models == ("org/third",)
-    assert "no results file beside it" in without.notes[0]
+    assert "no results file" in without.notes[0]
 
 
 def test_the_newest_file_of_a_folder_counts(run, tmp_path):
@@ -67,7 +67,7 @@ def test_the_newest_file_of_a_folder_counts(run, tmp_path):
     run("m", row(0, 1.0), time="2026-02-01T00-00-00.000000", model_name="m")
     found = read_logs(tmp_path)
     assert found.responses.values.tolist() == [[1]]
-    assert [one.reason for one in found.left_out] == ["a later run takes its place"]
+    assert [one.reason for one in found.left_out] == ["replaced by a later run"]
 
 
 def test_positions_are_no_identity(run, tmp_path):
@@ -78,7 +78,7 @@ def test_positions_are_no_identity(run, tmp_path):
     assert labels[:2] == ("0", "1")
     assert labels[2].startswith("1~")
     np.testing.assert_array_equal(found.responses.values, [[1, 0, np.nan], [np.nan, 0, 1]])
-    assert "1 questions bear the label of another" in found.notes[0]
+    assert "1 questions have the label of another" in found.notes[0]
     by_label = read_logs(tmp_path, match="label")
     assert by_label.responses.values.tolist() == [[1, 0], [0, 1]]
 

@@ -167,7 +167,7 @@ def test_helm_certainty_without_likelihoods_is_none(helm):
 
 def test_helm_without_its_specification(write):
     path = write("per_instance_stats.json", [instance("id1", stat("exact_match", 1.0))])
-    with pytest.raises(InputError, match=r"run_spec.json is not beside it, and it alone names"):
+    with pytest.raises(InputError, match=r"run_spec.json, which names"):
         read_logs(path)
 
 
@@ -327,7 +327,7 @@ def test_promptfoo_jsonl_beside_json_is_one_run(write, tmp_path):
     write("r.jsonl", rows, lines=True)
     found = read_logs(tmp_path)
     assert values(found) == [[1, 1]]
-    assert [(one.n, one.reason) for one in found.left_out] == [(2, "a later run takes its place")]
+    assert [(one.n, one.reason) for one in found.left_out] == [(2, "replaced by a later run")]
     again = [row | {"id": f"{row['id']}0"} for row in rows]
     other = read_logs(write("s.jsonl", again, lines=True))
     assert set(other.frame["task"]) == {"promptfoo"}
@@ -372,7 +372,7 @@ def test_deepeval_errors_and_models(write):
     assert found.responses.models == ("run",)
     assert found.errors == {"boom": 1, "no metric was computed": 1}
     assert [note.split(": ", 1)[1] for note in found.notes] == [
-        "no model is named: it is called 'run'", "1 conversations are not read",
+        "no model is named: the file name 'run' is used", "1 conversations were skipped",
     ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_errors_are_wrong_on_request(write):
 def test_a_log_that_holds_less_than_it_says(write):
     part = log(sample("q"), results={"total_samples": 4, "completed_samples": 4, "scores": []})
     assert (
-        "ended with 4 samples, and the log holds 1"
+        "reports 4 samples, but the log holds 1"
         in psy.read_scores(write("a.json", part)).summary()
     )
     limited = log(sample("q"), config={"limit": 1}, dataset={"samples": 4})
@@ -82,7 +82,7 @@ def test_an_aggregate_that_differs_is_said(write):
         return log(sample("q"), sample("r", "I"), results={"total_samples": 2, "scores": scores})
 
     (note,) = psy.read_scores(write("a.json", stated(0.75))).notes
-    assert "states a mean of 0.75 for 'match', and its 2 scores have 0.5" in note
+    assert "states a mean of 0.75 for 'match', but its 2 scores have 0.5" in note
     assert not psy.read_scores(write("b.json", stated(0.5))).notes
 
 
@@ -97,8 +97,8 @@ def test_rows_of_the_harness_written_twice(write):
     path = write(f"{folder}/samples_t_{time}.jsonl", [row, row], lines=True)
     notes = " ".join(psy.read_scores(path).notes)
     assert "2 rows of filter 'none' for 1 questions" in notes
-    assert "results of 2 questions, and the log holds 1" in notes
-    assert "states a mean of 0.5 for 'acc', and its 2 scores have 1" in notes
+    assert "results of 2 questions, but the log holds 1" in notes
+    assert "states a mean of 0.5 for 'acc', but its 2 scores have 1" in notes
     with pytest.raises(InputError, match="each time with the same score: were rows written twice"):
         psy.read_logs(path)
 
