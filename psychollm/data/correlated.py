@@ -16,7 +16,7 @@ def check_correlatable(table: Any, of: Axis, argument: str) -> None:
     labels = table.models if of == "models" else table.questions
     if len(labels) < 2:
         msg = (
-            f"{argument} holds only one {of[:-1]} ({labels[0]!r}): a correlation of {of} needs "
+            f"{argument} holds one {of[:-1]} only ({labels[0]!r}): a correlation of {of} needs "
             "at least two"
         )
         raise ShapeError(msg)

@@ -297,7 +297,7 @@ def group_members(
     """Return the labels of the groups in order of occurrence, and each unit's group (n,)."""
     member, names = numbered(unit_labels(groups, labels, argument="groups", kind=unit[:-1]))
     if len(names) < 2:
-        msg = f"groups holds only one label ({names[0]!r}): a comparison needs at least two groups"
+        msg = f"groups holds one label only ({names[0]!r}): a comparison needs at least two groups"
         raise LabelError(msg)
     small = [names[g] for g in np.flatnonzero(np.bincount(member) < fewest)]
     if small:

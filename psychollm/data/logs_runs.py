@@ -118,7 +118,7 @@ def _files(
         elif path.is_file():
             yield path, True
         else:
-            msg = f"{path}: this file or folder does not exist"
+            msg = f"{path}: no such file or folder"
             raise InputError(msg)
 
 

@@ -87,7 +87,7 @@ def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
 
     path = Path(path)
     if not path.is_file():
-        msg = f"{path}: this file of votes does not exist"
+        msg = f"{path}: no such file of votes"
         raise InputError(msg)
     end = path.suffix.lower()
     try:

@@ -115,8 +115,12 @@ def test_all_choices(command, tmp_path):
         (["hal", "--out", "no/such/folder.csv"], InputError, "folder.csv cannot be written"),
         (["hal", "--confidence", "sure.csv"], InputError, "these logs have no confidences"),
         (["hal", "--columns", "model"], OptionError, "--columns model: write it as name=value"),
-        (["absent"], InputError, "this file or folder does not exist"),
-        (["README.md"], InputError, "no table: which column holds the model? pass --columns with"),
+        (["absent"], InputError, "no such file or folder"),
+        (
+            ["README.md"],
+            InputError,
+            "nor a table: which column holds the model? pass --columns with",
+        ),
     ],
 )
 def test_errors_are_one_line_in_the_words_of_the_command(command, arguments, error, message):

@@ -293,7 +293,7 @@ def test_a_plan_names_a_bank(tmp_path: Path) -> None:
     assert (found.size, found.batch, found.bank.digest) == (3, 20, BANK.digest)
     with pytest.raises(OptionError, match="adaptive: seed missing"):
         read_plan(write("size = 3"))
-    with pytest.raises(OptionError, match="adaptive: n not known"):
+    with pytest.raises(OptionError, match="adaptive: n unknown"):
         read_plan(write("seed = 1", "n = 3"))
     plan = write("seed = 1", "size = 3")
     (tmp_path / "bank.psy").unlink()

@@ -60,8 +60,8 @@ BAD = {
     "no TOML": ("prompts = ", "is not valid TOML"),
     "nothing": ("", "endpoints, models, prompts missing"),
     "unknown": ("colour = 1\n" + WHOLE, "colour unknown; choose from"),
-    "unknown of endpoint": (WHOLE.replace('v1"\n', 'v1"\nspeed = 1\n'), "speed not known"),
-    "unknown of model": (WHOLE + "speed = 1\n", "speed not known"),
+    "unknown of endpoint": (WHOLE.replace('v1"\n', 'v1"\nspeed = 1\n'), "speed unknown"),
+    "unknown of model": (WHOLE + "speed = 1\n", "speed unknown"),
     "wire": (WHOLE.replace('v1"\n', 'v1"\nwire = "smoke"\n'), "use one of openai-chat"),
     "endpoint": (WHOLE.replace('endpoint = "a"', 'endpoint = "b"'), "'b' is not one of a"),
     "twice": (WHOLE + MODEL, "more than once"),
@@ -111,7 +111,7 @@ BAD = {
     "a number for a word": (WHOLE + "system = 1\n", "system must be text"),
     "models as a word": ('models = "m"\n' + WHOLE.split("[[")[0], "must be"),
     "a table for models": (WHOLE.replace("[[models]]", "[models]"), "must be"),
-    "prices of what": (WHOLE + "prices = { cat = 1 }\n", "cat not known"),
+    "prices of what": (WHOLE + "prices = { cat = 1 }\n", "cat unknown"),
 }
 
 

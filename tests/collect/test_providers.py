@@ -322,9 +322,9 @@ def test_a_command_that_prints_no_token(make_plan: MakePlan) -> None:
 
 
 def test_what_cannot_be(make_plan: MakePlan) -> None:
-    with pytest.raises(OptionError, match="no streams"):
+    with pytest.raises(OptionError, match="does not support streams"):
         make_plan("http://127.0.0.1:9", wire="bedrock", stream=True)
-    with pytest.raises(OptionError, match="two secrets"):
+    with pytest.raises(OptionError, match="both give a secret"):
         make_plan("http://127.0.0.1:9", key="A", key_command="true")
     for setting in ("lots", 0, -1, True, 2.5):
         with pytest.raises(OptionError, match="thinking="):

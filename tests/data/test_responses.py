@@ -264,7 +264,7 @@ def test_plain_constructor_checks_shapes():
 @pytest.mark.parametrize(
     ("values", "of", "message"),
     [
-        ([[1, 0]], "models", "only one model (0): a correlation of models needs at least two"),
+        ([[1, 0]], "models", "one model only (0): a correlation of models needs at least two"),
         ([[1], [0]], "questions", "one question only (0)"),
     ],
 )

@@ -294,7 +294,7 @@ def test_a_named_folder_is_opened_again(tmp_path):
     del made
     gc.collect()
     check(Scan.open(tmp_path / "cells"))
-    with pytest.raises(OptionError, match=r"cells holds a scan: open it with Scan.open"):
+    with pytest.raises(OptionError, match=r"cells already holds a scan: open it with Scan.open"):
         scan(LONG, folder=tmp_path / "cells")
     with pytest.raises(OptionError, match="is not empty"):
         scan(LONG, folder=tmp_path)

@@ -271,7 +271,7 @@ def test_bad_readings():
     with pytest.raises(LabelError):
         CODING.score({"nobody": Reading(outcome=Outcome.EMPTY)})
     other = Coding(transcripts={"c": "x"}, scheme="rationalist").prompts()
-    with pytest.raises(InputError, match="several schemes"):
+    with pytest.raises(InputError, match="several coding schemes"):
         score_readings((*CODING.prompts(), *other), {})
 
 

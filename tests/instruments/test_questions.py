@@ -67,7 +67,7 @@ def test_squad_without_its_passages(tmp_path):
     ("name", "text", "says"),
     [
         ("a.csv", "question,answer\n,x\n", "question '1': its text is blank"),
-        ("a.csv", "frage,answer\nx,y\n", "line 2: no text or question"),
+        ("a.csv", "frage,answer\nx,y\n", "line 2: text or question is missing"),
         ("a.csv", "question,answer\n", "holds no questions"),
         ("a.jsonl", '{"question": "x"}', "line 1: no answers or answer"),
         ("a.jsonl", "{", "line 1: not valid JSON"),
@@ -102,11 +102,11 @@ def test_keys_are_unique_and_columns_known(tmp_path):
     path.write_text("key,question,answer\na,x,y\na,z,y\n")
     with pytest.raises(LabelError, match="'a' occurs more than once"):
         read_questions(path)
-    with pytest.raises(InputError, match="columns: answer not known"):
+    with pytest.raises(InputError, match="columns: answer unknown"):
         read_questions(path, columns={"answer": "answer"})
-    with pytest.raises(InputError, match="there are none"):
+    with pytest.raises(InputError, match="questions is empty"):
         as_questions([])
-    with pytest.raises(InputError, match="question 2: no text"):
+    with pytest.raises(InputError, match="question 2: text"):
         as_questions([{"question": "x", "answer": "y"}, {"answer": "y"}])
     with pytest.raises(OptionError, match="rule='near'"):
         Question(key="a", text="b", rule="near")  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ def test_each_prompt_gets_a_reading() -> None:
     outcomes = [Outcome.FAILED, Outcome.ANSWERED, Outcome.FAILED]
     assert [one.outcome for one in aligned(PROMPTS, {"b": YES, "c": None})] == outcomes
     assert [one.outcome for one in aligned(PROMPTS, [None, YES, None])] == outcomes
-    with pytest.raises(ShapeError, match="1 readings for 3 prompts"):
+    with pytest.raises(ShapeError, match="1 parsed replies for 3 prompts"):
         aligned(PROMPTS, [YES])
     with pytest.raises(LabelError, match="keys of no prompt: 'd'"):
         aligned(PROMPTS, {"d": YES})

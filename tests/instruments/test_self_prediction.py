@@ -199,7 +199,7 @@ def test_stated_probabilities(asked):
         ({"examples": [("x", True)]}, "form='direct'"),
         ({"n_repeats": 0}, "n_repeats=0"),
         ({"max_tokens": 0}, "max_tokens=0"),
-        ({"questions": []}, "there are none"),
+        ({"questions": []}, "questions is empty"),
     ],
 )
 def test_options_that_cannot_be(options, says):
@@ -208,11 +208,11 @@ def test_options_that_cannot_be(options, says):
 
 
 def test_readings_that_do_not_fit(asked):
-    with pytest.raises(ShapeError, match="1 readings for 12 prompts"):
+    with pytest.raises(ShapeError, match="1 parsed replies for 12 prompts"):
         asked.score([None])
     with pytest.raises(LabelError, match="keys of no prompt"):
         asked.score({"else": None})
-    with pytest.raises(InputError, match="there are none"):
+    with pytest.raises(InputError, match="scores is empty"):
         confidence_and_correctness({})
 
 

@@ -381,7 +381,7 @@ TWICE = put(SelfEfficacy(n_repeats=1).prompts(), lambda one: "3", run=2)
         (revision, PREDICTED + SCAFFOLDED, {}, OptionError, "name one with 'of'"),
         (revision, PREDICTED, {"arms": ("flatter",)}, OptionError, "flatter"),
         (revision, PREDICTED, {"n_rounds": 0}, OptionError, "n_rounds=0"),
-        (scaffold, PREDICTED, {}, InputError, "without thinking"),
+        (scaffold, PREDICTED, {}, InputError, "without reasoning"),
         (scaffold, SCAFFOLDED, {}, InputError, "no answers to direct"),
         (scaffold, PREDICTED, {"direct": ("luck",)}, OptionError, "luck"),
     ],

@@ -190,7 +190,7 @@ def test_what_has_no_meaning_is_refused():
     even = scored(Wagering(MANY, payoff="even"), [True] * 40, [2] * 40)
     with pytest.raises(InputError, match="even stakes imply no probability"):
         confidence_and_correctness({"m": even})
-    with pytest.raises(InputError, match="there are none"):
+    with pytest.raises(InputError, match="scores is empty"):
         confidence_and_correctness({})
 
 

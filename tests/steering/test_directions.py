@@ -131,7 +131,7 @@ def test_arithmetic_that_makes_no_sense() -> None:
     with pytest.raises(ShapeError, match="3 and 2 components"):
         a.cosine(narrow)
     other = Direction(vectors=np.ones((2, 3)), hidden_norms=[1, 1], layers=(0, 1), kind="made")
-    with pytest.raises(OptionError, match="other lengths"):
+    with pytest.raises(OptionError, match="different state norms"):
         a + other
     with pytest.raises(ShapeError, match="vectors must be"):
         Direction(vectors=np.ones(3), hidden_norms=[1], layers=(0,), kind="made")

@@ -144,7 +144,7 @@ def test_a_broken_model_is_flagged() -> None:
         strengths=[9.0], doses=[9.0], log_yes=logs[:1], log_no=logs[:1],
         base_yes=logs[1], base_no=logs[1], labels=("a", "b"), layer=3,
     )  # fmt: skip
-    with pytest.raises(InputError, match="says neither yes nor no at any strength"):
+    with pytest.raises(InputError, match="answers neither yes nor no at any strength"):
         worse.usable()
 
 

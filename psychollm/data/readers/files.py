@@ -428,7 +428,7 @@ def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Ta
         )
         raise InputError(msg)
     if not file.is_file():
-        msg = f"{file}: this file does not exist"
+        msg = f"{file}: no such file"
         raise InputError(msg)
     if ending is None:
         remedy = conversion(file)

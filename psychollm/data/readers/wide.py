@@ -35,7 +35,9 @@ def wide_table(
     n = len(cells)
     at = label_column(header, columns.model)
     if at < 0:
-        msg = f"{path}, line 1: column {columns.model!r} for model labels does not exist"
+        msg = (
+            f"{path}, line 1: column {columns.model!r} does not exist; it should label the models"
+        )
         raise LabelError(msg)
     kept = np.array(
         [k != at and (k > at or not is_unnamed(header[k])) for k in range(len(header))]

@@ -182,7 +182,7 @@ def test_bad_parquet_is_named(tmp_path):
     pd.DataFrame({"model": ["a", "b"], "q1": [1, 44]}).to_parquet(path)
     with pytest.raises(CodeError, match="row 2, column 'q1'.*holds 44"):
         psy.read_responses(path)
-    with pytest.raises(LabelError, match="there is no column 'llm'"):
+    with pytest.raises(LabelError, match="column 'llm' does not exist"):
         psy.read_responses(path, model="llm")
     path.write_bytes(b"PAR1 no")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
@@ -190,10 +190,10 @@ def test_bad_parquet_is_named(tmp_path):
 
 
 def test_bad_files_are_named(tmp_path, write):
-    with pytest.raises(InputError, match="absent.csv: there is no such file"):
+    with pytest.raises(InputError, match="absent.csv: no such file"):
         psy.read_responses(tmp_path / "absent.csv")
     (tmp_path / "table.xlsx").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"only .csv, .* are read; convert it: python -c"):
+    with pytest.raises(InputError, match=r"supported formats are .csv, .*; convert it: python -c"):
         psy.read_responses(tmp_path / "table.xlsx")
     (tmp_path / "latin.csv").write_bytes("model,q1\né,1\n".encode("latin-1"))
     with pytest.raises(InputError, match="latin.csv is not a CSV file in UTF-8"):

@@ -71,7 +71,7 @@ def test_clusters_of_a_long_file_are_those_all_answers_name(long: Path) -> None:
     assert read_clusters(long, column="text").to_dict() == {"q1": "t", "q2": "u"}
     with pytest.raises(LabelError, match=r"question 'q1' has several clusters, 80\.0, 30\.0"):
         read_clusters(long, column="sure")
-    with pytest.raises(LabelError, match="no column 'page'"):
+    with pytest.raises(LabelError, match="column 'page' does not exist"):
         read_clusters(long, column="page")
 
 

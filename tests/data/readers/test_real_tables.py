@@ -166,7 +166,7 @@ def test_signs_for_missing_are_declared(write, word, layout):
 def test_a_column_that_holds_no_scores_is_named(write):
     path = write("model,age,q1,q2\na,25,1,0\nb,31,0,1\n")
     for reader in (psy.read_responses, psy.read_scores, read_table):
-        with pytest.raises(CodeError, match="column 'age' holds 25, 31 beside scores"):
+        with pytest.raises(CodeError, match="column 'age' holds 25, 31 among scores"):
             reader(path)
     words = write("model,family,q1\na,x,1\nb,y,0\n")
     for reader in (psy.read_responses, psy.read_scores):

@@ -146,7 +146,7 @@ def test_letters_that_are_none() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ShapeError, match="3 readings for 40 prompts"):
+    with pytest.raises(ShapeError, match="3 parsed replies for 40 prompts"):
         WORLD.score([None] * 3)
     with pytest.raises(LabelError, match="keys of no prompt: 'x'"):
         WORLD.score({"x": Reading(outcome=Outcome.EMPTY)})

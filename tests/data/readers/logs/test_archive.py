@@ -75,7 +75,7 @@ def test_cut_off(log, keep):
 def test_empty_and_no_archive(log):
     refused(log(b""), "is not a complete zip archive")
     refused(log(b"PK\x03\x04" + b"\x00" * 200), "is not a complete zip archive")
-    refused(log(packed(other=b"{}").replace(b"header.json", b"footer.json")), "no log that is")
+    refused(log(packed(other=b"{}").replace(b"header.json", b"footer.json")), "not a known log")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -95,13 +95,13 @@ def test_damaged_directory(log):
 
 
 def test_two_gigabytes_declared(log):
-    refused(log(declare(packed(), b"header.json", 1 << 31)), f"{MAX_MEMBER:,} are the most")
+    refused(log(declare(packed(), b"header.json", 1 << 31)), f"{MAX_MEMBER:,} are read")
 
 
 def test_bomb(log):
     small = zlib.compress(b"0" * (FREE + 1))
     assert len(small) * 250 < FREE
-    refused(log(packed(**{"samples/a.json": b"0" * (FREE + 1)})), "declares 16,777,217 bytes out")
+    refused(log(packed(**{"samples/a.json": b"0" * (FREE + 1)})), "declares 16,777,217 bytes from")
 
 
 def test_bomb_of_many_members(log):
