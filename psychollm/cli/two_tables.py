@@ -229,19 +229,17 @@ class TwoTables(Analysis, Choosing, Choices):
     def _no_confidence(self) -> str:
         named = " ".join((*map(shlex.quote, map(str, self.inputs)), *self.typed_choices()))
         table = (
-            "if that is a table of confidences, pass CORRECTNESS, too, or where it holds both, "
+            "for a table of confidences also pass CORRECTNESS; for a table with both, pass "
             "--confidence-column and --correctness-column"
         )
         own_task = (
-            "where confidence was asked for as a task of its own, 'psychollm import --task' makes "
-            "a table of each"
+            "if confidence is a separate task, 'psychollm import --task' makes a table of each"
         )
         one_file = len(self.inputs) == 1 and self.confidence.is_file()
         return (
-            f"{' '.join(map(str, self.inputs))}: answers are scored, but no confidence is stated, "
-            f"which {self.NAME} needs. From scores alone 'psychollm items {named}' says which "
-            "questions are hard, dead, misfitting or redundant, and 'psychollm compare "
-            f"{named}' which model is better ({table if one_file else own_task})"
+            f"{' '.join(map(str, self.inputs))}: no confidence is stated; "
+            f"{table if one_file else own_task}. From scores alone, 'psychollm items {named}' "
+            f"describes the questions and 'psychollm compare {named}' the models"
         )
 
     def calls(

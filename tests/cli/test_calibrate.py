@@ -232,7 +232,7 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ([], ["needs CONFIDENCE and CORRECTNESS", "calibrate --help"]),
-        (["SURE"], ["no confidence is stated", "pass CORRECTNESS", "psychollm items"]),
+        (["SURE"], ["no confidence is stated", "also pass CORRECTNESS", "psychollm items"]),
         (["SHORT"], ["calibrate needs CORRECTNESS", "--confidence-column"]),
         (["a.csv"], ["a.csv: no such file"]),
         (["none.csv", "none.csv"], ["none.csv", "no such file"]),

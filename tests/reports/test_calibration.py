@@ -178,7 +178,7 @@ def test_a_panel_writes_its_report_the_same_each_time(panel: CalibrationPanel, t
 
 
 def test_other_results_have_no_such_report(tmp_path: Path) -> None:
-    with pytest.raises(psy.errors.OptionError, match="no report of a int"):
+    with pytest.raises(psy.errors.OptionError, match="a int has no report"):
         write_report(3, tmp_path / "page.html")  # type: ignore[arg-type]
 
 

@@ -169,5 +169,5 @@ def test_a_place_that_cannot_be_written_is_named(study: SharedConfidence, tmp_pa
 
 
 def test_other_results_have_no_report() -> None:
-    with pytest.raises(psy.errors.OptionError, match="no report of a int"):
+    with pytest.raises(psy.errors.OptionError, match="a int has no report"):
         write_report(3, "page.html")  # type: ignore[arg-type]

@@ -195,7 +195,7 @@ def test_a_study_without_a_layout_is_shown_by_its_findings(tmp_path):
 
 
 def test_what_is_no_study_has_no_report(tmp_path):
-    with pytest.raises(OptionError, match="pass what a study returns"):
+    with pytest.raises(OptionError, match="pass the result of a study"):
         write_report(3, tmp_path / "page.html")  # type: ignore[arg-type]
 
 

@@ -197,7 +197,8 @@ class StitchedBenchmarks(Study, Result):
 
         Parameters
         ----------
-        Release date, such as "2026-07-01" or 2026.5.
+        date : str, date or float
+            Release date, such as "2026-07-01" or 2026.5.
         benchmark : hashable, optional
             One benchmark; all by default.
         backtest : bool
