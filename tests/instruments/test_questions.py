@@ -67,9 +67,9 @@ def test_squad_without_its_passages(tmp_path):
     ("name", "text", "says"),
     [
         ("a.csv", "question,answer\n,x\n", "question '1': its text is blank"),
-        ("a.csv", "frage,answer\nx,y\n", "line 2: text or question is missing"),
+        ("a.csv", "frage,answer\nx,y\n", "line 2: text or question"),
         ("a.csv", "question,answer\n", "holds no questions"),
-        ("a.jsonl", '{"question": "x"}', "line 1: no answers or answer"),
+        ("a.jsonl", '{"question": "x"}', "line 1: answers or answer"),
         ("a.jsonl", "{", "line 1: not valid JSON"),
         ("a.jsonl", "[1]", "line 1: the line is not a JSON object"),
         ("a.json", "[]", "not in the SQuAD format"),
