@@ -43,7 +43,7 @@ TOLD = TOLD.assign(structure=0, skin=["x", "y"])
         ("estimates.outcome", {"interval": ["x"], "smallest": 0.1}, "interval"),
         ("estimates.outcome", {"interval": [1.0], "smallest": 0.1}, "interval has shape"),
         ("estimates.wilson", {"successes": -1, "n": 9}, "successes holds -1"),
-        ("estimates.wilson", {"successes": 10, "n": 9}, "successes are more than n"),
+        ("estimates.wilson", {"successes": 10, "n": 9}, "more successes than n"),
         ("estimates.wilson", {"successes": 1, "n": 1e20}, "n holds 1e"),
         ("reliability.mcnemar", {"first_only": 1e20, "second_only": 2}, "counts of questions"),
         ("parallel_analysis", {"data": YES, "n_null": 10**12}, "at most 100000000"),
@@ -58,7 +58,7 @@ TOLD = TOLD.assign(structure=0, skin=["x", "y"])
         (
             "estimates.paired_difference",
             {"first_only": 9, "second_only": 9, "n": 10},
-            "first_only and second_only are more than n",
+            "first_only and second_only add up to more than n",
         ),
         ("evaluation_card", {"scores": YES, "n_draws": 0}, "n_draws=0"),
         ("factor.normal_covariance", {"matrix": np.eye(3), "n": 0}, "n=0"),

@@ -1,1 +1,1 @@
-"""Floor 0: types, errors, checks, results, convergence, options, progress, replication."""
+"""Layer 0: types, errors, checks, results, convergence, options, progress, replication."""

@@ -1,6 +1,6 @@
-"""Results declare their axes; tables and datasets with labels are made from that.
+"""Axes that results declare, from which labelled tables and datasets are made.
 
-A class says what its rows are and which columns stand beside them::
+A class declares its rows and columns::
 
     _AXES = Axes(
         {"model": "labels", "beta": "betas"},
@@ -11,17 +11,17 @@ A class says what its rows are and which columns stand beside them::
     )
 
 The mapping names the axes of the rows and the attributes with their labels; None numbers them from
-1. Several axes make a row of each combination, or of each pair of labels (`pairs`). A column is
+1. Several axes give one row per combination, or per pair of labels (`pairs`). A column is
 
 * ``name``: the attribute of this name. An estimate becomes `name`, `name_lower`, `name_upper`,
-  reasons become text, and what is None is left out;
+  reasons become text, and None is left out;
 * ``name=path``: an attribute by its dotted path; a number in it takes an entry of the last axis;
 * ``name_{axis}=path``: an array with one more axis, one column per label of it. The axis ``bound``
-  is lower and upper, an empty brace counts from 1, and others stand in `labels`;
+  has lower and upper, an empty brace counts from 1, and `labels` holds the others;
 * ``*=path``: all columns of another result;
 * a name, with or without a brace, and a function of the result.
 
-`arrays` names the dimensions of what `to_xarray` gives, and the attributes that have them.
+`arrays` names the dimensions of the arrays in `to_xarray`, and their attributes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -48,7 +48,7 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """Columns with one more axis each, set label by label instead of one after the other."""
+    """Columns with one more axis each, interleaved by label."""
 
     columns: tuple["Column", ...]
 
@@ -57,7 +57,7 @@ class Interleaved:
 
 
 def whole(name: str, path: str = "") -> "Column":
-    """Return a column of counts that are held as floats; with weights they need not be whole."""
+    """Return a column of counts, as floats because weights can make them fractional."""
 
     def counts(result: Any) -> AnyArray:
         values = np.asarray(_read(result, path or name))
@@ -68,13 +68,13 @@ def whole(name: str, path: str = "") -> "Column":
 
 @dataclass(frozen=True, slots=True, init=False)
 class Axes:
-    """What the rows of a result's table are, its columns, and the dimensions of its arrays."""
+    """Rows and columns of a result's table, and dimensions of its arrays."""
 
     rows: Mapping[str, str | None]
     columns: tuple[Column, ...]
     pairs: Pairs | None  # the triangle of a square matrix that the rows are
     labels: Mapping[str, str | tuple[Any, ...]]  # of further axes, or the attribute with them
-    arrays: Mapping[str, str]  # attributes by their dimensions, both separated by blanks
+    arrays: Mapping[str, str]  # names of attributes by their dimensions, both separated by blanks
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Axes:
 
     @property
     def variables(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions by attribute, of what has some."""
+        """Dimensions by attribute, for attributes that have some."""
         return {
             name: tuple(dims.split())
             for dims, names in self.arrays.items()
@@ -136,16 +136,16 @@ def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
     held, rows = table | columns, pd.RangeIndex(size)
     try:
         return pd.DataFrame(held, index=rows)
-    # Halves of letters, which Arrow cannot hold, and whole numbers that pandas 3.0 makes floats.
+    # Arrow cannot hold lone surrogates, and pandas 3.0 turns these whole numbers into floats.
     except (UnicodeEncodeError, OverflowError):
         return pd.DataFrame({k: pd.Series(v, rows, dtype=object) for k, v in held.items()})
 
 
 def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
-    """Return for each column of lower bounds that of the upper ones, and the column they bound.
+    """Return, for each column of lower bounds, the column of upper bounds and their estimate.
 
-    Where no column holds what they bound, its name stands for it. Tables that are put together by
-    hand have ``x_lower`` and ``x_upper`` behind ``x``.
+    Without a column for the estimate, its name is returned. In tables assembled by hand,
+    ``x_lower`` and ``x_upper`` follow ``x``.
     """
     axes = result._axes()
     if axes is None or not axes.columns:
@@ -202,7 +202,7 @@ def _positions(shape: list[int], pairs: Pairs | None) -> tuple[IntArray, ...]:
 
 
 def _length(columns: Iterable[Any]) -> int:
-    """Return the number of rows where no axis names them: one where all columns are numbers."""
+    """Return the number of rows without named axes: one if all columns are numbers."""
     sizes = (len(one) for one in columns if isinstance(one, Sized) and not isinstance(one, str))
     return next(sizes, 1)
 
@@ -212,7 +212,7 @@ def _taken(labels: Any, rows: IntArray) -> Any:
 
 
 def _expanded(result: Any, axes: Axes, column: Column) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of a table that one declared column becomes."""
+    """Yield the columns of the table for one declared column."""
     if isinstance(column, Interleaved):
         blocks = [list(_expanded(result, axes, one)) for one in column.columns]
         for columns in zip(*blocks, strict=True):
@@ -280,7 +280,7 @@ def dataset_of(result: Any, axes: Axes | None) -> Any:
 
 
 def dataset(variables: Variables, coords: Mapping[str, Any], *, of: Any) -> Any:
-    """Return an xarray dataset; what is None is left out, numbers and text become attributes."""
+    """Return an xarray dataset; None is left out, numbers and text become attributes."""
     xarray = require("xarray", extra="io", purpose="to_xarray()")
     known = {name: (tuple(dims), array) for name, (dims, array) in variables.items()}
     kept = {name: pair for name, pair in known.items() if pair[1] is not None}
@@ -298,7 +298,7 @@ def dataset(variables: Variables, coords: Mapping[str, Any], *, of: Any) -> Any:
 
 
 def _labels(labels: Any) -> AnyArray:
-    """Return labels as a one-dimensional array, of objects where they are mixed or tuples."""
+    """Return labels as a one-dimensional array, of objects if they are mixed or tuples."""
     listed = list(labels)
     for kind in (str, int, float):
         if all(type(one) is kind for one in listed) or isinstance(labels, np.ndarray):
@@ -309,7 +309,7 @@ def _labels(labels: Any) -> AnyArray:
 
 
 def _attributes(result: Any) -> dict[str, Any]:
-    """Return what a file of netCDF can hold beside arrays."""
+    """Return a value in a form that netCDF attributes can hold."""
     fields = getattr(result, "__dataclass_fields__", {})
     public = {name: getattr(result, name) for name in fields if not name.startswith("_")}
     plain = {name: one for name, one in public.items() if type(one) in (str, int, float)}

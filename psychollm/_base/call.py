@@ -1,4 +1,4 @@
-"""A call of a public function: made by a command, and shown as the Python that does the same."""
+"""A call of a public function by a command, which can be printed as Python code."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-Made = dict[int, Any]  # what calls have returned, by the identity of the call
+Made = dict[int, Any]  # return values by the identity of the call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,11 +30,11 @@ class Call:
     inputs: tuple[Any, ...] = ()  # values, paths, other calls
     options: Mapping[str, Any] = field(default_factory=dict)  # defaults are not shown
     name: str = "result"  # in the script
-    # Workers and bars: never shown; given beside the options, or in their place.
+    # Workers and progress bars: never shown; passed with the options, or instead of them.
     aside: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, made: Made | None = None) -> Any:
-        """Make the call, after those in its arguments; `made` holds what was made before."""
+        """Make the call, after those in its arguments; `made` holds earlier return values."""
         made = {} if made is None else made
         if id(self) not in made:
             inputs = [_value(one, made) for one in self.inputs]
@@ -48,13 +48,13 @@ class Call:
 
     @classmethod
     def done(cls, name: str, value: Any, made: Made) -> "Call":
-        """Return what stands for a value that lines before the script have made."""
+        """Return a placeholder for a value that earlier lines of the script define."""
         call = cls("", name=name)
         made[id(call)] = value
         return call
 
     def script(self, before: str = "") -> str:
-        """Return the lines of Python that do the same, after those that make what is done."""
+        """Return the call as lines of Python, after the lines for the calls in its arguments."""
         calls = [call for call in self._calls() if call.function]
         lines = dict.fromkeys(f"{call.name} = {call.text()}" for call in calls)
         return "\n".join(["import psychollm as psy", "", *filter(None, [before]), *lines])

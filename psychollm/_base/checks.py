@@ -1,7 +1,7 @@
-"""Checks of arguments, one function per kind of argument: counts, shares, options, arrays.
+"""Checks of arguments, one function per kind of argument: counts, proportions, options, arrays.
 
-Behind it an array has the byte order of this machine, and what is missing (NaN, None, pandas.NA,
-NaT, masked) is NaN.
+Checked arrays have the byte order of this machine, and missing values (NaN, None, pandas.NA, NaT,
+masked) are NaN.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ from psychollm._base.wording import parameter
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
 MOST = 2**53
-LARGEST = 1e30  # of numbers whose squares are multiplied and added
-DRAWS = 10**8  # most draws: what is kept of each must be held
-SMALLEST = float(np.finfo(np.float64).smallest_normal)  # below it digits are lost: taken for 0
-_LONGEST = 80  # letters of a value in a message
+LARGEST = 1e30  # largest number: its squares can be multiplied and added
+DRAWS = 10**8  # most draws: results of all must fit in memory
+SMALLEST = float(np.finfo(np.float64).smallest_normal)  # smaller numbers lose digits and become 0
+_LONGEST = 80  # most characters of a value in a message
 _TOO_LARGE = 2**1023  # for a float
 
 
@@ -39,8 +39,8 @@ def plain_array(data: Any, argument: str) -> AnyArray:
 def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArray:
     """Return the values as a new array of floats, NaN where missing; finite ones up to `most`.
 
-    Numbers too small for all digits of a float are zero: what they divide is too large for one.
-    Without a limit all are kept.
+    Subnormal numbers become zero, because dividing by them overflows. Without a limit all numbers
+    are kept.
     """
     array = plain_array(data, argument)
     if array.dtype.kind not in _NUMERIC:
@@ -77,7 +77,7 @@ def of_one_shape(named: Mapping[str, Any]) -> tuple[FloatArray, ...]:
 
 
 def check_held(data: Any, argument: str) -> None:
-    """Refuse an iterator, which can be read once only."""
+    """Refuse an iterator, which can be read only once."""
     if isinstance(data, Iterator):
         msg = f"{argument} is a {type(data).__name__}: pass list(...) of it"
         raise ShapeError(msg)
@@ -89,17 +89,17 @@ def n_dimensions(data: Any, argument: str) -> int:
 
 
 def is_number(cells: AnyArray) -> BoolArray:
-    """Tell which objects are real numbers."""
+    """Return a mask of the real numbers."""
     return _holds(_is_number, cells)
 
 
 def is_missing(cells: AnyArray) -> BoolArray:
-    """Tell which objects are None, NaN, NaT or pandas.NA."""
+    """Return a mask of None, NaN, NaT and pandas.NA."""
     return _holds(is_missing_value, cells)
 
 
 def _holds(test: Callable[[Any], bool], cells: AnyArray) -> BoolArray:
-    # Not a ufunc: comparing NaN raises a processor's flag, of which some builds then warn.
+    # Not a ufunc: comparing NaN raises a floating-point flag, and some builds then warn.
     objects = np.asarray(cells, dtype=object)
     return np.fromiter(map(test, objects.flat), np.bool_, objects.size).reshape(objects.shape)
 
@@ -110,7 +110,7 @@ LABELS_IN_INDEX = parameter(
 
 
 def advice(value: Any) -> str:
-    """Say what to do with a value that is no number."""
+    """Return the remedy for a value that is not a number."""
     if isinstance(value, str):
         if is_numeral(value):
             return "text that looks like a number becomes one with .astype(float)"
@@ -119,7 +119,7 @@ def advice(value: Any) -> str:
 
 
 def is_numeral(text: str) -> bool:
-    """Tell text that reads as a number."""
+    """Return whether a value is text that parses as a number."""
     try:
         float(text)
     except ValueError:
@@ -128,7 +128,7 @@ def is_numeral(text: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return a value as messages show it: a NumPy scalar as the Python value it is."""
+    """Return a value as messages show it: a NumPy scalar as the Python value."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -141,14 +141,14 @@ def _is_number(value: Any) -> bool:
 
 
 def is_missing_value(value: Any) -> bool:
-    """Tell None, NaN, NaT and pandas.NA."""
+    """Return whether a value is None, NaN, NaT or pandas.NA."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float | np.floating) and value != value
 
 
 def _as_array(data: Any, argument: str) -> AnyArray:
-    """Return an ndarray, masked where the data is: what is passed decides how it is read."""
+    """Return an ndarray, masked where the data are masked."""
     if isinstance(data, np.ndarray):  # masked ones keep their mask
         return data
     if isinstance(data, list | tuple):
@@ -180,10 +180,10 @@ def _from_sequence(data: Any, argument: str) -> AnyArray:
         if any(isinstance(row, np.ma.MaskedArray) or _is_table(row) for row in data):
             data = [plain_array(row, argument) for row in data]
         array = np.asarray(data)
-        # [1, "yes"] must not become ["1", "yes"]: messages would show another value.
+        # [1, "yes"] must not become ["1", "yes"], or messages would show the wrong value.
         return np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
     except ValueError as error:
-        msg = f"{argument} has rows of different lengths: each needs as many values (NaN for none)"
+        msg = f"{argument} has rows of different lengths: pad missing values with NaN"
         raise ShapeError(msg) from error
 
 
@@ -222,7 +222,7 @@ def _numbers_or_objects(array: AnyArray) -> AnyArray:
 
 
 def _given(name: str, value: str) -> str:
-    """Return an argument with its value, as Python or as a command has it."""
+    """Return an argument with its value, in Python or as a command-line option."""
     return parameter(name, python=f"{name}={value}", command=f"{{}} {value}")
 
 
@@ -241,7 +241,9 @@ def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1
         given = _given(name, repr(value))
         msg = f"{given} must be a number between {low:g} and {high:g} (both excluded)"
         if name == "level" and isinstance(value, str):
-            msg += ", the coverage of intervals: the level of measurement is metric= or weights="
+            msg += (
+                ", the coverage of intervals; set the level of measurement by metric= or weights="
+            )
         raise OptionError(msg)
     return float(value)
 
@@ -258,11 +260,11 @@ def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int
 
 
 def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
-    """Return one whole number, or several, as a list of them."""
+    """Return one or more whole numbers as a list."""
     several = list(values) if isinstance(values, Iterator) else values
     numbers = np.atleast_1d(plain_array(several, name)).ravel().tolist()
     if not numbers:
-        msg = f"{name} is empty: pass a number or several"
+        msg = f"{name} is empty: pass one or more numbers"
         raise OptionError(msg)
     return [check_count(name, one, low=low) for one in numbers]
 
@@ -288,7 +290,7 @@ def check_number(
 
 def _lies_within(value: float, low: float, high: float) -> bool:
     real = isinstance(value, Real)
-    # NumPy would make the limits numbers of the kind of the value.
+    # NumPy would convert the limits to the type of the value.
     value = value.item() if isinstance(value, np.generic) else value
     return real and bool(low <= value <= high)
 
@@ -304,7 +306,7 @@ def check_positive(name: str, value: float, what: str = "") -> float:
 def check_text(name: str, value: object) -> None:
     """Raise `InputError` unless `value` is a string."""
     if not isinstance(value, str):
-        msg = f"{name} is {shown(value)}, which is no text: pass a str"
+        msg = f"{name} is {shown(value)}, which is not a string: pass a str"
         raise InputError(msg)
 
 
@@ -318,7 +320,7 @@ def check_generator(rng: RandomState) -> np.random.Generator:
 
 
 def choose_seed(rng: RandomState) -> int:
-    """Return the seed: the one given, or one drawn from the generator or at random."""
+    """Return the given seed, or one drawn from the generator or at random."""
     check_generator(rng)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return int(rng)
@@ -354,7 +356,7 @@ def check_weights(weights: object, n: int) -> FloatArray:
     if most <= 0:
         msg = "weights sum to zero: at least one question needs a positive weight"
         raise OptionError(msg)
-    # Relative to the largest, so that no sum overflows; what no sum can hold beside it is nothing.
+    # Relative to the largest, so that no sum overflows; weights below its precision become zero.
     array = np.ldexp(array, -np.frexp(most)[1])
     array[array < _LEAST_WEIGHT] = 0.0
     return np.asarray(array * (n / array.sum()), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How an iteration ended."""
+"""Convergence status of an iteration."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from psychollm._base.errors import ConvergenceWarning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convergence:
-    """How an iteration ended: part of every iterative result."""
+    """Convergence status, part of every iterative result."""
 
     converged: bool
     iterations: int
@@ -19,8 +19,8 @@ class Convergence:
     def of_gradient(
         cls, *, converged: bool, steps: int, gradient: float, objective: float
     ) -> "Convergence":
-        """Say how a descent ended, and how large a gradient is left where it stopped early."""
-        reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
+        """Return the status of a minimisation, with the gradient if it stopped early."""
+        reason = "converged" if converged else f"the gradient is still {gradient:.1e}"
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 
     @classmethod
@@ -32,7 +32,7 @@ class Convergence:
         objective: float,
         otherwise: str = "the limit of steps was reached",
     ) -> "Convergence":
-        """Say how an iteration ended that stops `otherwise` where it does not converge."""
+        """Return the status of an iteration; `otherwise` is the reason if it did not converge."""
         reason = "converged" if converged else otherwise
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 

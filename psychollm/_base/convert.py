@@ -1,9 +1,9 @@
-"""Files of other kinds: the command that makes a table of one that is read."""
+"""Commands that convert files of other formats to a readable table."""
 
 import shlex
 from pathlib import Path
 
-# By ending: what pandas reads it with, and the package that this takes.
+# By suffix: the reader of pandas, and the package that it needs.
 _OTHERS = {
     ".xlsx": ("read_excel", "openpyxl"),
     ".xls": ("read_excel", "xlrd"),
@@ -18,7 +18,7 @@ WORKBOOKS = (".xlsx", ".xls", ".ods")
 
 
 def conversion(path: Path) -> str:
-    """Return how to convert a file of another kind; "" where that is not known.
+    """Return how to convert a file of another format; "" if unknown.
 
     Examples
     --------

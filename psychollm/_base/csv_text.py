@@ -1,4 +1,4 @@
-"""Tables as CSV that a spreadsheet opens without running what stands in them.
+"""Tables as CSV that a spreadsheet opens without running formulas in them.
 
 Text that begins with ``=``, ``+``, ``-`` or ``@`` is a formula to a spreadsheet: it gets an
 apostrophe before it, as OWASP advises. Numbers stay numbers.
@@ -25,14 +25,14 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*-\s*|\s*[+
 
 
 def guarded(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula."""
+    """Return a cell that a spreadsheet does not run as a formula."""
     if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
         return value
     return f"'{value}"
 
 
 def write_csv(frame: "pd.DataFrame", path: Path) -> None:
-    """Write a table without its index, its text guarded."""
+    """Write a table without its index, with formulas escaped."""
     import pandas as pd
 
     cells = {
@@ -45,7 +45,7 @@ def write_csv(frame: "pd.DataFrame", path: Path) -> None:
 
 
 def check_table_name(path: Path) -> None:
-    """Refuse a name that says no format, or one that cannot be written here."""
+    """Refuse a name without a known format, or a format that cannot be written here."""
     if path.suffix not in {".csv", ".parquet"}:
         msg = f"{path}: name it .csv or .parquet"
         raise InputError(msg)
@@ -54,7 +54,7 @@ def check_table_name(path: Path) -> None:
 
 
 def write_table(frame: "pd.DataFrame", path: Path) -> None:
-    """Write a table without its index, in the format that its name says."""
+    """Write a table without its index, in the format of its suffix."""
     check_table_name(path)
     try:
         if path.suffix == ".csv":
@@ -67,7 +67,7 @@ def write_table(frame: "pd.DataFrame", path: Path) -> None:
 
 
 def encoding_of(first: bytes) -> str:
-    """Return the encoding that the mark at the beginning of a text names; UTF-8 without one.
+    """Return the encoding of a text's byte-order mark; UTF-8 without one.
 
     Examples
     --------
@@ -78,12 +78,12 @@ def encoding_of(first: bytes) -> str:
 
 
 def delimiter_of(header: str) -> str:
-    r"""Return what separates the columns of a table of text: a comma, semicolon or tab.
+    r"""Return the column separator of a text table: a comma, semicolon or tab.
 
     Examples
     --------
     >>> delimiter_of("model;q1;q2"), delimiter_of("model\tq1"), delimiter_of('"a;b;c",d')
     (';', '\t', ',')
     """
-    # The comma where two part the header into as many columns: quoted cells may hold the others.
+    # Ties go to the comma, because quoted cells may contain the others.
     return max(",;\t", key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))

@@ -1,7 +1,7 @@
-"""Old names: they work for two minor versions, say what to write instead, then are gone.
+"""Old names: they work for two minor versions and warn with the new name, then are removed.
 
-The policy stands in ``docs/versions.md``; ``tests/_base/test_deprecation.py`` fails once a version
-is reached that should have dropped one.
+See ``docs/versions.md`` for the policy; ``tests/_base/test_deprecation.py`` fails if a version
+still has a name that it should have dropped.
 """
 
 import re
@@ -24,9 +24,9 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 def renamed(
     module: str, name: str, table: Mapping[str, tuple[str, str]], rooms: Mapping[str, str] = _NONE
 ) -> Any:
-    """Return what an old name of a module stands for, with a warning.
+    """Return the object with an old name, with a warning.
 
-    The error says in which of the subpackages in `rooms` a name is that the module does not have.
+    For an unknown name the error lists the subpackages in `rooms` that have it.
     """
     if name not in table:
         msg = f"module {module!r} has no attribute {name!r}"

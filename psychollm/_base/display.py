@@ -1,9 +1,8 @@
-"""What is printed of a result, and what a notebook shows: its sentences and its table.
+"""Printed and notebook representation of a result: its sentences and its table.
 
-Both have the same parts: what the result is, the verdict of its findings or the first lines of its
-summary, the first rows and columns of its table in reporting style, and how to see the rest. A
-result of one estimate is one line. Colours in a notebook are those of the page, so that light and
-dark both read; nothing is fetched.
+Both have the same parts: the name of the result, the verdict or the first lines of its summary,
+the first rows and columns of its table in reporting style, and how to see the rest. A result of
+one estimate is one line. Notebooks keep the colours of their theme, and nothing is fetched.
 """
 
 import re
@@ -23,15 +22,15 @@ from psychollm._base.record import Shown
 from psychollm._base.tables import level_of, reporting_table
 from psychollm._base.typeset import Table
 
-WHOLE = 20  # rows that are all shown
-ROWS = 12  # of a longer table
+WHOLE = 20  # tables up to this many rows are shown whole
+ROWS = 12  # rows shown of a longer table
 ROWS_OF_PAGE = 6
 COLUMNS_OF_PAGE = 9
 SENTENCES = 6
 WIDTH = 96
 NOTES = 4
 FEW = 4  # entries of an array or a tuple that are shown
-MOST_COLUMNS = 300  # that are looked at
+MOST_COLUMNS = 300  # rows formatted at most
 _FLAG = re.compile(r" ?(flags?|reasons?)$")
 _OF_ESTIMATE = {"SE", "p", "n", "flag", "reason"}
 _UNNAMED = {"0", "all"}
@@ -56,7 +55,7 @@ border:0;padding:0;white-space:pre-wrap;max-width:112ch}
 
 
 def result_text(result: Shown) -> str:
-    """Return what is printed of a result: at most one screen."""
+    """Return the printed representation of a result: at most one screen."""
     sentences, more = _sentences(result)
     view = _View.of(result, ROWS, WHOLE)
     if view is None:
@@ -72,7 +71,7 @@ def result_text(result: Shown) -> str:
 
 
 def result_repr(result: Shown) -> str:
-    """Return the name of a class with the summary of what it found, or with its fields."""
+    """Return the name of a class with the result's summary, or with its fields."""
     name = type(result).__name__
     if hasattr(result, "summary") and not hasattr(result, "findings"):
         return f"{name}: {chr(10).join(result.summary().splitlines()[:SENTENCES])}"
@@ -108,7 +107,7 @@ def result_html(result: Shown) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The first rows of the table of a result; columns in which nothing stands are left out."""
+    """The first rows of a result's table, without empty columns."""
 
     table: Table
     n_rows: int  # of the whole
@@ -128,7 +127,7 @@ class _View:
 
 
 def _sentences(result: Shown) -> tuple[list[str], list[str]]:
-    """Return the verdict of a study, or the first lines of a summary, and what is left of it."""
+    """Return the verdict of a study, or the first lines of a summary, and what was omitted."""
     if hasattr(result, "findings"):
         findings = result.findings()
         lines = "\n".join((findings.head, findings.verdict)).splitlines()
@@ -141,7 +140,7 @@ def _sentences(result: Shown) -> tuple[list[str], list[str]]:
     lines = [line for line in lines if line.strip()]
     left += max(len(lines) - SENTENCES, 0)
     shown = [part for line in lines[:SENTENCES] for part in _wrapped(line)]
-    return shown, [f".summary() says more ({left} more lines)"] if left else []
+    return shown, [f".summary() has {left} more lines"] if left else []
 
 
 def _titled(result: Shown) -> list[str]:
@@ -156,7 +155,7 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _one_row(result: Shown, table: Table) -> list[str]:
-    """Return the row of a table: in one line where it is an estimate, else a line per number."""
+    """Return the row of a table: one line for an estimate, otherwise one line per number."""
     cells = dict(zip(table.headings, table.rows[0], strict=True))
     row, value = next(iter(cells)), next((one for one in cells if one.startswith("value [")), "")
     if not value or not {*cells} <= {row, value, *_OF_ESTIMATE}:
@@ -176,7 +175,7 @@ def _one_row(result: Shown, table: Table) -> list[str]:
 
 
 def _notes(table: Table, flags: Table) -> list[str]:
-    """Return the reasons in the columns of flags, each with the rows that it is about."""
+    """Return the reasons in the columns of flags, each with its rows."""
     rows: dict[str, list[str]] = {}
     for k, heading in enumerate(flags.headings):
         about = _FLAG.sub("", heading)
@@ -197,7 +196,7 @@ def _left(rows: int, columns: int) -> list[str]:
 
 
 def _ways(result: Shown, more: Sequence[str], left: Sequence[str]) -> list[str]:
-    """Return the last line: what is left out, and how to get it."""
+    """Return the last line: what was omitted, and how to get it."""
     ways = [f"... {' and '.join(left)}; .to_frame() has all"] if left else []
     ways += more
     ways += [".plot() draws it"] if hasattr(result, "plot") else []
@@ -206,7 +205,7 @@ def _ways(result: Shown, more: Sequence[str], left: Sequence[str]) -> list[str]:
 
 
 def _brief(value: Any) -> str:
-    """Return what one line can say of a value."""
+    """Return a value in one line."""
     if isinstance(value, np.ndarray):
         return _brief_array(value)
     if hasattr(value, "__dataclass_fields__") and hasattr(value, "to_frame"):
@@ -226,7 +225,7 @@ def _brief(value: Any) -> str:
 
 
 def _brief_result(result: Any) -> str:
-    """Return a result within another: its value with its interval, or what it is."""
+    """Return a result within another: its value with its interval, or its type."""
     value: Any = getattr(result, "value", None)
     bounds: Any = getattr(result, "interval", None)
     if isinstance(value, float | np.ndarray) and np.size(value) == 1 == np.size(bounds) // 2:

@@ -1,8 +1,8 @@
-"""What those who ask questions need of an item bank, which stands floors above them.
+"""Protocols of an item bank for code that asks its questions from a lower layer.
 
 A session draws questions and takes their answers in any order; it estimates the score over the
-whole bank from the longest beginning of the drawn order that is answered, so that questions which
-are answered fast do not count before those drawn ahead of them.
+whole bank from the longest answered beginning of the drawn order. Questions that are answered fast
+therefore do not count before those drawn earlier.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from psychollm._base.types import FloatArray
 
 
 class ScoreEstimate(Protocol):
-    """The score over the whole bank, of one model."""
+    """One model's score over the whole bank."""
 
     @property
     def value(self) -> FloatArray:
@@ -31,23 +31,23 @@ class ScoreEstimate(Protocol):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What qualifies it (1,)."""
+        """Its qualification (1,)."""
 
     @property
     def method(self) -> str:
-        """What the interval is made by."""
+        """Method of the interval."""
 
 
 class Session(Protocol):
-    """Questions drawn one after another, and what became of them."""
+    """Questions drawn one after another, with their answers."""
 
     @property
     def done(self) -> bool:
-        """Whether no further question is to be asked."""
+        """Whether the session is finished."""
 
     @property
     def why(self) -> str:
-        """Why it is done."""
+        """Why the session is finished."""
 
     def next(self, k: int = 1) -> tuple[Any, ...]:
         """Draw up to `k` further questions."""
@@ -71,18 +71,18 @@ class Bank(Protocol):
         """A fingerprint of the bank."""
 
     def plan(self, half_width: float | None = None) -> Any:
-        """Say how many questions a half-width takes (`needed`)."""
+        """Return how many questions a margin of error takes (`needed`)."""
 
     def session(
         self, *, size: int | None = None, half_width: float | None = None, rng: Any = None
     ) -> Session:
-        """Begin to ask a new model."""
+        """Begin a session with a new model."""
 
 
 def outcome(
     bank: Bank, session: Session, answers: Mapping[Any, float], why: str
 ) -> dict[str, Any]:
-    """Return what a session found, as JSON can hold it."""
+    """Return the findings of a session as JSON-compatible data."""
     found = session.estimate()
     (low, high), answered = found.interval[0], np.isfinite([*answers.values()])
     told = {

@@ -1,7 +1,7 @@
-"""What the field, and other programs, call the things that are here: the tables of `elsewhere.md`.
+"""Names that the literature and other programs use for our functions, from `elsewhere.md`.
 
-A name of the field becomes a name of Python as people write it: "Cronbach's alpha" is looked up as
-cronbach_alpha and as cronbachs_alpha, "factor analysis (EFA)" as efa, too.
+Names are matched as they would be written in Python: "Cronbach's alpha" is found as cronbach_alpha
+and cronbachs_alpha, "factor analysis (EFA)" also as efa.
 """
 
 import re
@@ -13,7 +13,7 @@ _TERM = re.compile(r"[,:()]|, and ")
 
 
 def names_here(name: str) -> list[str]:
-    """Return what is called so elsewhere, by its full name; nothing if the name is not known.
+    """Return the full names of our functions for a name from elsewhere; none if it is unknown.
 
     Examples
     --------

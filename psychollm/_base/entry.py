@@ -1,4 +1,4 @@
-"""Public functions as callers see them: they ignore underflow, and warn at the caller's line."""
+"""Wrappers of public functions, which ignore underflow and warn at the caller's line."""
 
 import sys
 import warnings
@@ -9,11 +9,11 @@ import numpy as np
 
 from psychollm._base.errors import PsychollmWarning
 
-_NOT_THE_CALLERS = ("psychollm.", "numpy.")  # modules of frames; entries are NumPy's
+_NOT_THE_CALLERS = ("psychollm.", "numpy.")  # modules of stack frames; the wrappers are in NumPy's
 
 
 def public(value: Any) -> Any:
-    """Return a public value: a function as its entry, which its module gets, too (for pickle)."""
+    """Return a public value; a function is wrapped, also in its module (for pickle)."""
     if isinstance(value, FunctionType):
         value = entry(value)
         setattr(sys.modules[value.__module__], value.__name__, value)

@@ -3,8 +3,8 @@
 ::
 
     Exception
-     └─ PsychollmError                 catch this to catch everything we raise on purpose
-         ├─ InputError (ValueError)    what was passed cannot be used
+     └─ PsychollmError                 base of all errors that we raise on purpose
+         ├─ InputError (ValueError)    an argument that cannot be used
          │   ├─ ShapeError             wrong dimensions, too few models or questions
          │   ├─ LabelError             duplicated, missing or mismatched labels
          │   ├─ CodeError              values that are not admissible codes
@@ -13,11 +13,11 @@
          └─ MissingPackageError (ImportError)   an optional package is not installed
 
     UserWarning
-     └─ PsychollmWarning               filter this to filter everything we warn about
+     └─ PsychollmWarning               base of all our warnings
          ├─ ConvergenceWarning         an iteration ended before its tolerance was met
          ├─ EmptyCellWarning           pairs whose 2 x 2 table has an empty cell
          ├─ ValidityWarning            respondents that the validity screen would flag
-         └─ RenamedWarning             an old name or argument, which a later version drops
+         └─ RenamedWarning             an old name or argument that a later version drops
 
 Messages name the argument, the value or label at fault, and the remedy.
 """
@@ -30,7 +30,7 @@ class PsychollmError(wording.Worded, Exception):
 
 
 class InputError(PsychollmError, ValueError):
-    """What was passed cannot be used."""
+    """An argument that cannot be used."""
 
 
 class ShapeError(InputError):
@@ -78,4 +78,4 @@ class ValidityWarning(PsychollmWarning):
 
 
 class RenamedWarning(PsychollmWarning, FutureWarning):
-    """An old name or argument was used, which a later version drops."""
+    """An old name or argument that a later version drops."""

@@ -1,7 +1,8 @@
-"""The one door for tables and columns of other libraries: behind it they are those of pandas.
+"""The entry point for tables and columns of other libraries, which become those of pandas.
 
-Polars, Arrow, and whatever else narwhals reads: each column becomes what pandas makes of the list
-of its values. None of these has labels of rows; their first column holds them, in both directions.
+Polars, Arrow and all else that narwhals reads: each column is converted as pandas converts the
+list of its values. These libraries have no row labels; the first column holds them, in both
+directions.
 """
 
 import re
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars
 
-# What models, and questions, are called as columns and as dimensions: each in the plural, with
-# "id" or "name" after it, and in any case.
+# Names of columns and dimensions for models and questions: also in the plural, with "id" or "name"
+# after it, and in any case.
 MODELS = (
     "model", "respondent", "person", "subject", "participant", "llm", "system", "examinee",
     "student", "user", "agent",
@@ -35,12 +36,12 @@ _UNNAMED = re.compile(r"|unnamed: \d+|row\W?names?|index")
 _NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 _SHOWN = 12
-# What may be a table or a column has one of these; narwhals is imported for nothing else.
+# Tables and columns have one of these attributes; narwhals is imported only for them.
 _MARKS = ("columns", "__arrow_c_array__", "__arrow_c_stream__", "__narwhals_series__")
 
 
 def is_called(name: Any, names: Sequence[str]) -> bool:
-    """Tell whether a column or a dimension has one of the names, in the singular or the plural.
+    """Return whether a column or dimension has one of the names, singular or plural.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def is_called(name: Any, names: Sequence[str]) -> bool:
 
 
 def is_unnamed(name: Any) -> bool:
-    """Tell whether a column only counts rows, or labels them without saying what they are."""
+    """Return whether the name of a column is that of a row counter or of an unnamed index."""
     return isinstance(name, str) and _UNNAMED.fullmatch(name.strip().lower()) is not None
 
 
@@ -106,7 +107,7 @@ def _whole(data: Any) -> Any:
 
 
 def _cells(column: Any) -> Any:
-    """Return numbers as an array, and what else a column of narwhals holds as a list."""
+    """Return numbers as an array, other values of a narwhals column as a list."""
     if column.dtype.is_numeric() and not column.null_count():
         return column.to_numpy()
     return column.to_list()
@@ -115,8 +116,8 @@ def _cells(column: Any) -> Any:
 def labelled(data: Any) -> Any:
     """Return a table as one of pandas with labelled rows, anything else as `in_pandas` does.
 
-    Where rows are only counted, as those of other libraries are, the first column labels them if
-    it is called "model", "question", ... and holds no number twice, or holds text where all others
+    If rows are only numbered, as in other libraries, the first column labels them in two cases: it
+    is called "model", "question", ... and holds no number twice, or it holds text and all others
     hold numbers.
     """
     data = in_pandas(data)
@@ -131,7 +132,7 @@ def labelled(data: Any) -> Any:
     if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
         return data
     column = data.iloc[:, 0]
-    # Numbers that repeat are no labels but answers to a question with such a name.
+    # Repeated numbers are not labels but answers to a question with such a name.
     distinct = column.is_unique or column.dtype.kind not in "biuf"
     named = distinct and (is_called(first, tuple(_NAMES_OF_ROWS)) or is_unnamed(first))
     if named or (is_counted(index) and _text_before_numbers(data)):
@@ -140,18 +141,18 @@ def labelled(data: Any) -> Any:
 
 
 def is_counted(index: Any) -> bool:
-    """Tell whether an index of pandas only counts its rows from zero."""
+    """Return whether a pandas index only numbers its rows from zero."""
     return hasattr(index, "start") and (index.start, index.step) == (0, 1)
 
 
 def _text_before_numbers(frame: "pd.DataFrame") -> bool:
-    """Tell whether the first column holds text, and all others hold numbers or nothing."""
+    """Return whether the first column holds text, and all others hold numbers or nothing."""
     kinds = (_kind(frame.iloc[:, k]) for k in range(frame.shape[1]))
     return next(kinds) == "string" and _NUMBERS.issuperset(kinds)
 
 
 def _kind(column: "pd.Series[Any]") -> str:
-    """Return what a column holds, whatever its type allows."""
+    """Return the kind of values in a column, even if its type allows others."""
     from pandas.api.types import infer_dtype
 
     if column.dtype.kind in "biuf":
@@ -160,7 +161,7 @@ def _kind(column: "pd.Series[Any]") -> str:
 
 
 def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
-    """Return a table of pandas with these columns and a row at least, whoever made it.
+    """Return a table of any library as one of pandas, with these columns and at least one row.
 
     `row` says what each row is, for the message.
     """
@@ -185,7 +186,7 @@ def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) ->
 
 
 def _plain(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Return a nullable or categorical column as it would be without an extension of pandas."""
+    """Return a nullable or categorical pandas column as a column of NumPy's types."""
     if isinstance(column.dtype, np.dtype):
         return column
     gaps = column.isna().any()
@@ -208,10 +209,10 @@ def in_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
 
 
 def _values(column: "pd.Series[Any]") -> Any:
-    """Return numbers as an array, and what else a column of pandas holds as a list."""
+    """Return numbers as an array, other values of a pandas column as a list."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
     cells = column.astype(object).where(column.notna(), None).tolist()
-    if any(isinstance(cell, str) for cell in cells):  # text, beside which all else becomes text
+    if any(isinstance(cell, str) for cell in cells):  # text makes all others text
         return [None if cell is None else str(cell) for cell in cells]
     return cells

@@ -1,4 +1,4 @@
-"""Subpackages whose public names load their module on first use, as their stub says.
+"""Subpackages whose public names, listed in a stub, load their module on first use.
 
 The stub ``__init__.pyi`` is the one list of names, for type checkers and at run time: a line
 ``from module import name as name`` each.
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class _Lazy(ModuleType):
-    """A package that imports what is asked for."""
+    """A package that imports public names on first use."""
 
     _homes: dict[str, str]
 
@@ -30,7 +30,7 @@ class _Lazy(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # A function may bear the name of its folder, which Python would put in its place.
+        # Python would replace a function with the same name as its folder by the folder.
         if name not in self._homes or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
@@ -39,7 +39,7 @@ class _Lazy(ModuleType):
 
 
 def load_lazily(package: str) -> None:
-    """Let the names in the stub of a package, which is being imported, load their modules."""
+    """Make the names in the stub of a package load their modules on first use."""
     module: Any = sys.modules[package]
     homes = names_in(module.__loader__.get_data(f"{module.__file__.removesuffix('c')}i").decode())
     module.__dict__.update(_homes=homes, __all__=list(homes))

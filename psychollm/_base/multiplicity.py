@@ -31,9 +31,9 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
     p_values : array_like (...)
         One family of tests; NaN (a test that could not be made) stays NaN and is not counted.
     method : {"holm", "bonferroni", "bh", "by"}
-        "holm" and "bonferroni" keep the chance of any false alarm below the level under every
-        dependence; "bh" keeps the share of false alarms among the alarms below it for
-        independent or positively dependent tests, "by" for all.
+        "holm" and "bonferroni" control the familywise error rate under any dependence; "bh"
+        controls the false discovery rate for independent or positively dependent tests, "by" under
+        any dependence.
 
     Returns
     -------

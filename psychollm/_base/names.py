@@ -1,13 +1,13 @@
-"""Long names, cut where least is lost."""
+"""Shortening of long names."""
 
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 34  # letters of a name beside a figure or in a table
+LONGEST = 34  # most characters of a name in a figure or table
 
 
 def shortened(name: Any, longest: int = LONGEST) -> str:
-    """Return a name in at most so many letters, an ellipsis in the middle where it is cut."""
+    """Return a name cut to at most so many characters, with an ellipsis in the middle."""
     text = str(name)
     if len(text) <= longest:
         return text
@@ -16,7 +16,7 @@ def shortened(name: Any, longest: int = LONGEST) -> str:
 
 
 def short_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
-    """Return shortened names of which no two different ones look the same."""
+    """Return shortened names that remain distinct."""
     whole = [str(name) for name in names]
     alike: dict[str, list[str]] = {}
     for name in dict.fromkeys(whole):
@@ -30,8 +30,8 @@ def short_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
 
 
 def _apart(group: list[str], longest: int) -> list[str]:
-    """Cut names that begin and end alike before what differs; number what still looks alike."""
-    first, last = min(group), max(group)  # what these two share at the beginning, all share
+    """Cut names that begin and end alike before they differ; number those still alike."""
+    first, last = min(group), max(group)  # the common beginning of first and last is common to all
     begin = next(k for k in range(len(last)) if first[k : k + 1] != last[k])
     tails = [shortened(name[begin:], longest - 6) for name in group]
     if len(set(tails)) == len(tails):

@@ -1,7 +1,7 @@
-"""Numbers and p-values as they are printed: in sentences, tables, figures and reports.
+"""Formatting of numbers and p-values for sentences, tables, figures and reports.
 
-The functions write plain text. `typeset` gives it true minus signs and spaces that do not break,
-for pages and figures.
+The functions write plain text. For pages and figures, `typeset` adds true minus signs and
+non-breaking spaces.
 """
 
 import re
@@ -26,7 +26,7 @@ _TYPESET = (
 
 
 def number(value: float, digits: int = 2, *, signed: bool = False, absent: str = ABSENT) -> str:
-    """Return a number with a fixed number of decimals; what rounds to zero has no minus.
+    """Return a number with a fixed number of decimals, never -0.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def number(value: float, digits: int = 2, *, signed: bool = False, absent: str =
     digits : int
         Decimals.
     signed : bool
-        Whether a plus stands before what is above zero, as before differences.
+        Whether to print a plus sign before positive numbers, as for differences.
     absent : str
-        What stands for an undefined number.
+        Text for an undefined number.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def significant(value: float, digits: int = 3, *, signed: bool = False) -> str:
 
 
 def percent(value: float, digits: int = 0) -> str:
-    """Return a share as a percentage.
+    """Return a proportion as a percentage.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def percent(value: float, digits: int = 0) -> str:
 
 
 def count(value: float) -> str:
-    """Return a whole number, its thousands apart.
+    """Return a whole number with thousands separators.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def with_interval(
     signed: bool = False,
     absent: str = UNDEFINED,
 ) -> str:
-    """Return a number with its interval, where it has one.
+    """Return a number with its interval, if it has one.
 
     Examples
     --------
@@ -180,8 +180,8 @@ def typeset(text: str) -> str:
     r"""Return plain text as it is printed on a page or in a figure.
 
     Numbers get true minus signs, thin spaces between thousands and before the per cent sign, and
-    spaces that do not break inside intervals and behind the letter p; squares and apostrophes are
-    those of a book.
+    non-breaking spaces inside intervals and after the letter p. Squares and apostrophes are
+    typographic.
 
     Examples
     --------

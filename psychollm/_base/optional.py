@@ -1,4 +1,4 @@
-"""The one door to optional packages, and to the devices that torch computes on."""
+"""Import of optional packages, and checks of torch devices."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from psychollm._base.errors import MissingPackageError, OptionError
 
 
 def require(module: str, *, extra: str, purpose: str) -> Any:
-    """Import an optional module, or say which extra brings it; "" is for what none brings."""
+    """Import an optional module; the error names the `extra` that installs it ("" for none)."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -20,14 +20,14 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 
 
 def torch_on(device: str) -> Any:
-    """Return torch, or raise `OptionError` unless it has 64-bit numbers on a device."""
+    """Return torch; raise `OptionError` if the device has no 64-bit numbers."""
     torch = require("torch", extra="steering", purpose="device=")
     check_device(torch, device, otherwise="None", dtype="float64")
     return torch
 
 
 def check_device(torch: Any, device: str, *, otherwise: str, dtype: str = "uint8") -> None:
-    """Raise `OptionError` unless torch can use a device, and a type of numbers there."""
+    """Raise `OptionError` unless torch can use a device with a number type."""
     try:
         torch.zeros(1, dtype=getattr(torch, dtype), device=device).cpu()
     except (RuntimeError, AssertionError, TypeError) as error:

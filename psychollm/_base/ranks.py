@@ -1,4 +1,4 @@
-"""Ranks. SciPy has them, too, but takes half a second to load."""
+"""Ranks, without SciPy's half second of loading."""
 
 import numpy as np
 
@@ -6,6 +6,6 @@ from psychollm._base.types import FloatArray
 
 
 def midranks(values: FloatArray) -> FloatArray:
-    """Return ranks from 1 of all values, in one vector; ties share their mean rank."""
+    """Return the ranks from 1 of all values as one vector; ties share their mean rank."""
     _, rank, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[rank.ravel()], dtype=np.float64)

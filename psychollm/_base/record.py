@@ -1,4 +1,4 @@
-"""What saving and printing know of a result: frozen arrays, public fields, plain data."""
+"""Base for saving and printing results: frozen arrays, public fields, plain data."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Shown(Protocol):
-    """What is read of a result to print it."""
+    """Attributes of a result that printing reads."""
 
     def to_frame(self) -> "pd.DataFrame": ...
     def _axes(self) -> "Axes | None": ...
@@ -23,7 +23,7 @@ class Shown(Protocol):
 
 
 def plain_data(value: Any) -> Any:
-    """Return a value as what JSON can hold: arrays as lists, NaN as None."""
+    """Return a value as JSON-compatible data: arrays as lists, NaN as None."""
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, np.ndarray):
@@ -46,16 +46,16 @@ def plain_data(value: Any) -> Any:
 
 
 def as_json(results: Mapping[str, Any]) -> str:
-    """Return plain data as JSON; what is undefined is null."""
+    """Return plain data as JSON, with undefined values as null."""
     plain = plain_data(results)
     return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False, default=str)
 
 
 class Record:
-    """Base of `Result`: owns its arrays, is made again from its fields, becomes plain data."""
+    """Base of `Result`: owns arrays, is rebuilt from its fields, converts to plain data."""
 
     __slots__ = ()
-    _SAVED: ClassVar[tuple[str, ...]] = ()  # what makes it again, where that is not its fields
+    _SAVED: ClassVar[tuple[str, ...]] = ()  # arguments that rebuild it, if other than its fields
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ class Record:
 
     @classmethod
     def _of_fields(cls, values: Mapping[str, Any]) -> Self:
-        """Return the result that has these fields, as they were saved."""
+        """Return the result with these saved fields."""
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:

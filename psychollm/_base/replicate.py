@@ -1,15 +1,14 @@
-"""Replicated work, and work in pieces: on threads, processes or a cluster.
+"""Replication and work in pieces, on threads, processes or a cluster.
 
 One function runs all of them. Each replicate owns a stream of random numbers keyed by its index,
-and tasks are functions of the index alone: blocks of replicates may be cut anywhere, run anywhere
-and run twice, and the answer is the same to the last bit for any number of jobs and any backend
-of joblib: ``with joblib.parallel_config(backend="dask"): ...``.
+and tasks depend on the index alone. Blocks of replicates may be cut anywhere, run anywhere and run
+twice: the result is bitwise identical for any number of jobs and any backend of joblib: ``with
+joblib.parallel_config(backend="dask"): ...``.
 
-Threads share memory and get the function as it is. For anything else it is pickled once, with all
-the data it holds, and handed over once: as a file mapped into memory (loky), or as the result of
-a task of Dask. The latter matters. What is *scattered* on Dask's workers is lost with the worker
-that holds it; what a task has computed, the scheduler computes again. So no worker holds the only
-copy of anything, and a worker that dies costs the time of its blocks and nothing else.
+Threads share memory and get the function itself. Other workers get it pickled, once, with all its
+data: as a file mapped into memory (loky), or as the result of a Dask task. Data *scattered* on
+Dask's workers are lost with their worker, but the scheduler recomputes the result of a task. So no
+worker holds the only copy of anything, and a dead worker costs only the time of its blocks.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from psychollm._base.errors import OptionError, PsychollmError
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
-# More than this, and a piece travels as a task of its own.
+# Pieces above this size are sent as tasks of their own.
 LARGE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who does the work, as `n_jobs` and ``joblib.parallel_config`` say."""
+    """The workers that `n_jobs` and ``joblib.parallel_config`` select."""
 
     backend: Any
     n_jobs: int | None
@@ -59,11 +58,11 @@ class Workers:
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
-    """Return `n_jobs` as None or an int; refuse what counts no workers."""
+    """Return `n_jobs` as None or an int; refuse numbers that count no workers."""
     if n_jobs is None:
         return None
     if not isinstance(n_jobs, Real) or isinstance(n_jobs, bool) or n_jobs % 1 or not n_jobs:
-        msg = f"n_jobs={n_jobs!r} has no meaning: use 1 for serial work or -1 for all processors"
+        msg = f"n_jobs={n_jobs!r} is invalid: use 1 for serial work or -1 for all processors"
         raise OptionError(msg)
     return int(n_jobs)
 
@@ -75,7 +74,7 @@ def workers(n_jobs: int | None) -> Workers:
         return Workers(None, 1, 1, shared=True)
     from joblib.parallel import get_active_backend
 
-    # Asked for threads, joblib forgets an n_jobs that was configured without a backend.
+    # With threads requested, joblib ignores an n_jobs configured without a backend.
     _, configured = get_active_backend()
     backend, _ = get_active_backend(prefer="threads")
     wanted = configured if n_jobs is None else n_jobs
@@ -94,8 +93,8 @@ def spread(
 ) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
 
-    With `waiting`, pieces are drawn in waves of so many for each worker. Where memory is not
-    shared, all pieces travel in so many `parcels` for each worker, one by one if None.
+    With `waiting`, pieces are drawn in waves of that many per worker. Without shared memory,
+    pieces are sent in that many `parcels` per worker, or one by one if None.
     """
     if parcels is not None and not who.shared:
         every = list(pieces)
@@ -114,7 +113,7 @@ def spread(
             ahead = "2*n_jobs" if _client(who.backend) is None else "all"
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
-        # joblib draws a piece whenever another is done, whether or not its result was taken.
+        # joblib draws a piece whenever another is done, even if no result was consumed.
         rest = iter(pieces)
         while wave := list(islice(rest, waiting * who.count)):
             yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
@@ -127,7 +126,7 @@ def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:
 def in_turn(
     function: Callable[[Any], Any], pieces: Iterable[Any], who: Workers, *, waiting: int
 ) -> Generator[Any]:
-    """Yield as `spread` does; what is wrong with a piece is raised when its turn has come."""
+    """Yield as `spread` does, but raise the error of a piece only at its turn."""
     with closing(spread(partial(_or_error, function), pieces, who, waiting=waiting)) as results:
         for result in results:
             if isinstance(result, PsychollmError):
@@ -148,7 +147,7 @@ def _client(backend: Any) -> Any:
 
 
 def _taken(results: Any) -> Generator[Any]:
-    """Yield results; whoever stops before the last has a reason, and needs no warning."""
+    """Yield results without joblib's warnings if the caller stops early."""
     try:
         for result in results:  # noqa: UP028 - `yield from` would close them before we can
             yield result
@@ -174,7 +173,7 @@ def _parallel(who: Workers, ahead: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Direct:
-    """Calls where memory is shared."""
+    """Calls with shared memory."""
 
     function: Callable[[Any], Any]
 
@@ -186,7 +185,7 @@ class _Direct:
 
 
 class _Parcels:
-    """Calls in other processes: the function is handed over once, and every piece with a call."""
+    """Calls in other processes: the function is sent once, each piece with its call."""
 
     __slots__ = ("_client", "_payload", "_token")
 
@@ -201,14 +200,14 @@ class _Parcels:
         """Return the call for joblib to make."""
         from joblib import delayed
 
-        # Bytes, for joblib leaves them in the call: arrays and frames it would scatter.
+        # As bytes, because joblib would scatter arrays and frames.
         data = _pickled(piece)
         large = self._client is not None and len(data) > LARGE_BYTES
         return delayed(_run)(self._token, self._payload, self._task(data) if large else data)
 
     def _task(self, data: bytes) -> Any:
         config = import_module("dask.config")
-        # Large graphs are slow where tasks repeat their data; here it is sent once.
+        # Sent once, because graphs are slow if tasks repeat their data.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             array = np.frombuffer(data, dtype=np.uint8)
             return self._client.submit(_kept, array, key=f"psychollm-{uuid4().hex}")
@@ -226,7 +225,7 @@ def _run(token: str, payload: Any, piece: Any) -> Any:
 
 
 def _data(sent: Any) -> Any:
-    """Return what was sent: a cluster with one processor left is given none, joblib works here."""
+    """Return the data; joblib works here, with a future, if the cluster has one processor left."""
     return sent.result() if hasattr(sent, "result") else sent
 
 
@@ -245,7 +244,7 @@ def _unpickled(token: str, payload: Any) -> Any:
 
 def _pickled(function: Any) -> bytes:
     """Pickle a function with its data: closures by value, kernels by name."""
-    # joblib brings it: as a requirement, or, before 1.6, within itself.
+    # From joblib: a requirement of it or, before 1.6, part of it.
     name = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
     base: Any = import_module(name).Pickler
 
@@ -260,7 +259,7 @@ def _pickled(function: Any) -> bytes:
             return super().reducer_override(obj)
 
     stream = io.BytesIO()
-    # In one stream: arrays that travel beside it all come back read-only.
+    # In one stream: arrays in separate buffers would all be read-only.
     Pickler(stream).dump(function)
     return stream.getvalue()
 
@@ -269,10 +268,10 @@ def _kernel(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-# Sums that are split among threads are added in another order: from about a hundred models on, the
-# last bit of an eigenvalue depends on how many threads the library of linear algebra (BLAS) uses,
-# and that differs between a notebook, a child process and a worker of a cluster. With one thread
-# each they agree, and workers side by side do not start threads of their own by the dozen.
+# Threads of the linear algebra library (BLAS) change the order of sums: from about a hundred
+# models on, the last bit of an eigenvalue depends on their number, which differs between a
+# notebook, a child process and a cluster worker. With one thread each they agree, and parallel
+# workers do not start dozens of threads.
 class _Limit:
     """One limit for the whole process, however many blocks run in it at once."""
 
@@ -281,13 +280,13 @@ class _Limit:
         self._inside = 0
         self._limit: Any = None
         self._pools: Any = None
-        self._modules = 0  # loaded when the pools were looked for
+        self._modules = 0  # modules loaded at the last search for pools
 
     def enter(self) -> None:
         """Set the limit, if this is the first to enter."""
         with self._lock:
             if not self._inside:
-                # Looking takes milliseconds; another BLAS comes with another module.
+                # A search takes milliseconds, and only a new module can load another BLAS.
                 if self._modules != len(sys.modules):
                     self._pools = import_module("threadpoolctl").ThreadpoolController()
                     self._modules = len(sys.modules)
@@ -316,7 +315,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class Progress(Protocol):
-    """What replication needs of a progress bar."""
+    """Protocol of a progress bar."""
 
     def update(self, n: int) -> object:
         """Advance by `n` units."""
@@ -336,7 +335,7 @@ class _Silent:
 
 
 def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
-    """Return a bar of `total` units (None if nobody knows), or a silent one."""
+    """Return a bar of `total` units (None if unknown), or a silent one."""
     if not show:
         return _Silent()
     tqdm = require("tqdm.auto", extra="progress", purpose="progress=True")
@@ -346,8 +345,8 @@ def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
 
 Task = Callable[[WordArray], AnyArray]
 
-# A block takes at least this long, so that handing it out costs little, to a thread or to another
-# process; and blocks stay short enough for a progress bar to move and for a cluster to share.
+# Blocks take at least this long, so that dispatch costs little, and stay short enough for a
+# progress bar to move and for a cluster to share them.
 BLOCK_SECONDS = 0.05
 REMOTE_BLOCK_SECONDS = 0.2
 MOST_BLOCKS = 2_000
@@ -355,8 +354,8 @@ MOST_BLOCKS = 2_000
 
 def replicate_seeds(n: int, rng: RandomState) -> WordArray:
     """Return two seed words per replicate, shape (n, 2)."""
-    # Words of replicate r are a function of the generator's draw and of r alone: the first r
-    # replicates of a longer run are those of a shorter one.
+    # Words of replicate r depend only on the generator's draw and on r, so that a longer run
+    # begins with the replicates of a shorter one.
     return _seeds(_root(rng), 0, n)
 
 
@@ -372,7 +371,7 @@ def _seeds(root: tuple[int, int], start: int, stop: int) -> WordArray:
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """Return the number of workers that `n_jobs` stands for (scikit-learn's meaning)."""
+    """Return the number of workers for `n_jobs`, as in scikit-learn."""
     n_jobs = check_jobs(n_jobs)
     if n_jobs is None:
         return 1
@@ -389,9 +388,9 @@ def replicate(
     label: str = "replicates",
     at_once: int | None = None,
 ) -> AnyArray:
-    """Run `task` over `n` replicates (in calls of seed words (m, 2)) and stack what it returns."""
-    # `at_once` fixes how many replicates a call takes, for tasks whose rows depend on how many
-    # there are: a product of matrices adds up in an order that depends on their shapes.
+    """Run `task` over `n` replicates, in calls of seed words (m, 2), and stack the results."""
+    # `at_once` fixes the number of replicates per call for tasks whose rows depend on it: matrix
+    # products sum in an order that depends on the shapes.
     n = check_count("n", n)
     at_once = at_once and check_count("at_once", at_once)
     run = _Run(task, _root(rng), at_once)
@@ -430,7 +429,7 @@ class _Run:
 def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
     """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
     first = 0.0
-    # Twice: the first call may have compiled the kernels.
+    # Twice, because the first call may compile kernels.
     for k in range(min(n, 2)):
         start = time.perf_counter()
         replicates = run((k, k + 1))

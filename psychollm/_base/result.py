@@ -1,10 +1,10 @@
-"""What all results share: frozen arrays, a one-screen repr, plain dictionaries.
+"""Base class of results: frozen arrays, a one-screen repr, plain dictionaries.
 
 A result is a ``@dataclass(frozen=True, slots=True, kw_only=True, eq=False)`` that inherits
 `Result`. Arrays are made read-only; ``to_dict`` gives JSON-safe values (NaN becomes None).
 
-A result finds the functions that draw and report it, which live on floors above it, by name when
-``plot()`` or ``report(path)`` is called: computing needs no plotting package.
+Functions that plot and report results are in higher layers. ``plot()`` and ``report(path)`` look
+them up by name, so that computing needs no plotting package.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,12 +40,12 @@ def view(module: str, name: str) -> Callable[..., Any]:
 
 
 def drawn_by(name: str) -> Callable[..., "Drawn"]:
-    """Return a function of `psychollm.plots` by name: what it returns are axes."""
+    """Return a function of `psychollm.plots` by name, one that returns axes."""
     return view("plots", name)
 
 
 def figure_by(name: str) -> Callable[..., "Figure"]:
-    """Return a function of `psychollm.plots` by name: what it returns is a figure."""
+    """Return a function of `psychollm.plots` by name, one that returns a figure."""
     return view("plots", name)
 
 
@@ -57,10 +57,10 @@ class Result(Record):
 
     __slots__ = ()
     _AXES: ClassVar["Axes | None"] = None  # the rows and columns of `to_frame`, as in `_base.axes`
-    _WHOLE: ClassVar[tuple[str, ...]] = ()  # fields whose texts are shown with their lines
+    _WHOLE: ClassVar[tuple[str, ...]] = ()  # fields whose texts keep their line breaks
 
     def __init_subclass__(cls) -> None:
-        # `dataclass` writes a repr of its own into every class that has none in its body.
+        # `dataclass` writes its own repr into every class without one in its body.
         if "__repr__" not in vars(cls):
             cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
         for name in {"__repr__", "summary"} & set(vars(cls)):
@@ -75,14 +75,14 @@ class Result(Record):
                 setattr(cls, name, property(entry(value.fget), doc=value.__doc__))
 
     def _axes(self) -> "Axes | None":
-        """Return the axes of this result: for classes where they depend on what it holds."""
+        """Return the axes of this result; overridden if they depend on its contents."""
         return self._AXES
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the table of the result: a row per model, item, pair, ..., a column per quantity.
 
-        Bounds of an interval are columns that end in ``lower`` and ``upper``; `flag` or `reason`
-        says why a number is undefined.
+        Columns of interval bounds end in ``lower`` and ``upper``; `flag` or `reason` gives the
+        reason of an undefined number.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Result(Record):
     def to_polars(self) -> "polars.DataFrame":
         """Return the table of `to_frame` as a DataFrame of polars.
 
-        Where `to_frame` has an index, as tables of answers have, it is the first column.
+        The index of `to_frame`, as in tables of answers, becomes the first column.
 
         Raises
         ------
@@ -106,21 +106,21 @@ class Result(Record):
         return in_polars(self.to_frame())
 
     def to_markdown(self, *, columns: Sequence[str] | None = None, digits: int = 2) -> str:
-        """Return the table as Markdown in reporting style: rounded, intervals beside estimates.
+        """Return the table as Markdown in reporting style, rounded and with intervals.
 
         Parameters
         ----------
         columns : sequence of str, optional
             Columns of `to_frame` to keep, in this order; intervals come with their estimates.
         digits : int
-            Decimals; columns of tiny numbers have more, counts none, p-values three.
+            Decimals; columns of small numbers have more, counts none, p-values three.
 
         Raises
         ------
         InputError
             If the result has no table.
         OptionError
-            If a column is not there.
+            If a column does not exist.
         """
         return table_of(self, digits=digits, columns=columns).markdown()
 
@@ -139,16 +139,16 @@ class Result(Record):
         columns, digits
             As in `to_markdown`.
         caption : str, optional
-            Text above; the table is then a floating one.
+            Caption; makes the table a floating environment.
         label : str, optional
-            To refer to it; needs a caption.
+            Label for cross-references; needs a caption.
 
         Raises
         ------
         InputError
             If the result has no table.
         OptionError
-            If a column is not there, or a label comes without a caption.
+            If a column does not exist, or a label has no caption.
         """
         table = table_of(self, digits=digits, columns=columns)
         return table.latex(caption=caption, label=label)
@@ -161,32 +161,32 @@ class Result(Record):
         Raises
         ------
         InputError
-            If the result is a table or less.
+            If the result has no array of more than two dimensions.
         MissingPackageError
             If xarray is not installed.
         """
         return dataset_of(self, self._axes())
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the result to a file that `load` reads, the same to the last bit.
+        """Write the result to a file from which `load` restores it bit by bit.
 
         The file appears when it is complete and replaces one of the same name. Its format is
-        documented, versioned and free of code; no suffix is demanded, and ``.psy`` is customary.
+        documented, versioned and free of code. Any suffix works; ``.psy`` is customary.
 
         Parameters
         ----------
         path : path
-            The file.
+            File to write.
 
         Returns
         -------
         Path
-            The same.
+            Path of the written file.
 
         Raises
         ------
         InputError
-            If the result holds what a file cannot; the message names the field.
+            If a field holds a value that a file cannot hold; the message names it.
         """
         return save(self, path)
 
@@ -209,7 +209,7 @@ class Result(Record):
         return result
 
     def _title(self) -> list[str]:
-        """Say what this is: in the words of its class, or by its name and method."""
+        """Return the title of this result: its class's own, or its name and method."""
         if type(self).__repr__ is not Result.__repr__:
             return repr(self).splitlines()
         name, method = (getattr(self, field, None) for field in ("name", "method"))
@@ -227,7 +227,7 @@ class Result(Record):
         return result_text(self)
 
     def __float__(self) -> float:
-        """Return the value of a result that holds one, as an estimate for one model does."""
+        """Return the value of a result with a single value, such as an estimate for one model."""
         value = np.asarray(getattr(self, "value", np.empty(0)))
         if value.size != 1:
             msg = f"this {type(self).__name__} holds {value.size} values: to_frame() has all"
@@ -239,10 +239,10 @@ class Result(Record):
 
 
 def load(path: str | PathLike[str]) -> Result:
-    """Return the result in a file that `Result.save` wrote, the same to the last bit.
+    """Return the result that `Result.save` wrote to a file, bit by bit.
 
-    A file holds data and no code, and only classes of this package are made from it: a file from
-    a stranger can be opened. Arrays are read-only, as they are in every result.
+    A file holds data and no code, and only classes of this package are made from it, so files from
+    untrusted sources can be opened. Arrays are read-only.
 
     Parameters
     ----------
@@ -252,13 +252,13 @@ def load(path: str | PathLike[str]) -> Result:
     Returns
     -------
     Result
-        Of the class that was saved. ``Estimate.load(path)`` and the like demand one class.
+        Result of the saved class. ``Estimate.load(path)`` and the like require one class.
 
     Raises
     ------
     InputError
-        If the file is missing, is no saved result, is cut off or damaged, or was written in a
-        newer format or by a version of the library with other fields.
+        If the file is missing, truncated, damaged or not a saved result, or was written in a newer
+        format or by a version of the library with other fields.
 
     Examples
     --------

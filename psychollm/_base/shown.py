@@ -1,8 +1,8 @@
-r"""The one door of texts that leave: what a terminal or a page would obey is written out instead.
+r"""Output of text: control characters that a terminal or page would obey are escaped.
 
-A label, a reply or a path may hold escape sequences, marks that turn the direction of writing, or
-ends of lines. Texts keep none of them: `visible` writes them as JSON does, ``\u001b``, and
-`on_screen` what the screen has no letters for, too.
+A label, a reply or a path may hold escape sequences, marks that change the writing direction, or
+line breaks. `visible` escapes them as JSON does, ``\u001b``; `on_screen` also escapes characters
+that the screen cannot show.
 """
 
 import codecs
@@ -14,7 +14,7 @@ from copy import copy
 from functools import wraps
 from typing import Any, TypeVar
 
-# Controls other than tab and end of line, marks without width or of direction, halves of letters.
+# Controls except tab and newline, zero-width and direction marks, lone surrogates.
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -26,12 +26,12 @@ Text = TypeVar("Text", bound=Callable[..., str])
 
 
 def visible(text: str) -> str:
-    """Return a text in which nothing is obeyed; lines stay lines."""
+    """Return a text with control characters escaped; line breaks stay."""
     return _OBEYED.sub(_written, text)
 
 
 def one_line(text: str) -> str:
-    """Return a text in which nothing is obeyed, in one line."""
+    """Return a text with control characters and line breaks escaped."""
     return _LINES.sub(_written, text)
 
 
@@ -40,7 +40,7 @@ def _written(letter: re.Match[str]) -> str:
 
 
 def on_screen(text: str, stream: Any = None) -> str:
-    """Return a visible text in letters that a stream, by default standard output, can write."""
+    """Return a visible text in characters that a stream (default: standard output) can write."""
     coding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     return visible(text).encode(coding, "psychollm").decode(coding)
 
@@ -56,7 +56,7 @@ codecs.register_error("psychollm", _in_plain_letters)
 
 
 class Screen:
-    r"""A stream that gets texts as they are shown.
+    r"""A stream that escapes texts before writing.
 
     Examples
     --------
@@ -76,8 +76,8 @@ class Screen:
 
 
 def shown(method: Text) -> Text:
-    """Let a method of a result see labels in one line each, and make visible what it returns."""
-    # What a repr says of a label is its repr, one line as it stands.
+    """Escape the labels that a method of a result sees, and the text that it returns."""
+    # A repr shows the repr of a label, which is already one line.
     seen = in_lines if method.__name__ != "__repr__" else lambda result: result
     return wraps(method)(  # type: ignore[return-value]
         lambda self, *args, **options: on_screen(method(seen(self), *args, **options))
@@ -85,7 +85,7 @@ def shown(method: Text) -> Text:
 
 
 def in_lines(value: Any) -> Any:
-    """Return a value with each text in it in one line: itself where all are."""
+    """Return a value with all its texts in one line; the same object if they already are."""
     if type(value) is str:
         return one_line(value) if _LINES.search(value) else value
     if type(value) in (tuple, list):

@@ -1,14 +1,14 @@
-"""Tables in reporting style: a result's frame, rounded and joined as it would be printed.
+"""Tables in reporting style: the frame of a result, rounded, with intervals joined.
 
 Four rules make a table from a frame:
 
-* the bounds of an interval go behind their estimate as ``0.83 [0.79, 0.87]``, and stand alone,
-  ``[0.79, 0.87]``, where there is no column for it;
+* the bounds of an interval follow their estimate, ``0.83 [0.79, 0.87]``, or are alone, ``[0.79,
+  0.87]``, if there is no column for it;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
-* other numbers have `digits` decimals, or as many as show `digits` figures of the largest of a
-  column of standard errors, or of one that would be all zeros; whole numbers beyond one are
-  counts, and stay whole;
-* what is undefined is an en dash; reasons stand in their own column, which goes where it is empty.
+* other numbers have `digits` decimals. Columns of standard errors, or of numbers that would round
+  to zero, show `digits` figures of the largest. Whole numbers beyond one are counts and stay
+  whole;
+* undefined values are an en dash; reasons have their own column, which is omitted if empty.
 """
 
 import re
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Intervals: TypeAlias = Mapping[str, tuple[str, str]]  # upper column and estimate, by lower column
 
 _MOST_DECIMALS = 8
-_NOTHING = 1e-6  # a column below it holds what rounding left
+_NOTHING = 1e-6  # smaller columns hold rounding errors
 _COUNT = re.compile(r"n|df\d*|count|n_.*")
 _WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
 _P = re.compile(r"(^|_)p(_|$)")
@@ -47,7 +47,7 @@ def reporting_table(
     level: float | None = None,
     intervals: Intervals | None = None,
 ) -> Table:
-    """Return a frame as it would be printed; `intervals` as `axes.intervals_of` names them."""
+    """Return a frame in reporting style; `intervals` as in `axes.intervals_of`."""
     if (
         isinstance(digits, bool)
         or not isinstance(digits, int | np.integer)
@@ -74,7 +74,7 @@ class _Column:
 
 
 def _with_index(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the frame with labels of rows as its first columns."""
+    """Return the frame with row labels as its first columns."""
     import pandas as pd
 
     named = frame.copy(deep=False)
@@ -137,7 +137,7 @@ def is_p_value(name: str) -> bool:
 
 def digits_of(values: Sequence[Any], digits: int, *, figures: bool = False) -> int:
     """Return the decimals of a column: none for counts, more where all numbers are small."""
-    # As `figures` a number of .014 has as many as one of 14: .01 would hide half of what it says.
+    # With `figures`, .014 has as many digits as 14: .01 would lose half of the information.
     known = [abs(float(value)) for value in values if isfinite(value)]
     largest = max(known, default=0.0)
     if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
@@ -202,7 +202,7 @@ def _chosen(table: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Col
 
 
 def level_of(result: Any) -> float | None:
-    """Return the level of a result's intervals: its own, or that of the estimates in it."""
+    """Return the level of a result's intervals: its own, or its estimates'."""
     return _level_in(result, depth=4)
 
 
@@ -222,7 +222,7 @@ def _held(value: Any) -> list[Any]:
 
 
 def table_of(result: Shown, *, digits: int = 2, columns: Sequence[str] | None = None) -> Table:
-    """Return the table of a result as it would be printed."""
+    """Return the table of a result in reporting style."""
     frame = result.to_frame()
     if frame.shape[1] == 0:
         msg = f"the table of this {type(result).__name__} is empty"

@@ -1,4 +1,4 @@
-"""Names for the types that recur in signatures."""
+"""Type aliases for signatures."""
 
 from typing import Any, Literal, TypeAlias
 

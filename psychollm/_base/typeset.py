@@ -1,4 +1,4 @@
-"""A table of text, typeset: plain, as HTML, as Markdown, and as LaTeX with booktabs."""
+"""A text table as plain text, HTML, Markdown, or LaTeX with booktabs."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from psychollm._base.numbers import ABSENT
 from psychollm._base.shown import visible
 
 WIDEST_CELL = 44  # on a screen
-# What Markdown takes for HTML, entities, links, code, emphasis, or the edge of a cell.
+# Characters that Markdown reads as HTML, entities, links, code, emphasis or cell borders.
 _MARKDOWN = re.compile(
     r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|(?<=[A-Za-z]):(?=//)|(?<=www)\.|[`*~|]"
     r"|\\(?=[!-/:-@\[-`{-~])|(?<![^\W_])_|_(?![^\W_])|^(?:[#>]|[-+](?=\s))"
@@ -31,25 +31,25 @@ _LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text, with a heading and a side for each column."""
+    """Cells as text, with a heading and an alignment for each column."""
 
     headings: tuple[str, ...]
-    numeric: tuple[bool, ...]  # to the right
+    numeric: tuple[bool, ...]  # right-aligned
     rows: tuple[tuple[str, ...], ...]
 
     def without_gaps(self) -> "Table":
-        """Leave out columns in which nothing stands."""
+        """Leave out empty columns."""
         columns = zip(*self.rows, strict=True)
         return self._of(k for k, cells in enumerate(columns) if not {*cells} <= {ABSENT, ""})
 
     def split(self, headings: re.Pattern[str]) -> "tuple[Table, Table]":
-        """Part the columns whose headings match a pattern from the others, which come first."""
+        """Split columns by heading: those that do not match a pattern, then those that do."""
         matching = [k for k, name in enumerate(self.headings) if headings.search(name)]
         others = [k for k in range(len(self.headings)) if k not in matching]
         return self._of(others), self._of(matching)
 
     def narrowed(self, width: int, most: int | None = None) -> "tuple[Table, int]":
-        """Return the first columns that fit a width, long cells shortened; and how many go."""
+        """Return the first columns that fit a width, cut long cells, and count the rest."""
         headings, *rows = (tuple(map(_shortened, row)) for row in self._all())
         table = Table(headings, self.numeric, tuple(rows))
         ends = accumulate(one + 2 for one in table._widths())
@@ -57,7 +57,7 @@ class Table:
         return table._of(range(n)), len(headings) - n
 
     def text(self) -> list[str]:
-        """Return lines of plain text, numbers to the right."""
+        """Return lines of plain text with right-aligned numbers."""
         widths = self._widths()
         return [
             "  ".join(map(_padded, map(_one_line, row), widths, self.numeric)).rstrip()
@@ -65,7 +65,7 @@ class Table:
         ]
 
     def html(self) -> str:
-        """Return a table of HTML."""
+        """Return an HTML table."""
         head, *rows = (
             "".join(
                 f"<{tag} class={'r' if right else 'l'}>{escape(cell)}</{tag}>"
@@ -77,7 +77,7 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def markdown(self) -> str:
-        """Return a pipe table, padded so that it can be read as it stands."""
+        """Return a pipe table, padded so that its source is readable."""
         cells = [[markdown_text(_one_line(cell)) for cell in row] for row in self._all()]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
@@ -90,7 +90,7 @@ class Table:
         return "\n".join([lines[0], "|" + "|".join(rules) + "|", *lines[1:]])
 
     def latex(self, *, caption: str | None = None, label: str | None = None) -> str:
-        """Return a tabular of booktabs, in a table environment where it has a caption."""
+        """Return a tabular with booktabs, in a table environment if it has a caption."""
         if label is not None and caption is None:
             msg = f"label={label!r} needs a caption to refer to: pass caption="
             raise OptionError(msg)
@@ -130,20 +130,20 @@ class Table:
             latex_text(cell) if heading or not right else latex_text(cell).replace("-", "$-$")
             for cell, right in zip(row, self.numeric, strict=True)
         ]
-        # An en dash is two hyphens, and no two minus signs.
+        # LaTeX writes an en dash as two hyphens, not two minus signs.
         cells = [cell.replace("$-$$-$", "--") for cell in cells]
-        # After a line's end LaTeX takes a bracket or a star for an option of it.
+        # After a line break LaTeX reads a bracket or star as its option.
         first = "{}" + cells[0] if cells[0].startswith(("[", "*")) else cells[0]
         return " & ".join([first, *cells[1:]]) + " \\\\"
 
 
 def markdown_text(text: str) -> str:
-    """Return text that Markdown prints as it stands."""
+    """Return text that Markdown prints literally."""
     return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
 def latex_text(text: str) -> str:
-    """Return text that LaTeX prints as it stands."""
+    """Return text that LaTeX prints literally."""
     return "".join(_LATEX.get(letter, letter) for letter in _one_line(text))
 
 

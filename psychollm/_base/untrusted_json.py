@@ -1,8 +1,8 @@
-"""JSON that nobody vouches for: replies of servers, logs of other programs, saved results.
+"""Parsing of untrusted JSON: server replies, logs of other programs, saved results.
 
-Three bytes of JSON may stand for a list that takes seventy, and a number may be longer than
-Python turns into an integer, or lie beyond what a float holds. What a text asks for is bounded by
-its size before it is parsed, and a number by `as_number` before it is used.
+Three bytes of JSON can become a list of seventy, and a number can have more digits than Python
+converts, or exceed the range of a float. The memory of a text is bounded by its size before
+parsing, and a number by `as_number` before use.
 """
 
 import json
@@ -10,14 +10,14 @@ import math
 from collections import Counter
 from typing import Any, Literal
 
-FREE = 1_000_000  # objects and lists that any text may hold
-MIN_BYTES = 8  # of text to each beyond; what programs write has some twenty
+FREE = 1_000_000  # objects and lists that any text may contain
+MIN_BYTES = 8  # bytes of text per object beyond; programs write about twenty
 
 
 def parse_json(
     data: bytes, *, errors: Literal["strict", "replace"] = "strict", unique: bool = False
 ) -> Any:
-    """Return what JSON holds; a byte-order mark is passed over."""
+    """Return parsed JSON; a byte-order mark is skipped."""
     most = max(FREE, len(data) // MIN_BYTES)
     if data.count(b"[") + data.count(b"{") > most:
         msg = f"more than {most:,} objects and lists in {len(data):,} bytes"
@@ -29,7 +29,7 @@ def parse_json(
             return json.loads(text, object_pairs_hook=once)
         except json.JSONDecodeError:
             raise
-        except ValueError:  # a whole number of more digits than Python converts
+        except ValueError:  # a whole number with more digits than Python converts
             return json.loads(text, object_pairs_hook=once, parse_int=_whole)
     except RecursionError:
         msg = "it is nested too deeply"
@@ -37,7 +37,7 @@ def parse_json(
 
 
 def as_number(value: Any) -> float | None:
-    """Return a number as a float; None for anything else, and for what no float holds."""
+    """Return a number as a float; None if it is out of range or not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

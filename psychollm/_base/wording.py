@@ -1,4 +1,4 @@
-"""Messages that name an argument of a function: in the words of Python, or of a command."""
+"""Messages that name an argument, in Python or as a command-line option."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from typing import Any
 
 from psychollm._base.shown import one_line, visible
 
-# Around the name of an argument and its two wordings stand characters that no text may hold.
+# Noncharacters delimit the name of an argument and its two wordings.
 _MARK = re.compile("\ufdd0(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd2", re.DOTALL)
 _NOTHING = object()
 
@@ -20,20 +20,20 @@ def parameter(
     command: str = "{}",
     without: str = "",
 ) -> str:
-    """Return what a message says of an argument.
+    """Return an argument's markup for a message.
 
     Parameters
     ----------
     name : str
-        The argument; "" for what Python and every command say in different words.
+        The argument; "" if Python and every command have different wordings.
     value : object, optional
         Its value, if the message names one.
     python : str, optional
-        The words of Python, otherwise the argument and its value.
+        Wording for Python; by default the argument and its value.
     command : str
-        The words of a command that has the option, whose name stands for {}.
+        Wording for a command with the option; {} is the option's name.
     without : str
-        The words of a command that lacks it, otherwise those of Python.
+        Wording for a command without it; by default that for Python.
 
     Examples
     --------
@@ -48,13 +48,13 @@ def parameter(
 
 
 class Text(str):
-    """A message in the words of Python that can be told in those of a command."""
+    """A message worded for Python that can be reworded for a command."""
 
     __slots__ = ("marked",)
-    marked: str  # to be put into another message
+    marked: str  # to embed it in another message
 
     def __new__(cls, text: str) -> "Text":
-        """Make it of what holds arguments."""
+        """Make a message from text with marked arguments."""
         marked = getattr(text, "marked", text)
         made = super().__new__(cls, _MARK.sub(r"\2", marked))
         made.marked = marked
@@ -64,9 +64,9 @@ class Text(str):
         return Text, (self.marked,)
 
     def told(self, options: Mapping[str, str]) -> "Text":
-        """Return it with the options that stand for arguments; others stay those of Python.
+        """Return it with options in place of arguments; others stay worded for Python.
 
-        An option may stand for an argument of one value, such as "keep='domain'".
+        An option may replace an argument with one value, such as "keep='domain'".
         """
 
         def worded(mark: re.Match[str]) -> str:
@@ -80,7 +80,7 @@ class Text(str):
 
 
 class Worded:
-    """What an error and a warning have: a message that names arguments (`parameter`)."""
+    """Mixin of errors and warnings whose messages name arguments (`parameter`)."""
 
     args: tuple[Any, ...]
 
@@ -92,16 +92,16 @@ class Worded:
 
     @property
     def text(self) -> Text:
-        """The message with the arguments that it names."""
+        """The message with its named arguments."""
         return self.args[0] if self.args and isinstance(self.args[0], Text) else Text(str(self))
 
     def told(self, options: Mapping[str, str]) -> Text:
-        """Return the message with the options of a command, by the arguments they stand for."""
+        """Return the message with a command's options, keyed by the arguments they replace."""
         return self.text.told(options)
 
 
 def _typed(value: Any) -> str:
-    """Return a value as it is typed."""
+    """Return a value as typed on a command line."""
     if isinstance(value, Mapping):
         value = ",".join(f"{word}={one}" for word, one in value.items())
     elif isinstance(value, list | tuple):

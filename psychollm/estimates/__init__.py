@@ -1,4 +1,4 @@
-"""Floor 2: what an estimate is made of: value, standard error, interval, n, and its flags."""
+"""Layer 2: estimates, with value, standard error, interval, n and flags."""
 
 from psychollm._base.lazy import load_lazily
 

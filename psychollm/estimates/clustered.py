@@ -33,11 +33,11 @@ those of a sum of squares that varies by its fourth powers,
 
 .. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
 
-With normal sums :math:`G_e` is a third of the clusters. An estimate that is skewed as well where
-few clusters hold what is rare, as agreement beyond chance is, has no more than half of them, that
-is :math:`3 G_e / 2`.
+With normal sums :math:`G_e` is a third of the clusters. For estimates that are also skewed if few
+clusters contain rare categories, such as chance-corrected agreement, the limit is half of that,
+:math:`3 G_e / 2`.
 
-A pilot is to say how precise a later study will be. With excess kurtosis :math:`\kappa` of the
+A pilot predicts the precision of a later study. With excess kurtosis :math:`\kappa` of the
 sums of its G clusters, its variance has a relative variance of :math:`2 / \nu + \kappa / G`:
 
 .. math:: \nu_0 = \frac{2}{2 / \nu + \max(0, \hat\kappa) / G}, \qquad
@@ -68,10 +68,10 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.reasons import Reason, first_reason
 
-# What leaves no interval needs no word on how far it may be trusted.
+# Without an interval, its reliability needs no flag.
 _WITHOUT_INTERVAL = (Reason.ONE_QUESTION, Reason.ONE_CLUSTER, Reason.NO_SPREAD)
-_HIGHEST = 1.0 - 1e-12  # level: the most extreme resamples
-FEW = 3.5  # degrees of freedom: fewer than five clusters of one size, or more unequal ones
+_HIGHEST = 1.0 - 1e-12  # level that takes the most extreme resamples
+FEW = 3.5  # degrees of freedom below five clusters of equal size, or more unequal ones
 
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
@@ -85,7 +85,7 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
 
 
 def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
-    """Return the weight of each unit, 1 / (1 + (m - 1) rho) in a cluster of m correlated rho."""
+    """Return unit weights, 1 / (1 + (m - 1) rho) in a cluster of m units correlated rho."""
     # Shapes: member (units,); correlation (clusters,). Families are clusters of models.
     return np.asarray(1.0 / (1.0 + (np.bincount(member) - 1.0) * correlation)[member])
 
@@ -98,7 +98,7 @@ def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def telling_clusters(sums: FloatArray) -> FloatArray:
-    """Return how many clusters (4) make up a variance, from `sums` (clusters, ...)."""
+    """Return the effective number (4) of clusters of a variance, from `sums` (clusters, ...)."""
     squares = sums**2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(squares.sum(axis=0) ** 2 / (squares**2).sum(axis=0))
@@ -112,20 +112,20 @@ def tail_freedom(sums: FloatArray) -> FloatArray:
 
 
 def skewed_freedom(sums: FloatArray) -> FloatArray:
-    """Return half the clusters, (4), that would have these fourth powers, were sums normal."""
+    """Return 3/2 of the effective clusters (4): half of all clusters if sums are normal."""
     return 1.5 * telling_clusters(sums)
 
 
 def pilot_freedom(
     df: FloatArray, squares: FloatArray, fourths: FloatArray, count: FloatArray
 ) -> FloatArray:
-    """Return the degrees of freedom (6) of a variance that plans another study.
+    """Return the degrees of freedom (6) of a pilot's variance.
 
     Parameters
     ----------
     df, squares, fourths, count : ndarray (k,)
-        Degrees of freedom, sums of squares and of fourth powers over clusters, and how many there
-        are.
+        Degrees of freedom, sums of squares and of fourth powers over clusters, and numbers of
+        clusters.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def pilot_freedom(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """How much may be learnt from the clusters behind each of several estimates."""
+    """Degrees of freedom and reliability flags of estimates from clustered questions."""
 
     count: FloatArray  # (models,) clusters with answers
     df: FloatArray  # (models,) degrees of freedom (2)
@@ -153,7 +153,7 @@ class Units:
 
     @property
     def few(self) -> BoolArray:
-        """Where no interval is to be trusted (models,)."""
+        """Whether clusters are too few for a valid interval (models,)."""
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
@@ -187,7 +187,7 @@ class Units:
 
 
 def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Units | None:
-    """Return what the clusters of each model's questions come to; None without clusters."""
+    """Return the clusters of each model's questions; None without clusters."""
     # Shapes: weights (models, questions); clusters (questions,).
     if clusters is None:
         return None
@@ -211,7 +211,7 @@ def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
 
 
 def tail_of_t(p_value: Any, df: Any) -> FloatArray:
-    """Return two-sided p-values under t of what has these in resamples: (3) turned round."""
+    """Return two-sided p-values under t from those of resamples, the inverse of (3)."""
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
     t = ndtri(0.5 * np.asarray(p_value)) * np.sqrt(freedom / (freedom + 1.0))

@@ -1,27 +1,26 @@
 r"""All pairwise differences of an estimate, adjusted for their number.
 
-Estimates :math:`\hat\theta_j` from the same questions are correlated: two differences that share a
-model, above all. The bootstrap draws keep that correlation, so that the distribution of
+Estimates :math:`\hat\theta_j` from the same questions are correlated, above all two differences
+that share a model. Bootstrap draws preserve that correlation and so give the distribution of
 
 .. math:: M_S = \max_{j \in S} \frac{|\theta^*_j - \hat\theta_j|}{s_j}                    \quad (1)
 
-over any set S of them is at hand, where s is the standard deviation of the draws. With
-:math:`t_j = |\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
-:math:`\hat\theta_j \pm c s_j` with c the quantile of M are intervals that all hold at once. The
+over any set S of them, where s is the standard deviation of the draws. With :math:`t_j =
+|\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
+:math:`\hat\theta_j \pm c s_j` with c the quantile of M are simultaneous intervals. The
 step-down p-value goes from the largest t to the smallest and compares each with the maximum over
-those not yet passed, made monotone; it is never larger, and the chance of any false alarm is kept
-all the same.
+those not yet passed, made monotone; it is never larger and still controls the familywise error
+rate.
 
-In (1) the standard deviation is the same in every resample, so that M lacks what the estimation of
-s adds to the tails of t. With :math:`\nu` degrees of freedom (questions, or clusters, minus one)
-the statistic is therefore brought to the scale of M by
+In (1) the standard deviation is the same in every resample. M therefore lacks the heavier tails of
+t, which come from estimating s. With :math:`\nu` degrees of freedom (questions, or clusters, minus
+one) the statistic is therefore transformed to the scale of M by
 
 .. math:: z_j = \Phi^{-1}\bigl(T_\nu(t_j \sqrt{\nu / (\nu + 1)})\bigr),                   \quad (2)
 
-T being the distribution function of Student's t; the critical value goes the way back. With 20
-models that do not differ on 50 questions, whose scores are normal, this lowers the chance of any
-false alarm at 5 % from 13 % to between 6 and 7 %; with ten models and ten clusters from 41 % to
-8 %.
+T being the distribution function of Student's t; the critical value is transformed back. For 20
+models with equal, normal scores on 50 questions, this lowers the familywise error rate at 5 % from
+13 % to between 6 and 7 %; with ten models and ten clusters from 41 % to 8 %.
 
 References
 ----------
@@ -51,11 +50,11 @@ from psychollm.estimates.intervals import percentile_interval, within_range
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
-# A spread below this share of the value is rounding: all resamples agree.
+# A smaller SD relative to the value is rounding error: all resamples agree.
 _ROUNDING = 1e-12
-_AT_ONCE = 128  # estimates whose draws are in memory together: a few MB, as caches hold
+_AT_ONCE = 128  # estimates with draws in memory at a time: a few MB, to fit caches
 
-# The errors of some estimates, by their places, in standard deviations (draws, places).
+# Errors of some estimates, by their indices, in standard deviations (draws, indices).
 Deviations: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -76,7 +75,7 @@ class MaxT(Result):
     single_step: FloatArray  # (m,) p-values
     step_down: FloatArray  # (m,) p-values, at most the single-step ones
     critical: float  # upper quantile of the maximum (1)
-    interval: FloatArray  # (m, 2) all hold together with probability `level`
+    interval: FloatArray  # (m, 2) simultaneous, with coverage `level`
     n_resamples: int
     level: float
     flags: tuple[Reason, ...]  # (m,)
@@ -158,17 +157,17 @@ def max_t_of(
     n_draws: int,
     level: float,
 ) -> MaxT:
-    """Return `max_t` of estimates whose errors are drawn when they are asked for.
+    """Return `max_t` of estimates whose errors are drawn on demand.
 
     Parameters
     ----------
     value, se, df : ndarray (m,)
-        Estimates, the standard deviations of their draws and degrees of freedom; an estimate
-        whose `se` is NaN takes no part.
+        Estimates, the standard deviations of their draws and degrees of freedom; estimates with a
+        NaN in `se` are left out.
     deviations : callable
-        The errors of some of the estimates in units of `se`, by their places: (draws, places).
+        Function from indices of estimates to their errors in units of `se`, (draws, indices).
     n_draws : int
-        How many errors of each there are.
+        Number of errors per estimate.
     level : float
         Simultaneous coverage of the intervals, between 0 and 1.
 
@@ -227,7 +226,7 @@ def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatAr
 
 
 def _margin(critical: float, se: FloatArray, df: FloatArray) -> FloatArray:
-    """Return half the width of simultaneous intervals: the way back from (2)."""
+    """Return margins of error of simultaneous intervals, by the inverse of (2)."""
     few = np.isfinite(df)
     multiple = np.full(se.size, critical)
     if np.isfinite(critical):
@@ -244,8 +243,8 @@ def _tested(
     places = np.flatnonzero(np.isfinite(statistic))
     if not places.size:
         return single, down, np.nan
-    # From the smallest statistic to the largest: (1) over each and all that are smaller. Some
-    # estimates at a time, for many have more draws than memory holds.
+    # From the smallest statistic to the largest: (1) over each and all smaller ones. In blocks of
+    # estimates, because the draws of many exceed memory.
     places = places[np.argsort(-statistic[places], kind="stable")[::-1]]
     parts = np.split(places, range(_AT_ONCE, places.size, _AT_ONCE))
     largest = np.zeros(n_draws)
@@ -294,10 +293,10 @@ class Comparisons(Result):
     second: tuple[Any, ...]  # (pairs,)
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,)
-    interval: FloatArray  # (pairs, 2) simultaneous for max_t, each on its own otherwise
+    interval: FloatArray  # (pairs, 2) simultaneous for max_t, otherwise pointwise
     p_value: FloatArray  # (pairs,) of no difference, two-sided
     adjusted: FloatArray  # (pairs,) p-values for the family of all pairs
-    n_resamples: IntArray  # (pairs,) in which both are defined
+    n_resamples: IntArray  # (pairs,) resamples in which both are defined
     adjustment: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
@@ -419,7 +418,7 @@ def _p_values(
     """Two-sided p-values of no difference, NaN where the value or its draws are undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
-        # Resamples that all agree (se = 0) say no more than their number.
+        # If all resamples agree (se = 0), only their number limits the p-value.
         counted = np.where(se > 0, tail_of_t(shares, df), shares)
         t = np.abs(value) / se * np.sqrt(df / (df + 1.0))
         p = np.where((tail == "t") & (se > 0), 2.0 * stdtr(df, -t), counted)

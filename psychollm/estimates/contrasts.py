@@ -1,29 +1,30 @@
-r"""Contrasts between arms: the same models, or others, asked in two ways.
+r"""Contrasts between arms: the same or different models, asked in two ways.
 
 Let :math:`d_m` be the difference of two arms for model m, of M models in both, and S the
 covariance of the differences over resamples of questions. Arms that share their questions are
-resampled together, so that S is that of paired differences. The mean of the differences says two
-things. For *these models*, only questions vary, and the standard error is that of the mean over
-the resamples. For *models like these*, the models are a sample, too:
+resampled together, so that S belongs to paired differences. The mean difference supports two
+inferences. For *these models*, only questions vary, and the standard error is the SD of the mean
+over resamples. For *models like these*, the models are a sample, too:
 
 .. math:: V = \frac{s_d^2}{M} + \max\Big(0, \frac{1}{M (M - 1)} \sum_{m \neq k} S_{mk}\Big),
           \qquad s_d^2 = \frac{1}{M - 1} \sum_m (d_m - \bar d)^2.                         \quad (1)
 
-The first part holds how far models differ and what questions add to each of them, the second
-what questions add to all models alike. The interval is :math:`\bar d \pm t_\nu \sqrt V` with
-Satterthwaite's degrees of freedom, of which the first part has M - 1. Arms without a common model
-are compared by the means over the models of each; the first part is then the sum of two, each
-with its own degrees of freedom.
+The first part contains the variance between models and the sampling error of each, the second the
+sampling error of questions that models share. The interval is :math:`\bar d \pm t_\nu \sqrt V`
+with Satterthwaite's degrees of freedom, with M - 1 for the first part. Arms without a common model
+are compared by their means over models; the first part is then the sum of two, each with its own
+degrees of freedom.
 
-Differences of rates lie inside [-1, 1]. The standard errors of their resamples are zero where all
-pairs agree. As Bonett and Price (2012) do, two questions are added, one at each end:
+Differences of rates are within [-1, 1], and their bootstrap standard errors are zero if all pairs
+agree. Following Bonett and Price (2012), we add two questions, one at each end:
 
 .. math:: \tilde d = \frac{n \bar d}{n + 2}, \qquad
           s^2 = \frac{1}{n + 2} \Big[ \frac{n^2 \sigma^2 + (1 - \bar d)^2 + (1 + \bar d)^2}{n + 2}
           - (\tilde d - \bar d)^2 \Big],                                                  \quad (2)
 
-where :math:`\sigma` is the standard error over n questions. In a mean over M models what the two
-add is divided by M. Other intervals are percentiles, expanded as t has wider tails.
+where :math:`\sigma` is the standard error over n questions. In a mean over M models the
+contribution of the two is divided by M. Other intervals are percentiles, expanded for the heavier
+tails of t.
 
 References
 ----------
@@ -58,7 +59,7 @@ THESE, LIKE_THESE = "these models", "models like these"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrast(Result):
-    """One arm less another, in one measure: of each model, and over models.
+    """Difference of two arms in one measure, for each model and over models.
 
     Examples
     --------
@@ -72,18 +73,18 @@ class Contrast(Result):
 
     measure: str
     first: Hashable  # the arm
-    second: Hashable  # the one that it is held against
+    second: Hashable  # the arm that it is compared with
     each: Estimate  # (models,) in both arms: first - second
-    pooled: Estimate  # (2,) of the mean: of these models, and of models like these
-    p_value: float  # of no difference, these models
-    p_adjusted: float  # by Holm, over the arms
+    pooled: Estimate  # (2,) mean, for these models and for models like these
+    p_value: float  # p-value of no difference, these models
+    p_adjusted: float  # adjusted by Holm over the arms
     paired: bool  # by model
-    only_first: tuple[Any, ...]  # models without a partner
+    only_first: tuple[Any, ...]  # models in one arm only
     only_second: tuple[Any, ...]
     level: float
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model, and those over models."""
+        """Return one row per model, and the rows over models."""
         import pandas as pd
 
         frames = [one.to_frame().set_axis(_COLUMNS, axis=1) for one in (self.each, self.pooled)]
@@ -119,16 +120,16 @@ def contrast_arms(
     arms, models : sequence of hashable
         The arm and the model of each row.
     baseline : hashable, optional
-        The arm that others are held against; the first by default.
+        Arm that others are compared with; the first by default.
     rates : bool
-        Whether the numbers are rates, or means of numbers inside [0, 1]: intervals are (2) then.
+        Whether the numbers are rates, or means of numbers within [0, 1], with intervals (2).
     name : str, optional
-        What is compared; the name of the estimate by default.
+        Name of the measure; that of the estimate by default.
 
     Returns
     -------
     tuple of Contrast
-        Paired by model where the two arms have models in common, which alone count then.
+        Contrasts, paired by model if the arms have models in common; others are then left out.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def contrast_arms(
         raise LabelError(msg)
     second = names[0] if baseline is None else baseline
     if second not in names:
-        msg = f"baseline={second!r} is no arm: the arms are {', '.join(map(repr, names))}"
+        msg = f"baseline={second!r} is not an arm: the arms are {', '.join(map(repr, names))}"
         raise LabelError(msg)
     estimate = estimate if name is None else replace(estimate, name=name)
     rows = {
@@ -250,7 +251,7 @@ def _mean(table: FloatArray, rows: list[int]) -> FloatArray:
 
 
 def _difference(estimate: Estimate, first: list[int], second: list[int], *, rates: bool) -> _Row:
-    """Return the mean over some rows less that over others, for these models."""
+    """Return the difference of two means over rows, for these models."""
     draws = np.stack([_mean(estimate.draws, rows) for rows in (first, second)], axis=1)
     values = tuple(float(_mean(estimate.value, rows)) for rows in (first, second))
     used = [*first, *second]
@@ -263,7 +264,7 @@ def _difference(estimate: Estimate, first: list[int], second: list[int], *, rate
     if rates and np.isfinite(found.se):
         interval, p_value = _with_two_more(found.value, found.se, n, df, found.level, len(first))
     flat = not rates and found.se == 0.0
-    if flat:  # that all resamples agree is no certainty
+    if flat:  # agreement of all resamples is not certainty
         interval, p_value = np.full(2, np.nan), np.nan
     return _Row(
         value=found.value,
@@ -280,7 +281,7 @@ def _difference(estimate: Estimate, first: list[int], second: list[int], *, rate
 def _with_two_more(
     value: float, se: float, n: float, df: float, level: float, models: int
 ) -> tuple[FloatArray, float]:
-    """Return the interval (2), and the p-value that belongs to it."""
+    """Return the interval (2) and its p-value."""
     shift = -2.0 * value / (n + 2.0) / models
     added = ((1.0 - value) ** 2 + (1.0 + value) ** 2) / models
     spread = ((n * se) ** 2 + added) / (n + 2.0) - shift**2
@@ -293,7 +294,7 @@ def _with_two_more(
 
 
 def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
-    """Return the same of models like these, (1)."""
+    """Return the same for models like these, (1)."""
     used = [*first, *second]
     n = float(min(len(first), len(second)))
     draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)
@@ -344,14 +345,14 @@ def _covariance(draws: FloatArray) -> FloatArray:
 
 
 def _off_diagonal(draws: FloatArray) -> float:
-    """Return the mean covariance of two models."""
+    """Return the mean covariance between two models."""
     table = _covariance(draws)
     m = len(table)
     return float((table.sum() - np.trace(table)) / (m * (m - 1)))
 
 
 def _own_part(draws: FloatArray) -> float:
-    """Return what the models of an arm add to the variance of its mean, each for itself."""
+    """Return the first part of (1) for the models of an arm."""
     table = _covariance(draws)
     m = len(table)
     return float((np.trace(table) / m - (table.sum() - np.trace(table)) / (m * (m - 1))) / m)

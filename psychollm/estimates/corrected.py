@@ -1,26 +1,26 @@
-r"""A prediction of all scores, corrected by what was asked.
+r"""A prediction of all scores, corrected by sampled scores.
 
-An item bank predicts a model's scores and asks some questions; a judge predicts what people would
-say and people label some answers. Both correct a prediction f of all scores y in the same way.
+An item bank predicts a model's scores and asks some questions. A judge predicts human labels, and
+people label some answers. Both correct a prediction f of all scores y in the same way.
 
 Questions are drawn in blocks. Before block b the questions :math:`A_b` are answered; from the rest
-it draws question j with the chance :math:`\pi_{bj}`. Whatever the predictions f, as long as they
-were not made for the block's draw,
+it draws question j with probability :math:`\pi_{bj}`. For any predictions f made before the block
+is drawn,
 
 .. math:: T_b = \sum_j f_j + \sum_{A_b} (y_j - f_j) + \sum_{S_b} \frac{y_j - f_j}{\pi_{bj}}
                                                                                           \quad (1)
 
 has the total of all scores as its expectation (the difference estimator; Särndal, Swensson &
-Wretman), and so has :math:`\sum v_b T_b` with :math:`\sum v_b = 1`. Its variance is that of the
-errors, :math:`V_b = \sum_j (1 / \pi_{bj} - 1) (y_j - f_j)^2` for draws that do not depend on each
-other. With :math:`s_j^2` the squared errors that the model of the items expects,
+Wretman), and so has :math:`\sum v_b T_b` with :math:`\sum v_b = 1`. Its variance is :math:`V_b =
+\sum_j (1 / \pi_{bj} - 1) (y_j - f_j)^2` for independent draws. With :math:`s_j^2` the squared
+errors expected under the item model,
 
 .. math:: V = \varphi \sum_b v_b^2 \sum_j (1 / \pi_{bj} - 1) s_j^2, \qquad v_b \propto 1 / V_b,
                                                                                           \quad (2)
 
-and only the scale :math:`\varphi` has to be estimated from the answers: the weighted mean of
-:math:`(y_j - f_j)^2 / s_j^2`. It is averaged with its distribution over models held out when the
-bank was made (an inverse chi-squared with :math:`\nu_0` degrees of freedom).
+and only the scale :math:`\varphi` is estimated from the answers, as the weighted mean of
+:math:`(y_j - f_j)^2 / s_j^2`. Its prior is its distribution over models held out when the bank was
+built (an inverse chi-squared with :math:`\nu_0` degrees of freedom).
 
 References
 ----------
@@ -44,15 +44,15 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Questions drawn together: those asked, in their order, and the chances of all."""
+    """Questions drawn together, in order, with the inclusion probabilities of all."""
 
     items: IntArray  # (drawn,)
-    pi: FloatArray  # (J,) 0 where a question was drawn before
+    pi: FloatArray  # (J,) 0 for questions drawn before
 
 
 def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
-    """Return the samples that were answered: of a block answered in part, a smaller one."""
-    # The questions of a block stand in random order, so that those answered first are a sample.
+    """Return the answered samples, smaller for a block answered in part."""
+    # Questions of a block are in random order, so that the first ones are a sample.
     kept = [(block, block.items[np.isfinite(scores[block.items])]) for block in drawn]
     return [
         Block(items, block.pi * (items.size / block.items.size))
@@ -62,30 +62,30 @@ def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
 
 
 def inside(blocks: Sequence[Block], within: BoolArray) -> list[Block]:
-    """Return the same samples as ones of some of the questions only."""
+    """Return the samples restricted to some of the questions."""
     place = np.cumsum(within) - 1
     return [Block(place[b.items[within[b.items]]], b.pi[within]) for b in blocks]
 
 
 def correction(errors: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return what the errors of a prediction add to the total of all scores, by (1)."""
-    # Shapes: errors, weight (..., asked). Weights are 1 / pi where questions were drawn once.
+    """Return the correction (1) of the predicted total from the errors of a prediction."""
+    # Shapes: errors, weight (..., asked). Weights are 1 / pi for questions drawn once.
     return np.asarray((weight * errors).sum(axis=-1))
 
 
 def spread_of(inverse: FloatArray) -> FloatArray:
-    """Return what the squared error of each question asked adds to the variance of (1)."""
-    # The sum in V_b runs over all questions; over those asked, each stands for 1 / pi of them.
+    """Return the weights of squared errors of asked questions in the variance of (1)."""
+    # The sum in V_b is over all questions; an asked one represents 1 / pi of them.
     return np.asarray(inverse * (inverse - 1.0))
 
 
 class Corrected(NamedTuple):
-    """The corrected mean of all scores, and what (2) needs for its variance."""
+    """The corrected mean of all scores, with the terms of its variance (2)."""
 
     value: float
     variance: float  # of the mean with phi = 1
-    phi: float  # NaN where nothing was left to chance
-    n_effective: float  # degrees of freedom behind phi
+    phi: float  # NaN without random draws
+    n_effective: float  # degrees of freedom of phi
 
 
 def corrected(
@@ -96,17 +96,17 @@ def corrected(
     Parameters
     ----------
     predicted : ndarray (J,)
-        f of (1); of an asked question without its own score.
+        f of (1); for an asked question, predicted without its own score.
     expected : ndarray (J,)
-        Squared errors that are expected, s^2 of (2).
+        Expected squared errors, s^2 of (2).
     blocks : sequence of Block
-        In the order of drawing, all answered.
+        Blocks in the order of drawing, all answered.
     scores : ndarray (J,)
     """
     expected = np.maximum(expected, _LEAST_ERROR)
     errors = scores - predicted
     over = [np.divide(1.0, b.pi, out=np.ones_like(b.pi), where=b.pi > 0.0) for b in blocks]
-    # Sums without BLAS, whose threads take a thousand times as long where cores are busy.
+    # Sums without BLAS: on busy cores its threads take a thousand times as long.
     variances = np.array([((inverse - 1.0) * expected).sum() for inverse in over])
     share = 1.0 / np.maximum(variances, _TINY)
     share /= share.sum()
@@ -129,7 +129,7 @@ def corrected(
 
 
 def _excess(predicted: FloatArray, expected: FloatArray) -> FloatArray:
-    """Variance of the squared standardised error of a yes-or-no score, at least a normal's."""
+    """Variance of the squared standardised error of a binary score, at least that of a normal."""
     p = np.clip(predicted, 0.01, 0.99)
     fourth = p * (1.0 - p) * (1.0 - 3.0 * p * (1.0 - p))
     return np.asarray(np.maximum(fourth / expected**2 - 1.0, 2.0))

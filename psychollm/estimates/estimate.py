@@ -46,9 +46,9 @@ class Difference(Result):
     second: Any
     value: float  # first - second
     se: float
-    interval: FloatArray  # (2,) percentiles of the paired resamples, expanded as t has wider tails
-    p_value: float  # two-sided, of no difference
-    n_resamples: int  # in which both are defined
+    interval: FloatArray  # (2,) percentiles of paired resamples, expanded by t
+    p_value: float  # two-sided p-value of no difference
+    n_resamples: int  # resamples in which both are defined
     level: float
     flag: Reason
 
@@ -120,8 +120,8 @@ class Estimate(Result):
     method: str  # of the interval
     level: float
     labels: tuple[Any, ...]  # (models,)
-    axis: str = "model"  # what the labels name
-    df: FloatArray | None = None  # (models,) degrees of freedom, where questions are in clusters
+    axis: str = "model"  # kind of the labels
+    df: FloatArray | None = None  # (models,) degrees of freedom, if questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
 
     def _axes(self) -> Axes:
@@ -217,7 +217,7 @@ class Estimate(Result):
         except ValueError as error:
             known = ", ".join(repr(known) for known in self.labels[:5])
             more = ", ..." if len(self.labels) > 5 else ""
-            msg = f"{label!r} is no {self.axis} of this estimate: it holds {known}{more}"
+            msg = f"{label!r} is not a {self.axis} of this estimate: it holds {known}{more}"
             raise LabelError(msg) from error
 
     def qualified(self) -> "Estimate":
@@ -226,7 +226,7 @@ class Estimate(Result):
         near = 1e-9 * np.maximum(1.0, np.abs(self.value))
         with np.errstate(invalid="ignore"):
             outside = (self.value < low - near) | (self.value > high + near)
-        # A matrix tells nothing of how many it rests on (n is NaN), and so has no interval.
+        # A matrix has no sample size (n is NaN) and therefore no interval.
         bare = self.defined & np.isnan(self.interval).any(axis=1) & np.isfinite(self.n)
         flags = tuple(
             flag or (Reason.OUTSIDE if out else Reason.NO_SPREAD if alone else flag)
@@ -265,7 +265,7 @@ class Estimate(Result):
 
 
 def joined(parts: Sequence[Estimate]) -> Estimate:
-    """Return estimates of several models, made apart on the same resamples, as one."""
+    """Return estimates made separately on the same resamples as one."""
 
     def along(name: str, axis: int = 0) -> Any:
         held = [getattr(part, name) for part in parts]
@@ -294,7 +294,7 @@ def unknown_estimate(
     axis: str,
     n_draws: int,
 ) -> Estimate:
-    """Return NaN for every label, all for one reason."""
+    """Return NaN for every label, with one reason for all."""
     m = len(labels)
     return Estimate(
         name=name,

@@ -1,8 +1,8 @@
-"""What shows a finding: figures and tables, named and not yet made.
+"""Figures and tables of a finding, named but not yet made.
 
-A study says which plot of which result shows a finding, or which table. Nothing is drawn, laid out
-or imported before a page asks for it: a drawing names its function of `psychollm.plots`, which
-knows its size, and a listing holds what makes its table.
+A study names the plot or table for a finding. Nothing is drawn, laid out or imported before a page
+needs it: a drawing names its function of `psychollm.plots`, and a listing holds the function that
+makes its table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A figure: a function of `psychollm.plots`, and what it draws."""
+    """A figure: a function of `psychollm.plots` and its arguments."""
 
-    # Its name, after that of its module where it is not public, or of a study's `figures`.
+    # Its name, preceded by its module if not public, or a function of a study's `figures`.
     plot: str
     of: Any
     options: Mapping[str, Any] = field(default_factory=dict)
     key: str  # unique on a page
-    title: str  # for those who cannot see it
+    title: str  # description for readers who cannot see it
     caption: str  # may hold markup
 
 
@@ -33,9 +33,9 @@ class Drawing:
 class Listing:
     """A table."""
 
-    table: Callable[[], Table | None]  # None where there is nothing to list
+    table: Callable[[], Table | None]  # None if there is nothing to list
     folded: bool = False  # long: shown on demand and in print
-    instead: bool = False  # whether it holds what the rows of its finding say
+    instead: bool = False  # whether it repeats the rows of its finding
 
 
 Exhibit: TypeAlias = Drawing | Listing
@@ -51,7 +51,7 @@ def forest(
     reference: float | None = None,
     strong: Sequence[bool] | None = None,
 ) -> Drawing | None:
-    """Return the figure of estimates of the same models, by name; None where none is defined."""
+    """Return the figure of estimates of the same models, by name; None if none is defined."""
     if not any(one.defined.any() for one in estimates.values()):
         return None
     options = {"names": list(estimates), "x": x, "reference": reference, "strong": strong}

@@ -1,4 +1,4 @@
-"""Whole groups dealt into folds of a cross-validation."""
+"""Folds of whole groups for cross-validation."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from psychollm._base.types import IntArray
 
 
 def dealt(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal whole groups into folds of like size (units,)."""
-    # They go, the largest first, in random order among equals, to the fold with fewest units.
+    """Assign whole groups to folds of similar size (units,)."""
+    # Largest groups first (ties in random order), each to the fold with the fewest units.
     _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     shuffled = rng.permutation(sizes.size)
     filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)

@@ -1,25 +1,25 @@
 r"""Intervals of proportions, of bootstrap draws, and of the jackknife.
 
-The corrected interval (BCa) takes other percentiles than the nominal ones. With
-:math:`z_0 = \Phi^{-1}(\text{share of draws below the value})` and the acceleration a,
+The corrected interval (BCa) shifts the nominal percentiles. With :math:`z_0 =
+\Phi^{-1}(\text{proportion of draws below the value})` and the acceleration a,
 
 .. math:: \alpha' = \Phi\!\left(z_0 + \frac{z_0 + z_\alpha}{1 - a (z_0 + z_\alpha)}\right), \qquad
           a = \frac{\sum_g u_g^3}{6 \left(\sum_g u_g^2\right)^{3/2}},                     \quad (1)
 
 where :math:`u_g` is the mean of the jackknife values minus the value with group g left out. The
-groups are single questions (or clusters), or blocks of them where there are many: sums of
-influences over blocks have the same sums of squares and cubes in expectation, and with 200 blocks
-the noise of a is 0.003.
+groups are single questions (or clusters), or, if many, blocks of them: sums of influences over
+blocks have the same sums of squares and cubes in expectation, and with 200 blocks the noise of a
+is 0.003.
 
-The jackknife works on a scale where the distribution is near normal. With :math:`\theta_{(g)}`
+The jackknife works on a scale with a nearly normal distribution. With :math:`\theta_{(g)}`
 the value without group g of G and f the scale, say :math:`f(\alpha) = \log(1 - \alpha)`,
 
 .. math:: s^2 = \frac{G - 1}{G} \sum_g \big(f(\theta_{(g)}) - \bar f\big)^2, \qquad
           f^{-1}\big(G f(\hat\theta) - (G - 1) \bar f \pm t_{G-1}\, s\big).              \quad (2)
 
-The centre is corrected for bias, which matters where regressions are fitted (lambda 6). The
-interval needs no distribution of the scores, respects the repetitions of a respondent because
-these are left out together, and with ten respondents covers better than percentiles do.
+The centre is corrected for bias, which matters for fitted regressions (lambda 6). The interval
+does not assume a distribution of scores and respects the dependence of a respondent's repetitions,
+which are left out together. With ten respondents it covers better than percentiles.
 
 References
 ----------
@@ -54,7 +54,7 @@ from psychollm._base.checks import MOST, check_fraction, of_one_shape
 from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray
 
-_ROUNDING = 1e-9  # what counts that were computed may be off by
+_ROUNDING = 1e-9  # tolerance for rounding errors in computed counts
 
 
 def normal_multiplier(level: float) -> float:
@@ -105,7 +105,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
         rate = np.where(size > 0, hits / size, np.nan)
         centre = (hits + 0.5 * square) / (size + square)
         spread = np.sqrt(square * (hits * (1.0 - rate) + 0.25 * square)) / (size + square)
-    # At 0 and n the bound is 0 or 1 exactly; the formula may miss it by a rounding error.
+    # At 0 and n the bound is exactly 0 or 1, which the formula may miss by rounding.
     known = (size > 0) & ~np.isnan(square)
     lower = np.where(hits == 0, 0.0, np.clip(centre - spread, 0.0, rate))
     upper = np.where(hits == size, 1.0, np.clip(centre + spread, rate, 1.0))
@@ -197,7 +197,7 @@ def paired_difference(
     """
     up, down, size = counts_of({"first_only": first_only, "second_only": second_only, "n": n})
     if (up + down > size).any():
-        msg = "first_only and second_only are more than n together: pass how many of n each is"
+        msg = "first_only and second_only add up to more than n: pass counts out of n"
         raise CodeError(msg)
     high, low = (up + 1.0) / (size + 2.0), (down + 1.0) / (size + 2.0)
     difference = high - low
@@ -215,7 +215,7 @@ def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArra
 
 
 def counts_of(counts: Mapping[str, Any]) -> tuple[FloatArray, ...]:
-    """Return named counts as arrays of one shape; none is below zero, or infinite."""
+    """Return named counts, non-negative and finite, as arrays of one shape."""
     return _checked(dict(zip(counts, of_one_shape(counts), strict=True)))
 
 
@@ -226,20 +226,20 @@ def _checked(counts: Mapping[str, FloatArray]) -> tuple[FloatArray, ...]:
             msg = f"{name} holds {wrong[0]}: pass counts, and NaN where one is missing"
             raise CodeError(msg)
     if "successes" in counts and (counts["successes"] > counts["n"] * (1.0 + _ROUNDING)).any():
-        msg = "successes are more than n: pass how many of n"
+        msg = "there are more successes than n: pass counts out of n"
         raise CodeError(msg)
     return tuple(np.maximum(values, 0.0) for values in counts.values())
 
 
 def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> FloatArray:
-    """Cut bounds at [low, 1] if all scores lie inside [0, 1]: of means 0, of differences -1."""
+    """Clip bounds to [low, 1] if all scores are within [0, 1]; low is -1 for differences."""
     known = scores[np.isfinite(scores)]
     shares = known.size > 0 and known.min() >= 0.0 and known.max() <= 1.0
     return np.clip(bounds, low, 1.0) if shares else bounds
 
 
 class Scale(NamedTuple):
-    """Where a coefficient is near normal: there, back, and what it is called."""
+    """A scale on which a coefficient is nearly normal: transform, inverse and name."""
 
     forward: Callable[[FloatArray], FloatArray]
     back: Callable[[FloatArray], FloatArray]
@@ -268,7 +268,7 @@ CORRELATION = Scale(_arctanh, np.tanh, "Fisher's z")
 
 
 def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatArray:
-    """Return percentile bounds (..., 2) of draws (n, ...); a level, or one for each column."""
+    """Return percentile bounds (..., 2) of draws (n, ...), at one level or one per column."""
     if isinstance(level, np.ndarray):
         columns = zip(draws.T, level.tolist(), strict=True)
         return np.array([percentile_interval(column, own) for column, own in columns])
@@ -280,18 +280,18 @@ def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatAr
 
 
 def basic_interval(value: FloatArray, draws: FloatArray, level: float | FloatArray) -> FloatArray:
-    """Return percentile bounds reflected about the value: for estimates whose draws are biased."""
+    """Return percentile bounds reflected about the value, for estimates with biased draws."""
     bounds = percentile_interval(draws, level)
     return np.asarray(2.0 * value[..., None] - bounds[..., ::-1], dtype=np.float64)
 
 
 def less_bias_interval(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return bounds (k, 2) inside [0, 1]: normal, about the value less the bias of the draws."""
+    """Return normal bounds (k, 2) within [0, 1] about the bias-corrected value."""
     bounds = np.full((value.size, 2), np.nan)
     for row in np.flatnonzero(np.isfinite(value) & (np.isfinite(draws).sum(axis=0) > 1)):
         known = draws[np.isfinite(draws[:, row]), row]
         bias = known.mean() - value[row]
-        # The bias is no better known than it is large: it widens the interval as well.
+        # The bias is as uncertain as it is large, so it also widens the interval.
         step = normal_multiplier(level) * np.hypot(known.std(ddof=1), bias)
         low, high = np.clip(value[row] - bias + np.array([-step, step]), 0.0, 1.0)
         bounds[row] = min(low, value[row]), max(high, value[row])
@@ -318,8 +318,8 @@ def bca_interval(
 
 
 def _median_bias(value: float, draws: FloatArray) -> float:
-    """z0 of (1); ties count one half, and the share stays off 0 and 1."""
-    # Draws equal to the value but for rounding are ties: two orders of summing one number.
+    """Return z0 of (1); ties count one half, and the proportion is kept inside (0, 1)."""
+    # Draws equal to the value up to rounding are ties: sums in a different order.
     near = np.abs(draws - value) <= 1e-12 * max(1.0, abs(value))
     below = ((draws < value) & ~near).sum() + 0.5 * near.sum()
     edge = 1.0 / (draws.size + 1.0)

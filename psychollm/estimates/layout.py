@@ -1,7 +1,7 @@
-"""What stands around the findings of a study on its page: title, facts, order, methods.
+"""Frame of a study's page around its findings: title, facts, order, methods.
 
-The file `page.py` of a study holds its layout; the page is made in one way for all
-(`psychollm.reports`). A study without a layout of its own is shown by its findings.
+The file `page.py` of a study holds its layout; `psychollm.reports` makes the pages of all studies.
+A study without a layout is shown by its findings.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from psychollm.estimates.verdict import Outcome, SmallestEffects, verdicts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A number of the overview: what it is, its value, and what qualifies it."""
+    """A number of the overview: its name, value and qualification."""
 
     name: str
     value: str
@@ -39,32 +39,32 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """An effect that is judged, and the smallest of its kind that matters."""
+    """An effect to be judged, with the smallest effect of interest."""
 
     what: str
     estimate: Estimate
     smallest: float
-    n: FloatArray | None = None  # units behind it, where they are not those of the estimate
-    # Where a test shows an effect and no interval: its alpha, two-sided, and the standard errors
-    # where there is no effect, which it goes by.
+    n: FloatArray | None = None  # number of units, if not that of the estimate
+    # If a test and not an interval decides: its two-sided alpha, and its standard errors under the
+    # null hypothesis.
     alpha: float | None = None
     null_se: FloatArray | None = None
-    df: float = np.inf  # of the standard errors, where they vary more than questions tell
+    df: float = np.inf  # of the standard errors, if fewer than the number of questions implies
 
     @property
     def units(self) -> FloatArray:
-        """How many units there are (models,)."""
+        """Number of units (models,)."""
         return self.estimate.n if self.n is None else self.n
 
     def needed(self, effect: FloatArray | float, *, absence: bool = False) -> FloatArray:
-        """Return how many units detect an effect, or show that there is less (models,)."""
+        """Return the number of units that detect an effect, or exclude it (models,)."""
         level, df = self.estimate.level, self.estimate.freedom
         alpha = 1.0 - level if absence or self.alpha is None else self.alpha
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.null_se is not None:
-            # The longer side of an interval, and the scatter without an effect; or a bound of the
-            # test, and the scatter with one.
+            # For absence, the longer side of the interval and the SD under the null hypothesis; to
+            # detect, the bound of the test and the SD with an effect.
             sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
             longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
             reach, scatter = (longer, self.null_se) if absence else (self.null_se, se)
@@ -72,7 +72,7 @@ class Criterion:
             se = (a * reach + b * scatter) / (a + b)
         known = np.minimum(df, self.df)
         n = units_needed(self.units, se, effect, df=known, alpha=alpha, absence=absence)
-        return np.where(se > 0.0, n, np.nan)  # what does not vary says nothing of its error
+        return np.where(se > 0.0, n, np.nan)  # without variance the error is unknown
 
 
 def _as_it_is(study: Any, smallest: SmallestEffects) -> tuple[Any, Findings]:
@@ -81,25 +81,25 @@ def _as_it_is(study: Any, smallest: SmallestEffects) -> tuple[Any, Findings]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a page of one study is made of."""
+    """Components of the page of one study."""
 
     title: str
-    # What the other parts are told of, and what was found; takes the `details` of `write_report`.
+    # Argument of the other parts, and findings; takes the `details` of `write_report`.
     of: Callable[..., tuple[Any, Findings]] = _as_it_is
     subtitle: Callable[[Any], str] | None = None  # the head of the findings by default
     facts: Callable[[Any, SmallestEffects], tuple[Fact, ...]] = lambda study, smallest: ()
-    # By key, in their order: the title in place of the question of the finding.
+    # By key, in order: the title that replaces the question of the finding.
     sections: Mapping[str, str] = field(default_factory=dict)
-    alone: bool = False  # whether findings that are not named there stay away
+    alone: bool = False  # whether findings not named there are omitted
     verdict: Callable[[Any, Findings, SmallestEffects], str] | None = None
     lead: Callable[[Any], str] = lambda study: ""
     notices: Callable[[Any], tuple[str, ...]] = lambda study: ()
     methods: Callable[[Any], tuple[str, ...]] = lambda study: ()
-    # Of the study, the lines that make its data, and how it chooses resamples, coverage and seed.
+    # Arguments: the study, the code that makes its data, and its resamples, coverage and seed.
     call: Callable[[Any, str, str], str] = lambda study, source, options: source
     models: Callable[[Any], Sequence[Any]] = lambda study: getattr(study, "labels", ())
     wanted: Callable[[Any, SmallestEffects], Iterable[Criterion]] = lambda study, smallest: ()
-    units: str = "questions"  # what more of would be needed
+    units: str = "questions"  # units that may be too few
     simulated: Callable[[Any], bool] = lambda study: False
 
 
@@ -108,13 +108,13 @@ def by_question(keys: str) -> dict[str, str]:
     return dict.fromkeys(keys.split(), "")
 
 
-# What would be needed --------------------------------------------------------------------------
+# Units needed ---------------------------------------------------------------------------------
 
-_MOST = 1e9  # more units than anybody asks
+_MOST = 1e9  # a larger number is not printed
 
 
 def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
-    """Return how many units would settle what is open; None where nothing is."""
+    """Return how many units would settle inconclusive effects; None if there are none."""
     rows: list[tuple[Any, ...]] = []
     for one in wanted:
         estimate, least = one.estimate, one.smallest
@@ -134,11 +134,11 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     columns = list(zip(*rows, strict=True))
     decides = [most for row in rows if np.isfinite(most := max(row[6:8]))]
     text = (
-        f"For some effects there are too few {units} to say whether there is one. Beside each "
-        f"stands how many {units} decide with a chance of {percent(POWER)}: to show that it is "
-        "smaller than what matters, where there is none; to detect the smallest that matters; "
-        "and to detect one as large as was found. The error of these standard errors is allowed "
-        "for, and intervals are taken to shrink with the root of the number."
+        f"Some effects are inconclusive. The table gives how many {units} would decide with "
+        f"{percent(POWER)} power: to show that a null effect is negligible; to detect the "
+        "smallest effect of interest; and to detect an effect of the estimated size. The numbers "
+        "allow for the error of the standard errors and assume that intervals shrink with the "
+        "square root of the number."
     )
     if decides:
         text += f" {about(max(decides)).capitalize()} {units} decide all."
@@ -148,12 +148,16 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
             name_column("who", columns[0]),
             text_column("effect", columns[1]),
             interval_column("found", columns[2], columns[3]),
-            number_column("smallest that matters", columns[4]),
+            number_column("smallest of interest", columns[4]),
             number_column(f"{units} now", now, digits=0),
             *(
                 number_column(heading, [n if n < _MOST else np.nan for n in numbers], digits=0)
                 for heading, numbers in zip(
-                    ("to show it is smaller", "to detect the smallest", "to detect that found"),
+                    (
+                        "to show it is negligible",
+                        "to detect the smallest",
+                        "to detect the estimate",
+                    ),
                     columns[6:],
                     strict=True,
                 )
@@ -163,7 +167,7 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     )
     return Finding(
         key="needed",
-        question="What would be needed?",
+        question="How many would be needed?",
         statement=text,
         exhibits=(Listing(table=lambda: table, folded=len(rows) > 12),),
     )
@@ -179,7 +183,7 @@ def span(estimate: Estimate, digits: int = 2) -> str:
 
 
 def arguments(study: Any, names: Sequence[str]) -> str:
-    """Return the arguments of a call that a study keeps under these names, where there are any."""
+    """Return the stored arguments of a study's call as code; "" if there are none."""
     kept = {name: getattr(study, name) for name in names}
     return "".join(f", {name}={one!r}" for name, one in kept.items() if one not in (None, ""))
 
@@ -188,13 +192,13 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
-    """Return the labels of some models as in a sentence, safe inside a page."""
+    """Return the labels of some models for a sentence, as HTML."""
     chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
     return sentence_list(chosen, most=most)
 
 
 def models(n: int) -> str:
-    """Return a number of models with the word."""
+    """Return a number of models in words."""
     if n < len(_WORDS):
         return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
     return f"{n} models"

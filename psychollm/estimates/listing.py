@@ -1,4 +1,4 @@
-"""Tables of a page: columns of text, with a footnote for everything that is undefined."""
+"""Tables of a page: columns of text, with footnotes for undefined values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,24 +11,24 @@ from psychollm._base.numbers import ABSENT, count, interval, number, p_value
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
-# Characters: of a line on the page, between columns, of a detail, of words before they wrap.
+# Characters: per line of the page, between columns, per character of a detail, before words wrap.
 _LINE, _GAP, _SMALL, _WORDS = 112.0, 1.3, 0.88, 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: its heading, its cells, and a reason beside each cell that needs one."""
+    """One column: its heading, its cells, and reasons for undefined cells."""
 
     heading: str
     cells: tuple[str, ...]
     reasons: tuple[str, ...] = ()  # as many as cells, or none
-    details: tuple[str, ...] = ()  # smaller, behind each cell: intervals
+    details: tuple[str, ...] = ()  # in smaller type after each cell: intervals
     numeric: bool = True
-    whole: tuple[str, ...] = ()  # names that the cells shorten
+    whole: tuple[str, ...] = ()  # full names of shortened cells
 
     @property
     def width(self) -> float:
-        """Width in characters; headings, and long texts, go on in a second line."""
+        """Width in characters; headings and long texts wrap to a second line."""
         details = self.details or ("",) * len(self.cells)
         cells = (
             len(text) + _SMALL * (len(detail) + 1) * bool(detail)
@@ -46,7 +46,7 @@ class Cell:
     detail: str
     mark: str  # of its footnote, or ""
     numeric: bool
-    whole: str  # the name that the text shortens, or ""
+    whole: str  # full name of a shortened text, or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Table:
 
     @property
     def tight(self) -> bool:
-        """Whether intervals stand below their values, as the table is too wide for the page.
+        """Whether the page is too narrow, so that intervals are below their values.
 
         Examples
         --------
@@ -116,13 +116,13 @@ def text_column(heading: str, values: Iterable[Any]) -> Column:
 
 
 def name_column(heading: str, names: Iterable[Any]) -> Column:
-    """Return a column of names, the whole of a long one at the pointer."""
+    """Return a column of names, with long ones in full on hover."""
     whole = tuple(str(name) for name in names)
     return Column(heading=heading, cells=tuple(short_names(whole)), numeric=False, whole=whole)
 
 
 def number_column(heading: str, values: Iterable[float], *, digits: int = 2) -> Column:
-    """Return a column of numbers, counts where they have no decimals."""
+    """Return a column of numbers, or of counts if without decimals."""
     cells = (number(float(v), digits) if digits else count(float(v)) for v in values)
     return Column(heading=heading, cells=tuple(cells))
 
@@ -162,7 +162,7 @@ def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> C
 
 
 def _where_absent(cells: Sequence[str], reasons: Iterable[Any]) -> tuple[str, ...]:
-    """Keep the reasons of undefined cells; others are said elsewhere or not at all."""
+    """Keep the reasons of undefined cells only."""
     given = tuple(str(reason) for reason in reasons)
     if not any(given):
         return ()

@@ -1,8 +1,8 @@
-r"""Draws from a posterior as estimates: shortest intervals, and how far chains may be trusted.
+r"""Estimates from posterior draws: shortest intervals and convergence diagnostics.
 
-Split :math:`\hat R` compares the halves of all chains, and the effective sample size sums their
-autocorrelations while pairs of them stay positive and decrease (Geyer), both after the draws were
-replaced by normal scores of their ranks.
+Split :math:`\hat R` compares the halves of all chains, and the effective sample size sums
+autocorrelations as long as their pairs are positive and decreasing (Geyer). Both use normal scores
+of the draws' ranks.
 
 References
 ----------
@@ -23,7 +23,7 @@ from psychollm.estimates.reasons import Reason
 
 
 def shortest_interval(draws: FloatArray, level: float) -> FloatArray:
-    """Return the shortest interval that holds a share `level` of the draws (n, k): (k, 2)."""
+    """Return the shortest interval (k, 2) with a proportion `level` of the draws (n, k)."""
     ordered = np.sort(draws, axis=0)
     inside = min(max(int(np.ceil(level * len(draws))), 1), len(draws))
     lows, highs = ordered[: len(draws) - inside + 1], ordered[inside - 1 :]
@@ -66,7 +66,7 @@ def r_hat(chains: FloatArray) -> float:
 
 
 def effective_size(chains: FloatArray) -> float:
-    """Return how many independent draws have a mean as precise as these (chains, draws)."""
+    """Return the effective sample size of draws (chains, draws)."""
     scores = _normal_scores(_split(chains))
     m, n = scores.shape
     within, total = _variances(scores)
@@ -93,7 +93,7 @@ def _normal_scores(values: FloatArray) -> FloatArray:
 
 
 def _variances(chains: FloatArray) -> tuple[float, float]:
-    """Variance within chains, and in all of them."""
+    """Return the variance within chains, and that over all chains."""
     n = chains.shape[1]
     within = float(chains.var(axis=1, ddof=1).mean())
     between = float(chains.mean(axis=1).var(ddof=1))
@@ -106,7 +106,7 @@ def _ratio(chains: FloatArray) -> float:
 
 
 def _autocovariance(chains: FloatArray) -> FloatArray:
-    """Autocovariances (chains, lags) by the fast Fourier transform."""
+    """Return autocovariances (chains, lags) by the fast Fourier transform."""
     n = chains.shape[1]
     centred = chains - chains.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)

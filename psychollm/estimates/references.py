@@ -1,4 +1,4 @@
-"""What methods cite: links for the running text, and entries of the list at the end."""
+"""References of methods: links for the running text, and entries of the reference list."""
 
 import re
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ _LINK = re.compile(r'href="#ref-(\w+)"')
 
 
 class Reference(NamedTuple):
-    """A line of ``references.tsv``, which is in the order of the alphabet."""
+    """A line of ``references.tsv``, which is in alphabetical order."""
 
     key: str
-    name: str  # author and year, as they stand in the text
+    name: str  # author and year, as in the text
     entry: str
-    doi: str  # "" where there is none
+    doi: str  # "" if there is none
 
 
 @cache
@@ -34,7 +34,7 @@ def cite(*keys: str) -> str:
 
 
 def cited(paragraphs: Iterable[str]) -> tuple[str, ...]:
-    """Return the entries that paragraphs cite, in the order of the alphabet, with their DOIs."""
+    """Return the entries that paragraphs cite, in alphabetical order, with DOIs."""
     keys = set(_LINK.findall(" ".join(paragraphs)))
     return tuple(
         f'<span id="ref-{one.key}">{one.entry.replace(" & ", " &amp; ")}</span>'

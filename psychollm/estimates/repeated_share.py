@@ -1,4 +1,4 @@
-r"""Shares where units repeat: several answers to one question are not as many questions.
+r"""Proportions with repeated answers to the same units, which are not independent.
 
 With :math:`h_g` successes in :math:`n_g` answers of unit g, G units, and
 :math:`p = \sum h_g / \sum n_g`,
@@ -6,13 +6,13 @@ With :math:`h_g` successes in :math:`n_g` answers of unit g, G units, and
 .. math:: v = \frac{G}{G - 1} \frac{\sum_g (h_g - p\, n_g)^2}{(\sum_g n_g)^2}, \qquad
           n_{\text{eff}} = \min\big(p (1 - p) / v,\ \textstyle\sum_g n_g\big)           \quad (1)
 
-is the number of independent answers that would tell as much; Wilson's interval is taken at that
-size (Korn and Graubard, 1998, did so for the exact one). Where p is 0 or 1, or there is one unit,
-v says nothing, and each unit counts once. With one answer per unit the size is the count.
+is the effective number of independent answers. Wilson's interval uses that size, as Korn and
+Graubard (1998) did for the exact interval. If p is 0 or 1, or there is one unit, v is
+uninformative, and each unit counts once. With one answer per unit the size is the count.
 
-In 400 data sets each of 20, 50 and 200 units with one or four answers (shares .1, .4, .9; beta
-distributed over units) 95 % intervals of shares held 92 to 98 % of the time, those of paired
-differences 93 % and more.
+In 400 data sets each of 20, 50 and 200 units with one or four answers (proportions .1, .4, .9;
+beta distributed over units), 95 % intervals of proportions covered in 92 to 98 %, those of paired
+differences in 93 % or more.
 
 References
 ----------
@@ -52,7 +52,7 @@ def effective_size(hits: FloatArray, n: FloatArray) -> float:
 
 
 def unit_freedom(n: FloatArray) -> float:
-    """Return the degrees of freedom that units of n answers leave; infinite for single answers."""
+    """Return the degrees of freedom of units with n answers; infinite for single answers."""
     if not n.size or n.max() <= 1.0:
         return np.inf
     df = float(satterthwaite(n / n.sum()))
@@ -162,7 +162,7 @@ def repeated_difference(
 
 
 def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, float]:
-    """Return gains, losses and occasions at the effective size, and the occasions there are."""
+    """Return gains, losses and occasions at the effective size, and the actual occasions."""
     known = np.isfinite(gaps)
     gaps, codes = gaps[known], codes[known]
     total = float(gaps.size)

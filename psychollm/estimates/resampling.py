@@ -1,13 +1,12 @@
 """One engine for the jackknife and the bootstrap: a statistic is a function of counts.
 
 A resample is a vector of counts, how often each unit (question, respondent, model) was drawn.
-A statistic takes any number of such vectors at once, so that its value in the sample (all counts
-one), without each group of units, and in each resample is one call each; a difference between
-models is taken within the same resample, so that the difficulty of the questions cancels. Where
-units come in clusters (several questions about one passage), whole clusters are drawn and left
-out. A statistic gets as many resamples at once as the number of units allows, wherever it runs: a
-product of matrices rounds by its shape, and blocks cut by the clock would not give the same last
-bit twice.
+A statistic takes many such vectors in one call: for the sample (all counts one), without each
+group of units, and for resamples. Differences between models are taken within the same resample,
+so that the difficulty of the questions cancels. Clustered units (several questions about one
+passage) are drawn and left out as whole clusters. The number of resamples per call depends only on
+the number of units: matrix products round by their shape, so blocks cut by the clock would not be
+reproducible to the last bit.
 """
 
 from collections.abc import Callable
@@ -44,7 +43,7 @@ METHODS: dict[str, str] = {
 }
 
 _BLOCK_BYTES = 4_000_000
-_SMALL_BYTES = 64_000_000  # of counts of one byte each
+_SMALL_BYTES = 64_000_000  # at one byte per count
 _KEPT_BYTES = 256_000_000
 _AT_ONCE = 100
 _MAX_GROUPS = 200
@@ -86,7 +85,7 @@ class Bootstrap:
 
 
 class ResamplingArguments(TypedDict):
-    """What every function with resamples takes."""
+    """Arguments of every function with resamples."""
 
     bootstrap: Bootstrap
     level: float
@@ -95,7 +94,7 @@ class ResamplingArguments(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Resampling(Bootstrap):
-    """What a function read from its arguments: `Bootstrap`, level, seed, kind of interval."""
+    """Parsed arguments of a function: `Bootstrap`, level, seed, kind of interval."""
 
     level: float = field(default=0.95, kw_only=True)
     rng: RandomState = field(default=None, kw_only=True)
@@ -129,13 +128,13 @@ class Resampling(Bootstrap):
         )
 
     def required(self) -> "Resampling":
-        """Return itself; without resamples raise `OptionError`: for what rests on them alone."""
+        """Return itself; raise `OptionError` without resamples, for statistics that need them."""
         check_count("bootstrap", self.n, low=2)
         return self
 
     @property
     def arguments(self) -> ResamplingArguments:
-        """The three arguments of public functions, for calls from one to another."""
+        """The three arguments, for calls between public functions."""
         return {"bootstrap": self, "level": self.level, "rng": self.rng}
 
     def replicate(self, task: Task, label: str, *, at_once: int | None = None) -> AnyArray:
@@ -153,8 +152,8 @@ class Resampling(Bootstrap):
 
 def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) -> AnyArray:
     """Return how often each question is drawn (replicates, n_questions), once per seed."""
-    # Small counts are bytes, those of one question side by side. A question is drawn more than 255
-    # times with a chance below 1e-500.
+    # Small counts are bytes, contiguous per question. A question is drawn more than 255 times with
+    # probability below 1e-500.
     kind, order = (np.uint8, "F") if small else (np.float64, "C")
     counts: AnyArray = np.empty((len(seeds), n_questions), kind, order)  # type: ignore[call-overload]
     for row, seed in enumerate(seeds):
@@ -177,7 +176,7 @@ def resample_counts(
 class KeptCounts:
     """Resampling counts, drawn once and shared by all metrics.
 
-    Where they take more than `_KEPT_BYTES`, they are drawn whenever they are asked for.
+    If they take more than `_KEPT_BYTES`, they are redrawn on each use.
     """
 
     def __init__(self, n_units: int, clusters: IntArray | None, n: int) -> None:
@@ -199,7 +198,7 @@ class KeptCounts:
 def left_out_counts(
     n_units: int, clusters: IntArray | None = None, *, small: bool = False
 ) -> AnyArray:
-    """Return counts (groups, units) with one of at most 200 groups of units left out each."""
+    """Return jackknife counts (groups, units), each without one of at most 200 groups."""
     units = np.arange(n_units) if clusters is None else clusters
     groups = units % _MAX_GROUPS
     kept: AnyArray = groups[:, None] != np.arange(groups.max() + 1)
@@ -218,8 +217,8 @@ def bootstrap_draws(
 ) -> FloatArray:
     """Return draws (resamples, ...) of a statistic, each from one resample of the units."""
     # `statistic` takes counts (resamples, units); `clusters` (units,) are numbered from zero
-    # without gaps, and drawn whole; `counts` draws from seeds (resamples, 2) in another way, such
-    # as within strata. A statistic may ask for `small` counts.
+    # without gaps, and drawn whole; `counts` is another way of drawing from seeds (resamples, 2),
+    # such as within strata. A statistic may request `small` counts.
     options.required()
     drawn = counts or partial(resample_counts, n_units=n_units, clusters=clusters, small=small)
     fit = _SMALL_BYTES // n_units if small else _BLOCK_BYTES // (8 * n_units)
@@ -264,11 +263,11 @@ def resample(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicates:
-    """A statistic in the sample, without each group of units, and in resamples of them."""
+    """A statistic in the sample, without each group of units, and in resamples."""
 
     value: FloatArray  # (...)
     left_out: FloatArray  # (groups, ...)
-    draws: FloatArray | None  # (resamples, ...) None where none were asked for
+    draws: FloatArray | None  # (resamples, ...) None if none were requested
     options: Resampling
 
     @classmethod
@@ -302,9 +301,9 @@ class Replicates:
         final: bool = True,
     ) -> Estimate:
         """Return values (k,) with their intervals."""
-        # The jackknife makes the interval on `scale`, unless "bootstrap" was asked for; with the
-        # clusters of `units`, drawn whole, percentiles are expanded by their number. Values
-        # outside their bounds are flagged if these are `final`.
+        # The interval is the jackknife's on `scale`, unless "bootstrap" was requested; with
+        # clusters in `units`, percentiles are expanded for their number. Values outside their
+        # bounds are flagged if these are `final`.
         if scale is None or self.options.interval == "bootstrap":
             return bootstrap_estimate(
                 name,
@@ -354,8 +353,8 @@ def bootstrap_estimate(
     axis: str = "model",
     final: bool = True,
 ) -> Estimate:
-    """Return values (k,) from draws (resamples, k) made elsewhere: see `Replicates.estimate`."""
-    # One cluster resampled is the sample itself: that is no certainty.
+    """Return values (k,) with intervals from draws (resamples, k): see `Replicates.estimate`."""
+    # Resamples of one cluster equal the sample, which is not certainty.
     known = np.isfinite(value) if units is None else np.isfinite(value) & (units.count > 1)
     draws = np.where(known, draws, np.nan)
     se = np.full(value.size, np.nan)

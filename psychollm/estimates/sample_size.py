@@ -1,30 +1,29 @@
-r"""How many units decide: to detect an effect, and to show that it is smaller than what matters.
+r"""Numbers of units needed to detect an effect, or to show that it is negligible.
 
 A study with standard error :math:`\sigma` on :math:`\nu` degrees of freedom estimates an effect
 :math:`\theta` by :math:`\hat\theta`, and its interval is :math:`\hat\theta \pm c s`, with c the
 quantile of Student's t and :math:`s = \sigma v`, :math:`v^2 \sim \chi^2_\nu / \nu`. It excludes
-zero with the probability
+zero with probability
 
 .. math:: P = E\bigl[\Phi(\theta / \sigma - c v) + \Phi(-\theta / \sigma - c v)\bigr],    \quad (1)
 
-and where there is no effect it lies within :math:`\pm\delta` (two one-sided tests) with
+and, without an effect, is within :math:`\pm\delta` (two one-sided tests) with probability
 
 .. math:: P_0 = E\bigl[\max\{0,\; 2 \Phi(\delta / \sigma - c v) - 1\}\bigr].              \quad (2)
 
-The effect is taken to be zero in (2): at the estimate of a pilot the number of units would follow
-the noise of the pilot, and an estimate beyond :math:`\delta` would have none.
+(2) assumes a zero effect: with a pilot's estimate the number of units would follow the pilot's
+  noise, and would not exist beyond :math:`\delta`.
 
 :math:`\sigma` is known from a pilot, up to its own error: with :math:`\nu_0` degrees of freedom it
-is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Taken as exact, it promises more power
-than there is: too small an :math:`s_0` loses more than one that is too large gains. So (1) and (2)
-are averaged over u, too (Julious and Owen, 2006). An effect of :math:`\delta` must be K standard
-errors large, and these fall with the root of the number of units: with n of them in the pilot it
-takes
+is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Treating it as exact overstates power:
+too small an :math:`s_0` loses more than too large a one gains. So (1) and (2) are averaged over u,
+too (Julious and Owen, 2006). An effect of :math:`\delta` must be K standard errors large, which
+shrink with the square root of the number of units. With n units in the pilot, the number needed is
 
 .. math:: m = n \, (K s_0 / \delta)^2.                                                   \quad (3)
 
-With many units K is 2.80 for the effect and 3.24 for its absence, at a level of 95 % and a power
-of 80 %: absence takes 1.34 times as many.
+With many units, at a level of 95 % and a power of 80 %, K is 2.80 for the effect and 3.24 for its
+absence, which takes 1.34 times as many units.
 
 References
 ----------
@@ -46,11 +45,11 @@ from psychollm._base.numbers import count
 from psychollm._base.types import FloatArray
 
 POWER = 0.8
-_EXACT = 1e6  # degrees of freedom that are as good as all
-_MANY = 1e4  # above which K no longer depends on them
+_EXACT = 1e6  # degrees of freedom treated as infinite
+_MANY = 1e4  # more do not change K
 _ROUNDS = 60
 
-# The trapezoidal rule over the normal score of chi's quantiles, where SciPy's nctdtr is NaN for
+# The trapezoidal rule over normal scores of chi's quantiles, because SciPy's nctdtr is NaN for
 # some arguments.
 _NODE = np.linspace(-9.0, 9.0, 61)
 _WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
@@ -69,13 +68,13 @@ def chance(
     Parameters
     ----------
     ratio : float
-        The effect, or the smallest that matters, over the standard error.
+        Effect, or smallest effect of interest, over the standard error.
     df, pilot : float
-        Degrees of freedom of the standard error, and of the one that a pilot estimates.
+        Degrees of freedom of the standard error, and of the pilot's estimate of it.
     alpha : float
         One minus the level of the interval.
     absence : bool
-        Whether it is to be shown that there is less.
+        Whether to show absence of the effect.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def multiple(
     absence: bool = False,
     pilot: float = np.inf,
 ) -> float:
-    """Return K of (3): how many standard errors an effect must have; arguments as `chance`.
+    """Return K of (3), the effect needed in standard errors; arguments as in `chance`.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def multiple(
 def detectable(
     se: FloatArray, df: FloatArray, *, alpha: Any, power: float = POWER, absence: bool = False
 ) -> FloatArray:
-    """Return the smallest effects (k,) that as many units detect, or exclude for `absence`."""
+    """Return the smallest effects (k,) that n units detect, or exclude for `absence`."""
     nu, tail = (np.asarray(one, np.float64) for one in np.broadcast_arrays(df, alpha))
     k, known = np.full(nu.shape, np.nan), (nu > 0.0) & (tail > 0.0)
     k[known] = _multiples(power, nu[known], nu[known], tail[known], absence=absence)
@@ -153,9 +152,9 @@ def units_needed(
     alpha : array_like (k,)
         One minus the level of each interval.
     power : float
-        The chance to do so.
+        Probability to detect or exclude the effect.
     absence : bool
-        Whether to show that there is less.
+        Whether to exclude the effect.
 
     Returns
     -------
@@ -200,7 +199,7 @@ def _needed(
     units = np.where(defined, np.inf, np.nan)
     open_ = np.flatnonzero(defined & (effect != 0.0))
     later = np.full(n.size, np.inf)
-    # More units leave more degrees of freedom, which ask for fewer units.
+    # More units give more degrees of freedom, which need fewer units.
     for _ in range(_ROUNDS):
         k = _multiples(power, later[open_], df[open_], alpha[open_], absence=absence)
         before = units[open_]
@@ -215,7 +214,7 @@ def _needed(
 def _multiples(
     power: float, df: FloatArray, pilot: FloatArray, alpha: FloatArray, *, absence: bool
 ) -> FloatArray:
-    """Return `multiple` of numbers to two or three digits, so that each is computed once."""
+    """Return `multiple` of numbers rounded to two or three digits, each computed once."""
     few = np.stack([_rounded(df), _rounded(pilot), _digits(alpha, 3)], axis=1)
     rows, row = np.unique(few, axis=0, return_inverse=True)
     found = [
@@ -226,7 +225,7 @@ def _multiples(
 
 
 def _rounded(df: FloatArray) -> FloatArray:
-    """Return degrees of freedom to three digits below 100, to two above, infinite where many."""
+    """Return degrees of freedom to three digits below 100, to two above, or infinite if many."""
     rounded = np.where(df < 100.0, _digits(df, 3), _digits(df, 2))
     return np.where(df < _MANY, rounded, np.inf)
 
@@ -235,7 +234,7 @@ def _digits(values: FloatArray, digits: int) -> FloatArray:
     """Return positive numbers to so many significant digits."""
     known = np.where(np.isfinite(values), values, 1.0)
     places = digits - 1.0 - np.floor(np.log10(known))
-    # Whole powers of ten are exact: 0.05 is 0.05 again.
+    # Integer powers of ten are exact, so 0.05 stays 0.05.
     unit = 10.0 ** np.abs(places)
     rounded = np.where(places < 0.0, np.round(known / unit) * unit, np.round(known * unit) / unit)
     return np.asarray(np.where(np.isfinite(values), rounded, values))

@@ -222,7 +222,7 @@ def test_a_field_with_a_default_may_be_newer_than_the_file(file: Path) -> None:
     [
         (lambda tree: tree.update(version=2), "version 2 of the format.*upgrade"),
         (lambda tree: tree.update(version="1"), "names no version"),
-        (lambda tree: tree.update(format="other"), "no result saved by psychollm"),
+        (lambda tree: tree.update(format="other"), "not a result saved by psychollm"),
         (lambda tree: tree["result"]["fields"].update(new=1), "no field 'new' in this version"),
         (lambda tree: tree["result"]["fields"].pop("value"), "cannot be made.*value"),
         (lambda tree: tree["classes"].update(Estimate=["os", "Nothing"]), "no class Nothing"),
@@ -231,11 +231,11 @@ def test_a_field_with_a_default_may_be_newer_than_the_file(file: Path) -> None:
             lambda tree: tree["classes"].update(
                 Estimate=["psychollm._base.replicate", "SimpleBar"]
             ),
-            "no class SimpleBar|no result, record",
+            "no class SimpleBar|not a result, record",
         ),
         (lambda tree: tree["classes"].clear(), "is damaged"),
-        (lambda tree: tree.update(result=[1, 2]), "holds no result"),
-        (lambda tree: tree.update(result={"enum": ["Reason", "NONE"]}), "holds no result"),
+        (lambda tree: tree.update(result=[1, 2]), "does not hold a result"),
+        (lambda tree: tree.update(result={"enum": ["Reason", "NONE"]}), "does not hold a result"),
         (lambda tree: tree["result"]["fields"].update(value={"what": 1}), "is damaged"),
         (lambda tree: tree["result"]["fields"].update(value={"array": "9.npy"}), "is missing"),
         (lambda tree: tree["result"]["fields"].update(value={"array": MEMBERS}), "is missing"),
@@ -271,7 +271,7 @@ def test_one_class_can_be_demanded(file: Path) -> None:
 def test_foreign_files(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "x.psy"
     file.write_bytes(content)
-    with pytest.raises(InputError, match="no result saved by psychollm|cut off"):
+    with pytest.raises(InputError, match="not a result saved by psychollm|truncated"):
         load(file)
 
 
@@ -307,10 +307,10 @@ def test_a_changed_byte_is_seen_or_harmless(file: Path) -> None:
 
 def test_nothing_unfolds(file: Path) -> None:
     held = members(file)
-    with pytest.raises(InputError, match="is packed, which is never written"):
+    with pytest.raises(InputError, match="is compressed, which psychollm never does"):
         load(packed(file, held, zipfile.ZIP_DEFLATED))
     bomb = held | {"9.npy": bytes(1 << 20)}
-    with pytest.raises(InputError, match="is packed"):
+    with pytest.raises(InputError, match="is compressed"):
         load(packed(file, bomb, zipfile.ZIP_DEFLATED))
 
 
@@ -319,7 +319,7 @@ def test_a_member_that_says_it_is_larger_than_the_file(file: Path) -> None:
     place = data.index(b"PK\x01\x02")  # the first entry of the directory: two lengths at 20
     data[place + 20 : place + 28] = struct.pack("<II", 1 << 30, 1 << 30)
     file.write_bytes(bytes(data))
-    with pytest.raises(InputError, match="more than the file holds|damaged"):
+    with pytest.raises(InputError, match="larger than the file|damaged"):
         load(file)
 
 

@@ -193,7 +193,7 @@ def test_options_are_checked(tables, monkeypatch):
             scan_stated(long, scale=scale)
     with pytest.raises(OptionError, match="column 'correct' is named twice"):
         scan_stated(long, confidence="correct")
-    with pytest.raises(OptionError, match="n_jobs='x' has no meaning"):
+    with pytest.raises(OptionError, match="n_jobs='x' is invalid"):
         scan_stated(long, n_jobs="x")
     with pytest.raises(OptionError, match="levels"):
         scan_stated(long, levels=1)

@@ -194,8 +194,8 @@ def test_missing_answers_are_no_cells():
         (pd.concat([LONG, LONG[["model"]]], axis=1), {}, LabelError, "has 2 columns 'model'"),
         (LONG, {"threshold": np.nan}, OptionError, "threshold=nan must be a finite number"),
         (LONG, {"codes": ["yes", "no"]}, OptionError, "must map each value to a number"),
-        (LONG, {"n_jobs": "x"}, OptionError, "n_jobs='x' has no meaning"),
-        (LONG, {"n_jobs": 0}, OptionError, "n_jobs=0 has no meaning"),
+        (LONG, {"n_jobs": "x"}, OptionError, "n_jobs='x' is invalid"),
+        (LONG, {"n_jobs": 0}, OptionError, "n_jobs=0 is invalid"),
         (LONG, {"folder": 5}, OptionError, "folder=5 must be a path"),
         (LONG.assign(value=np.nan), {}, InputError, "no answer was found in the table"),
         (LONG[:0], {}, InputError, "no answer was found in the table"),
@@ -240,7 +240,7 @@ def test_files_whose_labels_differ_by_type(tmp_path, n_jobs):
     ):
         scan(tmp_path, n_jobs=n_jobs)
     for name in ("x", 1.5, True):
-        with pytest.raises(OptionError, match=f"n_jobs={name!r} has no meaning"):
+        with pytest.raises(OptionError, match=f"n_jobs={name!r} is invalid"):
             scan(tmp_path, n_jobs=name)
 
 

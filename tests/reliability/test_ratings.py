@@ -205,7 +205,7 @@ def test_numbers_are_not_taken_for_names_without_a_word(function) -> None:
         function(five, **QUICK)
     for known in (five, [[1, 2, 1, 1, 2], [1, 2, 2, 1, 2]], [list("abcde"), list("abced")]):
         function(known, **(NOMINAL if known is five else QUICK))
-    with pytest.raises(OptionError, match="level of measurement is metric="):
+    with pytest.raises(OptionError, match="level of measurement by metric="):
         function(five, level="ordinal")
 
 

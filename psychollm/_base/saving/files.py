@@ -1,8 +1,8 @@
-"""`save` and `read`: a result as a file, and the same result back, to the last bit.
+"""`save` and `read`: write a result to a file and restore it, bit by bit.
 
-The archive is written whole or not at all, and read without trust. Members are stored, not
-packed: no member can so be larger than the file is, and what the members declare together is
-bounded by its size. Nothing small unfolds into something large.
+The archive is written whole or not at all, and read as untrusted. Members are not compressed, so
+that neither a member nor all together can be larger than the file: small files cannot unfold into
+large data.
 """
 
 import json
@@ -27,12 +27,12 @@ from psychollm._base.untrusted_json import FREE, parse_json
 from psychollm._base.version import __version__
 
 TREE = "result.json"
-MAX_TREE = 1 << 28  # bytes of the tree, 256 MiB: text costs twenty times as much once read
+MAX_TREE = 1 << 28  # bytes of the tree, 256 MiB: parsed text takes twenty times as much
 _BROKEN = (
     *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
     *(RuntimeError, NotImplementedError),  # encrypted, or of a later version of zip
 )
-# What NumPy writes before an array: read as the few words it is, not as an expression of Python.
+# NumPy's header of an array, matched as text and not evaluated as Python.
 _LENGTH = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I"}
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[?biufcmMSU]\d{0,9}(?:\[\d{0,9}[a-zA-Z]{1,7}\])?)', "
@@ -42,7 +42,7 @@ _HEADER = re.compile(
 
 def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Write a tree and its arrays; the file appears when it is complete."""
-    # The same result gives the same bytes: members carry no date.
+    # Members have no date, so that equal results give equal bytes.
     with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
         for name, array in arrays.items():
@@ -82,7 +82,7 @@ class SavedArchive:
         self._archive.close()
 
     def tree(self) -> Any:
-        """Return what stands in ``result.json``."""
+        """Return the contents of ``result.json``."""
         try:
             return parse_json(self._read(TREE), unique=True)
         except ValueError as error:
@@ -96,11 +96,11 @@ class SavedArchive:
         try:
             dtype, by_column, shape, start = _header(data)
         except (ValueError, TypeError, OverflowError) as error:
-            self.refuse(f"{name!r} is no array ({error})")
+            self.refuse(f"{name!r} is not an array ({error})")
         if prod(shape) * dtype.itemsize != len(data) - start:
-            self.refuse(f"array {name!r} is not as long as it says")
+            self.refuse(f"array {name!r} does not have the length in its header")
         if dtype.itemsize == 0 or prod(n or 1 for n in shape) > FREE + len(data):
-            self.refuse(f"array {name!r} has a type or shape that is never written")
+            self.refuse(f"array {name!r} has a type or shape that psychollm does not write")
         flat = np.frombuffer(data, dtype=dtype, count=prod(shape), offset=start)
         try:
             return flat.reshape(shape, order="F" if by_column else "C")
@@ -113,7 +113,7 @@ class SavedArchive:
         return self._size
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise the error that says what is wrong with the file."""
+        """Raise the error for a damaged file."""
         msg = f"{self._path} is damaged or was changed: {reason}"
         raise InputError(msg)
 
@@ -129,38 +129,38 @@ class SavedArchive:
         with self._path.open("rb") as file:
             begins_well = file.read(4) == b"PK\x03\x04"
         if begins_well:
-            return InputError(f"{self._path} is cut off or damaged ({error})")
-        return InputError(f"{self._path} is no result saved by psychollm")
+            return InputError(f"{self._path} is truncated or damaged ({error})")
+        return InputError(f"{self._path} is not a result saved by psychollm")
 
     def _check(self) -> None:
         members = self._archive.infolist()
         names = [one.filename for one in members]
         if TREE not in names:
-            msg = f"{self._path} is no result saved by psychollm: it has no {TREE}"
+            msg = f"{self._path} is not a result saved by psychollm: it has no {TREE}"
             raise InputError(msg)
         if len(set(names)) < len(names):
             self.refuse("two members have the same name")
         for one in members:
             packed = one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 0x1
             if packed or one.file_size != one.compress_size:
-                self.refuse(f"member {one.filename!r} is packed, which is never written")
+                self.refuse(f"member {one.filename!r} is compressed, which psychollm never does")
         if sum(one.file_size for one in members) > self._size:
-            self.refuse("its members declare more than the file holds")
+            self.refuse("its members are larger than the file")
         if self._archive.getinfo(TREE).file_size > MAX_TREE:
             self.refuse(f"{TREE} is larger than {MAX_TREE:,} bytes")
 
 
 def _header(data: bytes) -> tuple["np.dtype[Any]", bool, tuple[int, ...], int]:
-    """Return the type, order and shape of an array, and where its values begin."""
+    """Return the type, order, shape and data offset of an array."""
     width = _LENGTH.get(data[:8])
     start = 0 if width is None else 8 + struct.calcsize(width)
     if width is None or len(data) < start:
-        msg = "it does not begin as one"
+        msg = "it does not begin like one"
         raise ValueError(msg)
     end = start + int(struct.unpack(width, data[8:start])[0])
     written = _HEADER.fullmatch(data[start:end])
     if written is None or end > len(data):
-        msg = "its header is one that is never written"
+        msg = "its header is not one that psychollm writes"
         raise ValueError(msg)
     kind, order, shape = (part.decode() for part in written.groups())
     lengths = tuple(int(n) for n in shape.split(",") if n.strip())
@@ -197,7 +197,7 @@ def read(path: str | PathLike[str]) -> Record:
         except Exception as error:  # noqa: BLE001 -- whatever classes make of what they never wrote
             archive.refuse(f"{type(error).__name__} {error}")
     if not isinstance(result, Record):
-        archive.refuse("it holds no result")
+        archive.refuse("it does not hold a result")
     return result
 
 
@@ -209,7 +209,7 @@ def _read(tree: dict[str, Any], archive: SavedArchive) -> Any:
 
 def _check_head(file: Path, tree: Any) -> None:
     if not isinstance(tree, dict) or tree.get("format") != FORMAT:
-        msg = f"{file} is no result saved by psychollm"
+        msg = f"{file} is not a result saved by psychollm"
         raise InputError(msg)
     version = tree.get("version")
     if not isinstance(version, int) or version < 1:

@@ -1,4 +1,4 @@
-"""The grammar of a saved result: values as JSON, to the last bit, and back.
+"""The grammar of a saved result: values to JSON and back, bit by bit.
 
 ==========================================  ==============================================
 JSON                                        value
@@ -18,17 +18,17 @@ null, true, 3, 0.25, "text"                 itself; a float always has a point o
 {"frame": {...}}                            table of pandas
 ==========================================  ==============================================
 
-Classes stand once in a table beside the tree: their name in it, module and name.
+A table next to the tree lists each class once: its name in the tree, module and name.
 
 A table is ``{"columns": index, "index": index, "data": [column, ...]}``. An index is
 ``{"range": [start, stop, step], "names": [name]}`` or ``{"levels": [column, ...], "names":
 [...]}``. A column is ``[dtype, values]``: an array for NumPy's types, a list for objects, text and
 the types of pandas with missing values (null), and ``["category", ordered, categories, codes]``.
 
-Which classes may a file name? Results, frozen dataclasses, named tuples and enumerations. A file
-never has a module imported because it says so: the sources of the package are searched for the
-class first, and only a module that defines it is imported. A class that moved to another module is
-found by its name, as long as that is unique.
+A file may name results, frozen dataclasses, named tuples and enumerations. It cannot cause an
+arbitrary import: the sources of the package are first searched for the class, and only a module
+that defines it is imported. A class that moved to another module is found by its name if that is
+unique.
 """
 
 import re
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGE = "psychollm"
-_RENAMED = {"SparseResponses": "Responses"}  # classes that files of before name
+_RENAMED = {"SparseResponses": "Responses"}  # classes named in older files
 _CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
 
 
@@ -76,7 +76,7 @@ def find_class(module: str, name: str) -> type[Any]:
     home = module if module in homes else homes[0]
     held = getattr(import_module(home), name, None)
     if not isinstance(held, type) or not (is_record(held) or issubclass(held, Enum)):
-        msg = f"{home}.{name} is no result, record or enumeration"
+        msg = f"{home}.{name} is not a result, record or enumeration"
         raise InputError(msg)
     return held
 
@@ -107,15 +107,15 @@ _SCALARS: dict[str, type] = {
     **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
     **dict.fromkeys(("float16", "float32", "float64"), float),
 }
-MOST_ALIKE = 64  # different keys of one hash: each is compared with all before it
+MOST_ALIKE = 64  # keys with equal hashes: each is compared with all earlier ones
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
-    """Return the names of what makes a record again: its fields, unless it says otherwise."""
+    """Return the names of the arguments that rebuild a record, by default its fields."""
     if issubclass(kind, Record) and kind._SAVED:
         return kind._SAVED
     if is_dataclass(kind):
-        computed = issubclass(kind, Record)  # a result works out for itself what it is not given
+        computed = issubclass(kind, Record)  # a result computes the missing fields
         return tuple(field.name for field in fields(kind) if field.init or not computed)
     return tuple(kind._fields)  # type: ignore[attr-defined]
 
@@ -130,7 +130,7 @@ class Writer:
         self._written: dict[int, str] = {}
 
     def node(self, value: Any, *, at: str) -> Any:
-        """Return the node of a value; `at` says where it stands, for errors."""
+        """Return the node of a value; `at` is its location for error messages."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -181,7 +181,7 @@ class Writer:
         return {"numpy": [name, self.node(value.item(), at=at)]}
 
     def _array(self, value: AnyArray, at: str) -> Any:
-        if type(value) is not np.ndarray:  # masked arrays and matrices would lose what they are
+        if type(value) is not np.ndarray:  # masked arrays and matrices would lose their type
             raise self._refused(value, at)
         if value.dtype.fields is not None or value.dtype.kind == "V":
             raise self._refused(value, at)
@@ -189,7 +189,7 @@ class Writer:
             return {"objects": [list(value.shape), self._all(value.ravel().tolist(), at)]}
         if id(value) not in self._written:
             name = f"{len(self.arrays)}.npy"
-            self.arrays[name] = value  # held, so that no other array takes its id
+            self.arrays[name] = value  # kept, so that no other array gets its id
             self._written[id(value)] = name
         return {"array": self._written[id(value)]}
 
@@ -204,7 +204,7 @@ class Writer:
             return self._keys[kind]
         module, name = kind.__module__, kind.__qualname__
         if module.partition(".")[0] != PACKAGE or "." in name:
-            msg = f"{at} is a {module}.{name}: only classes of psychollm can be loaded again"
+            msg = f"{at} is a {module}.{name}: only classes of psychollm can be saved"
             raise InputError(msg)
         same = sum(name == other for _, other in self.classes.values())
         key = name if not same else f"{name}.{same + 1}"
@@ -235,15 +235,15 @@ class Reader:
         self._left = most
 
     def column(self, node: Any) -> AnyArray:
-        """Return the array that a column of a table is a copy of."""
+        """Return the array from which a column of a table is copied."""
         array = self.value(node)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
-            msg = "a column of a table is no list of values"
+            msg = "a column of a table is not a list of values"
             raise ValueError(msg)
         if self._left is not None:
             self._left -= array.nbytes
             if self._left < 0:
-                msg = "its tables ask for more than the file holds"
+                msg = "its tables need more memory than the file's size"
                 raise ValueError(msg)
         return array
 
@@ -262,7 +262,7 @@ class Reader:
 
     def _record(self, kind: type[Any], held: Mapping[str, Any]) -> Any:
         if not is_record(kind):
-            msg = f"{kind.__name__} is no record"
+            msg = f"{kind.__name__} is not a record"
             raise ValueError(msg)
         unknown = [name for name in held if name not in saved_fields(kind)]
         if unknown:
@@ -295,7 +295,7 @@ class Reader:
             raise ValueError(msg)
         with np.errstate(over="ignore"):
             made = np.dtype(name).type(value)
-        if made.item() != value and value == value:  # beyond its type, and no NaN
+        if made.item() != value and value == value:  # out of range of its type, and not NaN
             msg = f"{value!r:.40} is no {name}"
             raise ValueError(msg)
         return made
@@ -366,7 +366,7 @@ def _from_bits(text: str) -> float:
 
 
 def check_hashes(values: Sequence[Any]) -> None:
-    """Raise `ValueError` where many different values have one hash, as no result has them."""
+    """Raise `ValueError` if many different values have one hash, which no result has."""
     hashes = [(_hash(value), value) for value in values]
     for one, n in Counter(digest for digest, _ in hashes).most_common():
         if n <= MOST_ALIKE:
@@ -427,7 +427,7 @@ def _index_of(node: Any, reader: "Reader") -> Any:
     if "range" in node:
         start, stop, step = node["range"]
         index = pd.RangeIndex(start, stop, step, name=names[0])
-        len(index)  # raises where it is longer than anything can be
+        len(index)  # raises if it is longer than memory allows
         return index
     levels = [_column_of(one, reader) for one in node["levels"]]
     if len(levels) > 1:
@@ -473,6 +473,6 @@ def _column_of(node: Any, reader: "Reader") -> Any:
         return filled
     if name not in _WITH_GAPS:
         raise ValueError(name)
-    # Text has a type of its own from pandas 3 on, and is objects before.
+    # Text has its own type from pandas 3 on, and the object type before.
     dtype = pd.Series(["a"]).dtype if name == "str" else name
     return pd.Series(listed, dtype=dtype).array

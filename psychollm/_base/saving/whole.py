@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: an interruption leaves the old one."""
+"""Atomic replacement of files: an interruption leaves the old one."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from uuid import uuid4
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside a path for writing; it takes the place of the path when it is complete.
+    """Open a temporary file for writing, which replaces the path when it is complete.
 
     Examples
     --------
