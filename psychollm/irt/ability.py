@@ -2,15 +2,14 @@ r"""Abilities of respondents given fitted items.
 
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
 * MAP: mode of the posterior; standard error from the observed information plus 1.
-* ML: mode of the likelihood; none where all answers are yes, or all are no.
+* ML: mode of the likelihood; none if all answers are yes, or all are no.
 * WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)` with
-  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`: finite for perfect and zero scores, its
-  bias of order 1/J^2 where that of ML is of order 1/J.
+  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. It is finite for perfect and zero scores,
+  with a bias of order 1/J^2 (ML: 1/J).
 
-All are for yes-or-no items and for items with several answers alike.
+All methods are for binary and polytomous items.
 
-In the Rasch model abilities are on the scale on which slopes are 1, with the fit's standard
-deviation.
+Rasch abilities are on the scale with slopes of 1, with the fit's standard deviation.
 
 References
 ----------
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 Method = Literal["eap", "map", "ml", "wle"]
 
-FURTHEST = 15.0  # a mode beyond this has left for infinity
+FURTHEST = 15.0  # a larger mode counts as infinite
 STEPS = 100
 PRECISION = 1e-10
 
@@ -169,7 +168,7 @@ def abilities_of(
     *,
     unit: float = 1.0,
 ) -> Abilities:
-    """Return abilities of all respondents from values and errors of their patterns."""
+    """Return abilities of all respondents from estimates and errors of their patterns."""
     reasons = why_none(method, patterns.codes, estimates[0], patterns.n_categories)
     undefined = np.array([bool(reason) for reason in reasons])
     everyone = patterns.of_respondent
@@ -197,7 +196,7 @@ def _posterior_means(
     fit: IRTFit, items: BoolArray, family: Family, patterns: Patterns
 ) -> tuple[FloatArray, FloatArray]:
     """Return posterior means and standard deviations per pattern."""
-    # Where the items' distribution was estimated, each item counts as far as it is known.
+    # With an estimated item distribution, items are weighted by their precision.
     parameters = np.nan_to_num(fit.parameters[items])
     grid = grid_for(family, parameters)
     nothing = np.zeros(parameters.shape[1])
@@ -232,7 +231,7 @@ def modes(
 
 
 def _target(method: Method, at: AbilitySlope, value: FloatArray) -> FloatArray:
-    """Return the function whose root is sought."""
+    """Return the estimating function, whose root is the ability."""
     if method == "map":
         return np.asarray(at.gradient - value)
     if method == "wle":

@@ -1,9 +1,9 @@
-r"""Adaptive testing, simulated: how many questions a chosen order of questions saves.
+r"""Simulated adaptive testing, to estimate how many questions it saves.
 
 A simulated respondent gets one item after the other, each the most informative at the current
-estimate (posterior mean, abilities N(0, 1)), until the posterior's standard deviation is small
-enough or the items allowed are spent. `randomesque` picks at random among the best few, so that
-not every respondent sees the same items.
+estimate (posterior mean, abilities N(0, 1)), until the posterior SD is small enough or the number
+of items reaches its limit. `randomesque` picks at random among the best few, so that respondents
+see different items.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def adaptive_test(
 
 @dataclass(frozen=True, slots=True)
 class _Bank:
-    """Items on a grid of abilities."""
+    """Curves of items on a grid of abilities."""
 
     parameters: FloatArray  # (J, p)
     nodes: FloatArray  # (Q,)
@@ -181,7 +181,7 @@ class _Bank:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Estimates after each item, and which items were given."""
+    """Estimates after each item, and the items given."""
 
     mean: FloatArray  # (N, T)
     sd: FloatArray  # (N, T)
@@ -191,7 +191,7 @@ class _Run:
 def _bank(fit: IRTFit, target_se: float) -> _Bank:
     """Return the items, checked."""
     if not fit.fitted.any():
-        msg = "fit: no item could be fitted, so there is nothing to give: look at its `reasons`"
+        msg = "fit: no item has an estimate: see its `reasons`"
         raise ShapeError(msg)
     if not 0.0 <= target_se < 1.0:
         msg = f"target_se={target_se!r} must be in [0, 1), in standard deviations of abilities"

@@ -16,25 +16,25 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 Respondents: TypeAlias = Literal["models", "questions"]
 
-CELLS = 600_000  # of a (patterns, nodes) table worked on at once
+CELLS = 600_000  # cells of a (patterns, nodes) table per block
 MISSING = -1
-NOTHING = "responses: no item varies, so there is nothing to fit: look at the `reasons`"
+NOTHING = "responses: no item varies, so nothing can be fitted: see the `reasons`"
 
 
 class Sides(Protocol):
-    """Who answered what."""
+    """Protocol of answers with labels of respondents and items."""
 
     @property
     def respondents(self) -> Labels:
-        """Labels of those whose abilities are integrated out."""
+        """Labels of the respondents, whose abilities are integrated out."""
 
     @property
     def items(self) -> Labels:
-        """Labels of the others."""
+        """Labels of the items."""
 
     @property
     def reading(self) -> Respondents:
-        """Which of both the models are."""
+        """Which side the models are: respondents or items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Oriented:
 
     @property
     def rarest(self) -> float:
-        """Fewest answers beside its commonest of an item that varies."""
+        """Fewest answers other than the most frequent, over items that vary."""
         codes = range(max(self.n_categories, 1))
         counts = np.stack([(self.codes == c).sum(axis=0) for c in codes])
         beside = counts.sum(axis=0) - counts.max(axis=0, initial=0)
@@ -79,15 +79,15 @@ class Oriented:
 
 
 def code_range(given: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the lowest and highest code of each item, given which it has (items, C)."""
-    # An item with one answer ranges from 0 to that, or to 1.
+    """Return the lowest and highest code of each item from a mask of its codes (items, C)."""
+    # The range of an item with one answer is 0 to that answer, or 0 to 1.
     high = given.shape[1] - 1 - given[:, ::-1].argmax(axis=1)
     low = np.where(given.sum(axis=1) > 1, given.argmax(axis=1), 0)
     return low, np.maximum(high, 1)
 
 
 def code_shares(given: BoolArray) -> FloatArray:
-    """Return codes from 0 at the lowest answer of an item to 1 at its highest (items, C)."""
+    """Return codes rescaled from 0 (lowest answer of an item) to 1 (highest) (items, C)."""
     low, high = code_range(given)
     return np.asarray((np.arange(given.shape[1]) - low[:, None]) / (high - low)[:, None])
 
@@ -122,10 +122,10 @@ def answers_to(responses: Any, items: Labels, reading: Respondents) -> Oriented:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Distinct rows of answers: indicator columns, frequencies, and whose row is which."""
+    """Distinct rows of answers: indicator columns, frequencies, and the row of each respondent."""
 
-    # `indicator` holds one column per item and answer; where nothing is missing, answer 0 is what
-    # remains and has no column.
+    # `indicator` has one column per item and answer; answer 0 is redundant without missing data
+    # and has no column.
 
     codes: IntArray  # (U, J)
     indicator: FloatArray  # (U, J * (C - 1)) if complete, else (U, J * C)
@@ -145,7 +145,7 @@ class Patterns:
         return float(self.frequency.sum())
 
     def blocks(self, n_nodes: int) -> Iterator[slice]:
-        """Yield slices of patterns whose tables of posteriors stay in the cache."""
+        """Yield slices of patterns whose posteriors fit in the cache."""
         step = max(16, CELLS // n_nodes)
         for low in range(0, self.frequency.size, step):
             yield slice(low, low + step)
@@ -174,7 +174,7 @@ def patterns_of(codes: IntArray, n_categories: int) -> Patterns:
 
 
 def _distinct(codes: IntArray, n_categories: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return first places, inverse and counts of distinct rows."""
+    """Return first indices, inverse and counts of distinct rows."""
     flags = codes == 1 if n_categories == 2 else None
     if flags is None or codes.min() < 0:
         packed = np.ascontiguousarray(codes, dtype=np.int8).view(np.uint8)
@@ -188,7 +188,7 @@ def _distinct(codes: IntArray, n_categories: int) -> tuple[IntArray, IntArray, I
 
 
 def _keys(packed: AnyArray) -> AnyArray:
-    """Return one sortable key per row of bytes: a word where 64 bits suffice."""
+    """Return one sortable key per row of bytes: an integer if 64 bits suffice."""
     rows, width = packed.shape
     if width > 8:
         return np.ascontiguousarray(packed).view(np.dtype((np.void, width))).ravel()
@@ -198,7 +198,7 @@ def _keys(packed: AnyArray) -> AnyArray:
 
 
 def spread(values: FloatArray, keep: BoolArray) -> FloatArray:
-    """Put values of the items to `keep` among all items, NaN elsewhere."""
+    """Return values of the items in `keep` for all items, NaN elsewhere."""
     full = np.full((keep.size, *values.shape[1:]), np.nan)
     full[keep] = values
     return full

@@ -1,18 +1,18 @@
-r"""Maximisation: EM accelerated until close, Newton to the top.
+r"""Maximisation of the likelihood: accelerated EM first, Newton near the optimum.
 
-The M step is one scoring step per item on expected counts. Where the mean and variance of the
-ability under the current posteriors are not 0 and 1, the parameters are rescaled so that they are
-(parameter expansion, Liu, Rubin & Wu, 1998): with thousands of items EM would otherwise creep
-along a common shift, of which the data say next to nothing per item. SQUAREM (Varadhan & Roland,
-2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
+The M step is one scoring step per item on expected counts. Parameters are rescaled so that the
+ability has mean 0 and variance 1 under the current posteriors (parameter expansion, Liu, Rubin &
+Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common shift, about
+which each item has almost no information. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of
+steps. Every step that would lower the objective is shortened.
 
-Newton steps use the observed information; it is computed anew only where the gradient has not
-fallen thirtyfold, since near the top one matrix serves several steps. Far from a top, as of a 3PL
-without priors, it need not be positive definite: then a share of the information that the unknown
-abilities take away is left in, down to none, which makes it a scoring step of EM.
+Newton steps use the observed information. It is recomputed only if the gradient has not fallen
+thirtyfold, because near the optimum one matrix serves several steps. Far from an optimum, as in a
+3PL without priors, it may not be positive definite. Then only part of the missing information due
+to unknown abilities is subtracted; subtracting none gives a scoring step of EM.
 
-`ascend` is the loop over these steps; it takes a likelihood on given nodes as `OnNodes`, of one
-group (`OneGrid`) or several (`irt.groups.population`).
+`ascend` loops over these steps. It takes a likelihood on given nodes, `OnNodes`, for one group
+(`OneGrid`) or several (`irt.groups.population`).
 
 References
 ----------
@@ -44,15 +44,19 @@ NEAR = 1e-4  # of the gradient on the coarse grid, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_ITERATIONS = 500
-LEFT_OUT = (0.9, 0.6, 0.0)  # of the missing information, where all of it leaves too little
-STALE = 0.03  # of the gradient must be left at most for a matrix to serve the next step
-FLAT = 1e-6  # steepness from which on rounding may be all that is left
-AT_BOUND = 1e-3  # of a bound: as good as there
+LEFT_OUT = (
+    0.9,
+    0.6,
+    0.0,
+)  # fractions of the missing information to subtract
+STALE = 0.03  # a matrix is reused if at most this fraction of the gradient remains
+FLAT = 1e-6  # below this gradient norm only rounding may be left
+AT_BOUND = 1e-3  # relative distance from a bound that counts as at the bound
 FURTHEST_LEAP = 16.0  # of SQUAREM, in EM steps
-EM_TRIES = 4  # of shorter EM steps: near the top, priors make expanded ones fail at any length
-SLACK = 1e-13  # relative loss of the objective that is rounding
-ROUNDED = 1e-11  # the same where the gradient says that the step was good
-SINGULAR = "the information singular: the data do not determine all parameters"
+EM_TRIES = 4  # halvings of an EM step: with priors, expanded steps can fail at any length
+SLACK = 1e-13  # relative loss of the objective that counts as rounding
+ROUNDED = 1e-11  # the same if the gradient has become much smaller
+SINGULAR = "the information is singular: the data do not determine all parameters"
 EM_CYCLES = 40
 Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 
@@ -81,7 +85,7 @@ class Steps:
         """Return the convergence status at a point; `reason` explains a failure if known."""
         why = reason or f"the gradient is still {point.steepness:.1e}"
         if not self.left:
-            why = f"max_iterations={self.limit} was reached where {why}"
+            why = f"max_iterations={self.limit} was reached: {why}"
         return Convergence(
             converged=done,
             iterations=self.taken,
@@ -103,14 +107,14 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Parameters with what one pass gave there."""
+    """Parameters with the results of one pass at them."""
 
     parameters: FloatArray  # (J, p)
     state: Expectation
-    gradient: FloatArray  # (J, p), of the objective; a shared slope's stands with each item
+    gradient: FloatArray  # (J, p), of the objective; repeated for each item for a shared slope
     observed: FloatArray  # (J, p, p), complete information of the counts, with priors
     expected: FloatArray  # (J, p, p), its expectation: positive semi-definite
-    frozen: BoolArray  # (J, p), at a bound that the gradient pushes against, or absent
+    frozen: BoolArray  # (J, p), at a bound against the gradient, or absent
 
     @property
     def objective(self) -> float:
@@ -163,7 +167,7 @@ def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) 
 
 
 class Slope(Protocol):
-    """What a scoring step starts from."""
+    """Protocol of the starting point of a scoring step."""
 
     @property
     def parameters(self) -> FloatArray:
@@ -171,7 +175,7 @@ class Slope(Protocol):
 
     @property
     def gradient(self) -> FloatArray:
-        """Of the objective, (J, p)."""
+        """Gradient of the objective, (J, p)."""
 
     @property
     def expected(self) -> FloatArray:
@@ -179,7 +183,7 @@ class Slope(Protocol):
 
     @property
     def frozen(self) -> BoolArray:
-        """Which parameters stay (J, p)."""
+        """Fixed parameters (J, p)."""
 
 
 def scoring_step(family: Family, point: Slope) -> FloatArray:
@@ -201,7 +205,7 @@ def scoring_step(family: Family, point: Slope) -> FloatArray:
 
 
 def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
-    """Return the scoring step of one shared slope and separate other parameters."""
+    """Return the scoring step of a shared slope and of the separate other parameters."""
     rest = information[:, 1:, 1:]
     cross = information[:, 1:, :1]
     inner = np.linalg.solve(rest, np.concatenate([gradient[:, 1:, None], cross], axis=2))
@@ -216,7 +220,7 @@ def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
 def improved(
     problem: Problem, point: Point, target: FloatArray, grid: Grid, *, tries: int = 12
 ) -> Point | None:
-    """Move towards `target`, less far where that would lower the objective; None if it must."""
+    """Move towards `target`, halving steps that lower the objective; None if all do."""
     size = abs(point.objective)
     step = _up_to_bounds(problem.family, point.parameters, target - point.parameters)
     for halving in range(tries):
@@ -230,7 +234,7 @@ def improved(
 
 def _up_to_bounds(family: Family, place: FloatArray, step: FloatArray) -> FloatArray:
     """Shorten the steps of items whose slope or intercept would cross its bound."""
-    # Clipped alone, a slope would leave the direction in which it climbs with its intercept.
+    # A slope clipped without its intercept would leave the direction of ascent.
     with np.errstate(divide="ignore", invalid="ignore"):
         room = (np.sign(step) * family.bounds - place) / step
     room = np.where(family.asymptotes | ~(room > 0.0), np.inf, room * (1.0 + 1e-9))
@@ -243,7 +247,7 @@ class Height(Protocol):
 
     @property
     def objective(self) -> float:
-        """How high it is."""
+        """Value of the objective."""
 
     @property
     def steepness(self) -> float:
@@ -256,12 +260,12 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Passes(Generic[P]):
-    """How EM moves: one pass (None where it would lead down), differences, and leaps."""
+    """Moves of EM: one pass (None if it would descend), differences, and extrapolation."""
 
     after: Callable[[P], P | None]
     change: Callable[[P, P], FloatArray]  # from the first to the second
     leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]  # start, two passes on
-    shortest: float = 1.0  # leap that is worth its pass, in EM steps
+    shortest: float = 1.0  # shortest extrapolation worth a pass, in EM steps
 
     def run(self, point: P, steps: Steps, *, cycles: int, close: float) -> tuple[P, list[float]]:
         """Run SQUAREM cycles until a pass changes no parameter by more than `close`."""
@@ -289,7 +293,7 @@ class Passes(Generic[P]):
         return point, path
 
     def _extrapolated(self, start: P, second: P, step: FloatArray, bend: FloatArray) -> P:
-        """Return the SQUAREM point if it is higher than two EM steps, else those."""
+        """Return the SQUAREM point if it is higher than after two EM steps, else the latter."""
         length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
         if length <= self.shortest:
             return second
@@ -301,7 +305,7 @@ class Passes(Generic[P]):
 def accelerated_em(
     problem: Problem, point: Point, grid: Grid, steps: Steps, *, cycles: int, close: float = CLOSE
 ) -> tuple[Point, list[float]]:
-    """Run accelerated EM from a point; return also the objectives on the way."""
+    """Run accelerated EM from a point; return also the path of objectives."""
 
     def after(here: Point) -> Point | None:
         return improved(problem, here, em_step(problem, here, grid), grid, tries=EM_TRIES)
@@ -317,7 +321,7 @@ def accelerated_em(
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
     """Return the observed information, factored; None if it is not positive definite."""
-    # For a step it is less exact, and made positive definite where it is not.
+    # For a step it is less exact, and made positive definite if necessary.
     pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
     build = dense_curvature if pieces.dense else low_rank_curvature
     matrix = build(pieces, point.frozen, tied=problem.family.tied)
@@ -330,7 +334,7 @@ def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False)
 
 
 def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray:
-    """Return where a Newton step leads, no parameter further than the longest step."""
+    """Return the parameters after a Newton step, with each change limited to the longest step."""
     # Asymptotes, and items with a longer step, are damped separately: a guessing parameter near
     # zero, without information, must not delay the others.
     gradient = np.where(point.frozen, 0.0, point.gradient)
@@ -351,7 +355,7 @@ class OnNodes(Protocol[P, M]):
         """Return the factored information; None if it is not positive definite."""
 
     def newton(self, point: P, matrix: M) -> P | None:
-        """Return where a Newton step leads, less far if it must be; None if it leads down."""
+        """Return the point after a Newton step, shortened if needed; None if it descends."""
 
     def em(self, point: P, steps: Steps) -> P | None:
         """Return an alternative step if Newton's fails; None if none ascends."""
@@ -359,10 +363,10 @@ class OnNodes(Protocol[P, M]):
 
 @dataclass(frozen=True, slots=True)
 class Ascended(Generic[P, M]):
-    """Where Newton's steps ended on given nodes."""
+    """End of Newton's steps on given nodes."""
 
     point: P
-    matrix: M | None  # of a point nearby: it saves the next climb its first one
+    matrix: M | None  # of a nearby point, reused by the next optimisation
     done: bool
 
 
@@ -374,7 +378,7 @@ def ascend(
     tolerance: float,
     matrix: M | None = None,
 ) -> Ascended[P, M]:
-    """Climb to where the gradient is at most `tolerance`."""
+    """Maximise until the gradient is at most `tolerance`."""
     while point.steepness > tolerance:
         if not steps.left:
             return Ascended(point, matrix, done=False)
@@ -417,13 +421,13 @@ class OneGrid:
         reached, _ = accelerated_em(self.problem, point, self.grid, steps, cycles=5, close=1e-6)
         if reached is not point:
             return reached
-        # A scoring step of each item by itself leads upwards.
+        # Separate scoring steps of the items always ascend.
         target = em_step(self.problem, point, self.grid, expand=False)
         return improved(self.problem, point, target, self.grid)
 
 
 def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Summit:
-    """Maximise from `start`: coarse grid first, then one that fits the narrowest posterior."""
+    """Maximise from `start`, on a coarse grid first, then on one for the narrowest posterior."""
     steps = steps or Steps(MAX_ITERATIONS)
     tolerance = max(TOLERANCE, ROUNDING * problem.patterns.n_respondents)
     grid = grid_for(problem.family, start, COARSE)
@@ -442,7 +446,7 @@ def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Su
             break
     point, reason = top.point, ""
     if not top.done and curvature(problem, point, grid) is None:
-        reason = f"the gradient is still {point.steepness:.1e} and {SINGULAR}"
+        reason = f"the gradient is still {point.steepness:.1e} , {SINGULAR}"
     ending = steps.ended(point, done=top.done, reason=reason)
     return Summit(_oriented(problem, point, grid), grid, ending, tuple(path))
 

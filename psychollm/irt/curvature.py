@@ -1,4 +1,4 @@
-r"""Observed information of the marginal likelihood, without differences and without waste.
+r"""Observed information of the marginal likelihood, without finite differences.
 
 By Louis's identity, with scores :math:`s_u(\theta)` of all item parameters given pattern u,
 
@@ -7,8 +7,8 @@ By Louis's identity, with scores :math:`s_u(\theta)` of all item parameters give
 
 For logistic items without asymptotes :math:`s_u = (y - P)(\theta, 1)`, and the second term needs
 only three weighted products :math:`Y^T \mathrm{diag}(f\,E_u[\theta^m])\,Y`, m = 0, 1, 2. For all
-others the covariances are sums over orthonormal polynomials (`kernels.quadrature`, (2)): a few
-columns per pattern. Where parameters are many and patterns few (100 models, 5,000 questions) the
+other items the covariances are sums over orthonormal polynomials (`kernels.quadrature`, (2)), with
+a few columns per pattern. With many parameters and few patterns (100 models, 5,000 questions) the
 matrix is never formed: with :math:`I = D - V V^T`, D block-diagonal,
 
 .. math:: I^{-1} = D^{-1} + D^{-1} V (1 - V^T D^{-1} V)^{-1} V^T D^{-1}.              \quad (2)
@@ -35,19 +35,19 @@ DENSE = 2_500  # parameters up to which the matrix is formed
 MAX_DEGREE = 30
 Projection: TypeAlias = Callable[[FloatArray], FloatArray]
 Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
-NEGLIGIBLE = 1e-13  # share of a degree in the sum of squares below which the series ends
-ROUGH = 1e-7  # the same for a Newton step, which errors of the matrix hardly lengthen
-WIDE, GROUP = 200, 8  # nodes from which patterns are taken by groups of near abilities
+NEGLIGIBLE = 1e-13  # proportion of a degree in the sum of squares that ends the series
+ROUGH = 1e-7  # the same for a Newton step, which tolerates errors of the matrix
+WIDE, GROUP = 200, 8  # with more nodes, patterns are processed in groups of similar abilities
 OUTSIDE = 1e-30  # posterior mass below which a node is negligible
-BATCH = 2**22  # cells of posteriors held at once
+BATCH = 2**22  # cells of posteriors in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The pieces of (1): blocks of the complete information, missing part, mean scores."""
+    """The terms of (1): blocks of complete information, missing information, mean scores."""
 
-    # `missing` is (Jp, Jp) in the dense form and the factor V (Jp, r) in the other; `scores` are
-    # the products (Jp, Jp) of mean scores, or the scores times root frequency (Jp, U).
+    # `missing` is (Jp, Jp) in the dense form and V (Jp, r) in the low-rank form; `scores` are
+    # products (Jp, Jp) of mean scores, or scores times root frequency (Jp, U).
 
     blocks: FloatArray  # (J, p, p)
     missing: FloatArray
@@ -64,7 +64,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the pieces of (1), given the blocks of its first term; `rough` suits a climb."""
+    """Return the terms of (1) from the blocks of its first; `rough` suffices for Newton steps."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
@@ -109,8 +109,8 @@ def _logistic_products(
 
 
 def _projected(codes: IntArray, table: FloatArray) -> Projection:
-    """Return what turns node weights (u, Q) into sums of weight times score, (u, J p)."""
-    # codes are the answers (u, J), table the derivatives of log-probabilities (J, C, p, Q).
+    """Return a function from node weights (u, Q) to sums of weight times score, (u, J p)."""
+    # codes: answers (u, J); table: derivatives of log-probabilities (J, C, p, Q).
     items, answers, size, n_nodes = table.shape
 
     def project(weighted: FloatArray) -> FloatArray:
@@ -181,8 +181,8 @@ def leading_columns(
 
 
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
-    """Yield groups of rows (places) of near abilities, and the nodes where they have any mass."""
-    # With thousands of items a posterior is concentrated on few of a thousand nodes.
+    """Yield groups of rows with similar abilities, and the nodes with posterior mass."""
+    # With thousands of items a posterior has mass on few of a thousand nodes.
     if nodes.size <= WIDE:
         yield np.arange(posterior.shape[0]), slice(0, nodes.size)
         return
@@ -200,7 +200,7 @@ def _series(
     root: FloatArray,
     negligible: float,
 ) -> Iterator[FloatArray]:
-    """Yield projections on polynomials of rising degree until nothing is left."""
+    """Yield projections on polynomials of increasing degree until they are negligible."""
     total = 0.0
     for weighted in weighted_polynomials(posterior, nodes, MAX_DEGREE):
         term = project(weighted) * root
@@ -214,7 +214,7 @@ def _series(
 def _polynomial_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sum f Cov(s) and sum f s s^T for any family, by the series: fewest columns."""
+    """Return sum f Cov(s) and sum f s s^T for any family by the series."""
     size = parameters.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
     for mean, terms in _projections(problem, parameters, grid, NEGLIGIBLE):
@@ -228,8 +228,8 @@ def _node_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
     """Return the same without a series: E(s s^T) from counts of pairs of answers at each node."""
-    # A curve much steeper than posteriors are narrow is a step to them, which takes more
-    # polynomials than there are nodes.
+    # A curve much steeper than the posteriors is like a step, which takes more polynomials than
+    # there are nodes.
     patterns, size = problem.patterns, parameters.size
     table = problem.family.scores(parameters, grid.nodes)  # (J, C, p, Q)
     by_answer = table[:, 1:] - table[:, :1] if patterns.complete else table
@@ -242,7 +242,7 @@ def _node_products(
         products += mean.T @ mean
         weighted = posterior * frequency[:, None]
         for j in range(items):
-            later = slice(j * answers, None)  # the other half is its mirror image
+            later = slice(j * answers, None)  # by symmetry
             part = np.zeros((p, (items - j) * p))
             for c in range(answers):
                 given = np.flatnonzero(indicator[:, j * answers + c])
@@ -289,8 +289,7 @@ def _factors(
 class DenseCurvature:
     """Cholesky factor of the information of the free parameters."""
 
-    # `design` (Jp, P) says which free parameter stands at which place; None where it is the
-    # identity.
+    # `design` (Jp, P) maps free parameters to entries; None is the identity.
 
     factor: tuple[FloatArray, bool]
     design: FloatArray | None

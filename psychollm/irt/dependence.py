@@ -1,20 +1,20 @@
-r"""Respondents that answer alike beyond their abilities: families, and who is in one unnamed.
+r"""Residual correlations between respondents, within known families and unknown ones.
 
-Models made from one another repeat each other's luck. With standardised residuals r of the items
-and :math:`\rho_f` their correlation between members of family f, the :math:`m_f` members tell as
-much as
+Models derived from one another share residuals. With standardised residuals r of the items and
+:math:`\rho_f` their correlation between members of family f, the :math:`m_f` members carry the
+information of
 
 .. math:: m_f / (1 + (m_f - 1) \rho_f)                                                   \quad (1)
 
-respondents, and each counts with that share in what is learned about items. An item's fit bends
-towards the residuals e of its respondents. With X the derivatives of its standardised
-expectations by its parameters, C their covariance and W the weights,
+respondents, and each is weighted accordingly in the estimation of items. Fitting an item biases it
+towards the residuals e of its respondents. With X the derivatives of its standardised expectations
+by its parameters, C their covariance and W the weights,
 
 .. math:: r = M (e + X \delta), \qquad M = 1 - X C X^\top W, \qquad
           \operatorname{Cov}(\delta) = (C^{-1} - X^\top W X)^{-1},                        \quad (2)
 
-so that the sums of products of residuals within families, expected under (2), are linear in all
-:math:`\rho_f`, which are solved for.
+so that the expected sums of products of residuals within families are linear in all
+:math:`\rho_f`, and the equations are solved for them.
 """
 
 from dataclasses import replace
@@ -30,11 +30,11 @@ from psychollm.irt.result import IRTFit
 
 Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 
-CELLS = 2**21  # of tables of pairs held at once
+CELLS = 2**21  # entries of pair tables in memory at a time
 FEWEST = 50  # items below which pairs carry too little information
-MOST = 1_000  # respondents up to which all pairs are looked at
-LIKELY = 0.01  # chance that any pair of independent respondents is named
-ALIKE = 0.15  # correlation of residuals below which a pair is not named
+MOST = 1_000  # most respondents for a search of all pairs
+LIKELY = 0.01  # probability that any pair of independent respondents is named
+ALIKE = 0.15  # smallest residual correlation of a named pair
 
 
 def residuals_of(fit: IRTFit, codes: IntArray, abilities: FloatArray) -> Residuals:
@@ -55,7 +55,7 @@ def residuals_of(fit: IRTFit, codes: IntArray, abilities: FloatArray) -> Residua
 def family_correlations(
     fit: IRTFit, found: Residuals, member: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Return the correlation of residuals within each family, by (2), 0 for one of a member."""
+    """Return the correlation of residuals within each family, by (2), 0 for a single member."""
     n_families, n = int(member.max()) + 1, member.size
     inside = np.eye(n_families)[member]  # (N, F)
     own, slopes = found
@@ -93,7 +93,7 @@ def _between_members(square: FloatArray, inside: FloatArray) -> FloatArray:
 
 
 def weighted(patterns: Patterns, weights: FloatArray | None) -> Patterns:
-    """Return patterns that count as the weights of their respondents (N,)."""
+    """Return patterns with frequencies from the weights of their respondents (N,)."""
     if weights is None:
         return patterns
     return replace(
@@ -102,7 +102,7 @@ def weighted(patterns: Patterns, weights: FloatArray | None) -> Patterns:
 
 
 def alike(found: Residuals, labels: Labels) -> tuple[Labels, ...]:
-    """Return groups of respondents whose residuals go together, each linked to another."""
+    """Return groups of respondents that are linked by correlated residuals."""
     own, n = found[0], len(labels)
     if not 2 < n <= MOST or len(own) < FEWEST:
         return ()

@@ -1,4 +1,4 @@
-"""Where a fit of items ended, and the result that is made of it."""
+"""End of a fit of items, and construction of its result."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from psychollm.irt.result import IRTFit
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
 
-VAGUE = 4.0  # standard error of a logit asymptote above which data carry no information about it
+VAGUE = 4.0  # a larger standard error of a logit asymptote means no information about it
 
 
 @dataclass(frozen=True, slots=True)
 class FittedItems:
-    """All items of a table, and which of them were fitted."""
+    """All items of a table, with a mask of the fitted ones."""
 
     answers: Sides
     has_answer: BoolArray  # (J, C)
     models: tuple[Model, ...]  # (J,)
     kept: BoolArray  # (J,)
-    reasons: tuple[Reason, ...]  # (J,) why an item is not fitted, or what qualifies it
+    reasons: tuple[Reason, ...]  # (J,) why an item is not fitted, or its qualification
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Where a fit ended, of the items that have estimates."""
+    """Final point of a fit, for the items with estimates."""
 
     family: Family
     parameters: FloatArray  # (J, p)
@@ -76,7 +76,7 @@ def result_of(
     priors: Priors | ItemPopulation,
     kind: StandardErrors | None,
 ) -> IRTFit:
-    """Put the estimates among all items, on the scale of the model."""
+    """Return the result for all items, on the scale of the model."""
     family, models, respondents = end.family, items.models, items.answers.respondents
     variances = np.einsum("jpp->jp", covariance)
     qualified = iter(_qualified(end, variances))
@@ -131,7 +131,7 @@ def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
 
 
 def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
-    """Add to reasons which items with estimates lack an answer between others."""
+    """Add the reason of items with an unused answer between others."""
     low, high = code_range(has_answer)
     gaps = high - low + 1 > has_answer.sum(axis=1)
     return tuple(

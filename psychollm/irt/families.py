@@ -1,12 +1,12 @@
-r"""Families of item curves: functions of a model that the fit needs.
+r"""Item models: the functions that a fit needs.
 
 A family turns the parameters of items (J, p) into log-probabilities of answers and into the
 gradient and information of expected counts. Everything else (quadrature, EM, Newton, standard
 errors, scores) is the same for all models.
 
-A model of yes-or-no items whose curve is (1) of `psychollm.kernels.response_models` is a line of
-`YES_OR_NO`; any other is a class derived from `Family` (`psychollm.irt.polytomous`). Nothing else
-asks for the name of a model.
+A model of binary items with curve (1) of `psychollm.kernels.response_models` is a line of
+`YES_OR_NO`; any other is a class derived from `Family` (`psychollm.irt.polytomous`). No other code
+checks the name of a model.
 
 References
 ----------
@@ -45,16 +45,16 @@ Link: TypeAlias = Literal["logit", "probit"]
 Model: TypeAlias = str  # a name in `psychollm.irt.models.MODELS`
 Curves: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 Columns: TypeAlias = dict[str, FloatArray]
-Codes: TypeAlias = tuple[int, ...]  # of the answers to an item, rising
+Codes: TypeAlias = tuple[int, ...]  # codes of the answers to an item, increasing
 
 ALL_PRESENT = np.zeros((1, 1), dtype=np.bool_)
 ALL_PRESENT.setflags(write=False)
-CHUNK = 400_000  # cells of an (items, nodes) table worked on at once: stays in the cache
-PROBIT_UNIT = 1.7  # how much larger logistic slopes are
+CHUNK = 400_000  # cells of an (items, nodes) table per block, to fit in the cache
+PROBIT_UNIT = 1.7  # ratio of logistic to probit slopes
 
 
 class Family(ABC):
-    """What a model offers to the fit: J items with C answers, p parameters, at Q nodes."""
+    """Protocol of an item model: J items with C answers, p parameters, at Q nodes."""
 
     __slots__ = ()
 
@@ -73,12 +73,12 @@ class Family(ABC):
     @property
     @abstractmethod
     def priors(self) -> tuple[str, ...]:
-        """Which of `Priors` there are for its parameters."""
+        """Names of the `Priors` of its parameters."""
 
     @property
     @abstractmethod
     def coordinates(self) -> Coordinates:
-        """In which items are distributed alike on any scale."""
+        """Parameters whose distribution over items has the same form on any scale."""
 
     @property
     def tied(self) -> bool:
@@ -87,12 +87,12 @@ class Family(ABC):
 
     @property
     def unit_slope(self) -> bool:
-        """Whether that slope is reported as the standard deviation of abilities, and 1 for it."""
+        """Whether the slope is reported as 1, and as the SD of abilities instead."""
         return False
 
     @property
     def ordered(self) -> bool:
-        """Whether answers have an order, from which difficulties and thresholds follow."""
+        """Whether answers are ordered, so that difficulties and thresholds exist."""
         return True
 
     @property
@@ -102,7 +102,7 @@ class Family(ABC):
 
     @property
     def absent(self) -> BoolArray:
-        """Which of the p parameters an item does not have, (J, p) or (1, 1) if it has all."""
+        """Mask of parameters that an item lacks, (J, p), or (1, 1) if it has all."""
         return ALL_PRESENT
 
     @property
@@ -112,15 +112,15 @@ class Family(ABC):
 
     @property
     def exponential(self) -> bool:
-        """Whether the log-odds are linear in slope and intercept: a shorter information."""
+        """Whether log-odds are linear in slope and intercept, which simplifies the information."""
         return False
 
     def select(self, items: IntArray | slice) -> Self:
-        """Return the family of some of the items: itself where all are of one kind."""
+        """Return the family of some of the items; itself if all are of one kind."""
         return self
 
     def restriction(self, codes: IntArray) -> FloatArray:
-        """Return parameters (p', p) of an item with some of the answers as sums of all."""
+        """Return the matrix (p', p) that gives the parameters of an item with fewer answers."""
         return np.eye(len(self.names))
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Family(ABC):
 
     @abstractmethod
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from (J, p), given shares of answers (J, C), signs (J,)."""
+        """Return starting values (J, p) from proportions of answers (J, C) and signs (J,)."""
 
     @abstractmethod
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
@@ -162,7 +162,7 @@ class Family(ABC):
     def points(
         self, parameters: FloatArray, covariance: FloatArray, pairs: int | None = None
     ) -> FloatArray:
-        """Return parameters (S, J, p) about given ones, with this covariance (J, p, p)."""
+        """Return random parameters (S, J, p) with given means and covariance (J, p, p)."""
         if not self.tied:
             return points_and_roots(parameters, covariance, pairs)[0]
         points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:], pairs)[0]
@@ -182,7 +182,7 @@ class Family(ABC):
         """Return parameters for an ability measured from `mean` in units of `sd`."""
 
     def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        """Return what each answer counts (J, C): its code, or its slope if not ordered."""
+        """Return the score of each answer (J, C): its code, or its slope if not ordered."""
         return np.tile(np.arange(self.n_categories, dtype=np.float64), (len(parameters), 1))
 
     @abstractmethod
@@ -200,7 +200,7 @@ class Family(ABC):
 
 @dataclass(frozen=True, slots=True)
 class YesOrNo:
-    """A model of yes-or-no items: its asymptotes, and what all items share."""
+    """A model of binary items: its asymptotes and shared parameters."""
 
     asymptotes: tuple[str, ...] = ()
     one_slope: bool = False
@@ -220,7 +220,7 @@ START = {"guessing": -1.5, "upper": 3.0}  # logits of asymptotes
 
 @dataclass(frozen=True, slots=True)
 class Dichotomous(Family):
-    """Yes-or-no items with a logistic or normal curve: the models of `YES_OR_NO`."""
+    """Binary items with a logistic or normal curve: the models of `YES_OR_NO`."""
 
     model: Model
     link: Link
@@ -342,7 +342,7 @@ class Dichotomous(Family):
         return parameters[:, 1:2]
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        # where P is one half, which asymptotes may leave out
+        # ability with P = 1/2, which asymptotes may exclude
         from scipy.special import logit, ndtri
 
         height = np.zeros((1, 1))
@@ -387,6 +387,6 @@ class Dichotomous(Family):
 
 
 def chunks(items: int, nodes: int) -> list[slice]:
-    """Return slices of items whose (items, nodes) tables stay in the cache."""
+    """Return slices of items whose (items, nodes) tables fit in the cache."""
     step = max(1, CHUNK // nodes)
     return [slice(low, min(low + step, items)) for low in range(0, items, step)]

@@ -4,13 +4,13 @@ A respondent of ability :math:`\theta \sim N(0, 1)` answers item j with yes with
 
 .. math:: P_j(\theta) = g_j + (u_j - g_j)\,F(a_j \theta + d_j),                       \quad (1)
 
-answers independent given the ability, which is integrated out. F is logistic or normal; the Rasch
-and 1PL models share one slope (Rasch as :math:`a = 1` and an ability with a free standard
-deviation), the 2PL has none of the asymptotes, the 3PL g, the 4PL both.
+with answers independent given the ability, which is integrated out. F is logistic or normal. Rasch
+and 1PL models have one common slope (Rasch: :math:`a = 1` and a free SD of abilities). The 2PL has
+no asymptotes, the 3PL g, the 4PL both.
 
-Both readings of a table are of use: models as respondents and questions as items says which
-questions discriminate; questions as respondents and models as items says how steeply each model's
-answers follow what the models share.
+Both orientations of a table are useful. With questions as items, slopes show which questions
+discriminate. With models as items, slopes show how strongly each model's answers depend on the
+common factor.
 
 References
 ----------
@@ -85,8 +85,11 @@ from psychollm.irt.one_ability import (
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
-MANY = 1000  # items of a dense table from which on a 2PL is fitted by its cells
-PASSES, SETTLED = 4, 0.02  # further fits with families, and change of correlations that ends them
+MANY = 1000  # with more items, a 2PL of a dense table is fitted by its cells
+PASSES, SETTLED = (
+    4,
+    0.02,
+)  # most refits with families, and their tolerance
 
 
 def fit_irt(
@@ -213,8 +216,7 @@ def fit_irt(
     for name, value in (("device", device), ("checkpoint", checkpoint)):
         if value is not None:
             msg = (
-                f"{name}={value!r} is for tables kept by their cells: use responses.sparse(), or "
-                "None"
+                f"{name}={value!r} is for scans and sparse tables: use responses.sparse(), or None"
             )
             raise OptionError(msg)
     answers = orient(table, respondents)
@@ -229,8 +231,9 @@ def fit_irt(
         used = chosen(1.0 if weights is None else float(weights.mean()))
         if isinstance(used, ItemPopulation) and standard_errors != "observed":
             msg = (
-                f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' "
-                "estimates the items' distribution here: use 'observed', or priors=None"
+                f"standard_errors={standard_errors!r} needs a likelihood, but priors='auto' "
+                ""
+                "is hierarchical here: use 'observed', or priors=None"
             )
             raise OptionError(msg)
         bar = progress_bar(show=progress, total=most, label="steps of the fit")
@@ -247,7 +250,8 @@ def fit_irt(
             )
 
     if families is None:
-        # Each respondent has nodes of its own there; a grid for all takes far more of many items.
+        # Cell-wise fits adapt nodes to each respondent; with many items a common grid needs far
+        # more.
         usual = (model, link, standard_errors) == ("2pl", "logit", "observed")
         narrow = usual and len(answers.items) >= MANY and isinstance(chosen(1.0), ItemPopulation)
         found = by_cells(table.sparse()) if narrow else fitted(None, None)
@@ -268,7 +272,7 @@ def _with_families(
     families: Sequence[Any],
     fitted: Callable[[FloatArray | None, IRTFit | None], IRTFit],
 ) -> IRTFit:
-    """Fit with respondents weighted by how much their families correlate, until that settles."""
+    """Fit with respondents weighted by family correlations, until these converge."""
     kind = answers.reading[:-1]
     given = unit_labels(families, answers.respondents, argument="families", kind=kind)
     member, names = numbered(given)
@@ -295,7 +299,7 @@ def _with_families(
 
 
 def _expected(fit: IRTFit, codes: IntArray) -> FloatArray:
-    """Return posterior means of the abilities of respondents (N,) of the fit."""
+    """Return posterior means of the fitted respondents' abilities (N,)."""
     patterns = patterns_of(codes[:, fit.fitted], fit.n_categories)
     parameters, family = np.nan_to_num(fit.parameters[fit.fitted]), fit.family
     problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
@@ -316,7 +320,7 @@ def fit_answers(
     weights: FloatArray | None = None,
 ) -> IRTFit:
     """Fit each item's model to oriented answers, optionally from a previous fit."""
-    # Without standard_errors there are none, which saves the curvature at the top.
+    # None skips standard errors and so the final curvature.
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
     if keep.any() and proper(priors, models):
@@ -358,7 +362,7 @@ def kinds_and_start(
     patterns: Patterns,
     priors: ItemPopulation,
 ) -> tuple[list[Kind[ItemCurves]], FloatArray]:
-    """Return items (J,) by model, and where they begin (J, p), each with all answers."""
+    """Return items (J,) by model, and starting values (J, p), each with all answers."""
     everything = all_answers(models, has_answer)
     whole = family_of_items(models, family.link, codes_of(everything), patterns.n_categories)
     begin = start_of(whole, patterns, everything)
@@ -366,7 +370,7 @@ def kinds_and_start(
 
 
 def _take_over(begin: FloatArray, start: IRTFit, has_answer: BoolArray, keep: BoolArray) -> None:
-    """Begin where a fit ended, for items that had the same answers."""
+    """Start from a previous fit, for items with the same answers."""
     if start.parameters.shape[1] == begin.shape[1] and start.has_answer.shape == has_answer.shape:
         same = (start.has_answer == has_answer).all(axis=1) & start.estimated
         begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
@@ -385,7 +389,7 @@ def _family(
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
-    if population:  # the others tell what answers an item has that shows none, or one
+    if population:  # other items define the answers of an item with none or one
         few = [reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]
         given[few] = all_answers(models, given)[few]
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
@@ -397,7 +401,7 @@ def _family(
 def _check_answers(
     table: Responses, answers: Oriented, models: Sequence[Model], link: Link
 ) -> None:
-    """Raise where answers or link are not for the models, or there is one respondent."""
+    """Raise if answers or link do not suit the models, or there is one respondent."""
     if len(answers.respondents) < 2:
         msg = (
             f"responses: respondents={answers.reading!r} leaves one respondent: a distribution of "
@@ -409,7 +413,7 @@ def _check_answers(
         msg = f"link={link!r} does not exist for model={without[0]!r}, which is log-linear: "
         raise OptionError(msg + "use 'logit'")
     given, varies = answers.codes >= 0, answers.given.sum(axis=1) > 1
-    # Answers to items that do not vary place nobody.
+    # Items without variance do not connect respondents.
     sets = int(connected(given[given[:, varies].any(axis=1)]).max(initial=0)) + 1
     if sets > 1:
         msg = (
@@ -429,7 +433,7 @@ def _check_answers(
 
 
 def start_of(family: Family, patterns: Patterns, has_answer: BoolArray) -> FloatArray:
-    """Return a start from shares of answers and the signs of item-rest covariances."""
+    """Return starting values from proportions of answers and signs of item-rest covariances."""
     answered, answers = patterns.codes >= 0, range(patterns.n_categories)
     weight = patterns.frequency @ answered
     counts = np.stack([patterns.frequency @ (patterns.codes == c) for c in answers], axis=1)
@@ -456,8 +460,8 @@ def _covariance(problem: Problem, summit: Summit, kind: StandardErrors | None) -
 
 
 def codes_for(fit: IRTFit, responses: ResponsesLike, items: BoolArray | None = None) -> IntArray:
-    """Return the codes (respondents, fitted items) of a table read as the fit read its own."""
-    # items (J,) are others than the fitted ones.
+    """Return the codes (respondents, fitted items) of a table oriented as in the fit."""
+    # items (J,), if given, replace the fitted ones.
     answers = answers_to(responses, fit.labels, fit.respondents)
     items = fit.fitted if items is None else items
     codes = np.asarray(answers.codes[:, items], dtype=np.int64)
@@ -468,9 +472,11 @@ def codes_for(fit: IRTFit, responses: ResponsesLike, items: BoolArray | None = N
         row, j = np.argwhere(strange)[0]
         label = [name for name, kept in zip(fit.labels, items, strict=True) if kept][j]
         msg = (
-            f"responses hold code {codes[row, j]} for {label!r}, but the fit knows "
-            f"{', '.join(map(str, np.flatnonzero(known[j])))}: leave that answer out (missing), "
-            "or fit again with it"
+            f"responses hold code {codes[row, j]} for {label!r}, but the fit has only "
+            f""
+            f"{', '.join(map(str, np.flatnonzero(known[j])))}: set that answer to "
+            "missing, "
+            "or refit with it"
         )
         raise CodeError(msg)
     return codes

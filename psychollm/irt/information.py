@@ -1,4 +1,4 @@
-r"""Information of items and tests about ability, for models on a map.
+r"""Information of items and tests about ability.
 
 .. math:: I_j(\theta) = \frac{P_j'(\theta)^2}{P_j(\theta)\,(1 - P_j(\theta))},
           \qquad I(\theta) = \sum_j I_j(\theta), \qquad

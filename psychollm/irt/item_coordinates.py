@@ -1,14 +1,14 @@
-r"""Items in other coordinates: those in which they are distributed alike on any scale, and others.
+r"""Coordinates in which the distribution of items has the same form on any scale.
 
-With one slope and intercepts :math:`d_k` of steps they are
+With one slope and step intercepts :math:`d_k` they are
 
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e_k = d_k / \sqrt{a^2 + \kappa^2}, \; (1)
 
-of ordered thresholds the first and the logarithms of the distances between neighbours,
+for ordered thresholds the first and the log distances between neighbours,
 
 .. math:: e_1, \quad \log(e_1 - e_2), \quad \log(e_2 - e_3), \ldots \quad (2)
 
-Where each answer has a slope, or all items share one, they are the parameters themselves.
+If each answer has a slope, or all items share one, coordinates are the parameters themselves.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from psychollm.irt.priors import KAPPA, PROBIT_SCALE
 from psychollm.kernels.item_posteriors import find_roots, find_turns
 from psychollm.kernels.response_models import logistic
 
-LEAST_GAP = 1e-3  # between thresholds at the start
+LEAST_GAP = 1e-3  # starting distance between thresholds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Coordinates:
     """Parameters as their own coordinates, except for a slope shared by all items."""
 
     names: tuple[str, ...]
-    first: int = 0  # place of the first parameter that each item has for itself
+    first: int = 0  # index of the first item-specific parameter
 
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return the coordinates (..., q) of parameters (..., p)."""
@@ -49,10 +49,10 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogSlopes(Coordinates):
-    """The coordinates (1) or (2) of items with one slope, and the way back."""
+    """The coordinates (1) or (2) of items with one slope, and their inverse."""
 
-    kappa: float = KAPPA  # slopes well above are on a logarithmic scale
-    design: FloatArray | None = None  # of steps by intercepts; None for the intercepts themselves
+    kappa: float = KAPPA  # well above it, slopes are on a logarithmic scale
+    design: FloatArray | None = None  # matrix from intercepts to steps; None for the identity
     n_steps: int = 1
     ordered: bool = False  # thresholds: (2)
 
@@ -73,11 +73,11 @@ class LogSlopes(Coordinates):
         return coordinates
 
     def _length(self, slope: FloatArray) -> FloatArray:
-        """Return the derivative of the slope by its coordinate, the unit of intercepts."""
+        """Return the derivative of the slope by its coordinate, which is the intercepts' unit."""
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:
-        """Return what multiplies the length of slopes in the intercepts (..., steps)."""
+        """Return the factors of the slopes' length in the intercepts (..., steps)."""
         steps = coordinates[..., self._steps].copy()
         if self.ordered:
             steps[..., 1:] = steps[..., :1] - np.cumsum(np.exp(steps[..., 1:]), axis=-1)
@@ -119,8 +119,8 @@ def kappa_of(link: str) -> float:
 def points_and_roots(
     mean: FloatArray, covariance: FloatArray, pairs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return points (2 pairs, J, q) with these moments, and the roots (J, q, q) used."""
-    # Pairs about the mean, one along each column of the root; more stand at the mean.
+    """Return points (2 pairs, J, q) with these moments, and the matrix roots (J, q, q)."""
+    # Pairs about the mean, one along each column of the root; the others are at the mean.
     root, q = np.empty(covariance.shape), mean.shape[1]
     if not find_roots(covariance, root):
         msg = "a covariance is not positive definite"
@@ -149,8 +149,8 @@ def matched_points(
     way: Coordinates, mean: FloatArray, covariance: FloatArray, pairs: int
 ) -> FloatArray:
     """Return points (2 pairs, J, p) about parameters with these moments, inside their range."""
-    # Points about parameters themselves would put thresholds out of order: they are taken in
-    # coordinates whose centre is moved until the parameters have the mean asked for.
+    # Points in parameters could put thresholds out of order. They are taken in coordinates, with a
+    # centre adjusted until the parameters have the requested mean.
     centre = wanted = way.of(mean)
     turn = np.linalg.inv(way.jacobian(wanted))
     spread = turn @ covariance @ turn.transpose(0, 2, 1)
@@ -163,7 +163,7 @@ def matched_points(
 def difficulties(
     slope: FloatArray, intercept: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return -d/a with its standard error by the delta method; NaN where a is 0."""
+    """Return -d/a with its standard error by the delta method; NaN if a is 0."""
     a = np.where(np.abs(slope) < 1.0 / LARGEST, np.nan, slope)
     value = -intercept / a
     direction = np.stack([-value / a, -1.0 / a], axis=1)

@@ -1,34 +1,31 @@
-r"""Items as draws from a population whose location and spread are estimated with them.
+r"""Hierarchical prior: items from a population whose mean and covariance are estimated.
 
-A fixed prior on thousands of slopes outvotes the N(0, 1) of a few abilities: the scale slips from
-the slopes into the abilities. Here the prior is the distribution of the items themselves. In the
-coordinates
+A fixed prior on thousands of slopes outweighs the N(0, 1) prior of a few abilities and distorts
+the scale. Here the prior is the distribution of the items themselves. In the coordinates
 
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2}, \quad (1)
 
 which for slopes a well above :math:`\kappa` are log slope and minus difficulty (for items of
 several answers see `psychollm.irt.item_coordinates`), items are multivariate t with `FREEDOM`
-degrees of freedom about a mean and covariance that maximise the marginal likelihood, the items
-integrated out. Measuring abilities in other units or from another origin moves (1) along, so that
-the prior has no say on the scale. Slopes may be negative: a wrong key lies in the tail.
+degrees of freedom about a mean and covariance that maximise the marginal likelihood, with items
+integrated out. A change of unit or origin of abilities only shifts (1), so that the prior does not
+affect the scale. Slopes may be negative: miskeyed items are in the tail.
 
-Items of several models have a population for each. One of fewer than `POPULATION` items leans on
-the others: its mean is that of its items and of `ItemPopulation.worth` more, at the mean of all
-items that have such a coordinate.
+Each item model has its own population. A population of fewer than `POPULATION` items borrows from
+the others: its mean includes `ItemPopulation.worth` additional items at the mean of all items with
+that coordinate.
 
-Abilities and items are integrated out in turn (variational EM): the posterior of an ability is
-taken over its grid with the expected log-probabilities of the answers, that of an item is normal
-in (1), its mean and covariance from the expected gradient and curvature at sigma points. With
-items few the one is exact, with respondents few the other. Every round ends by putting abilities
-on mean 0 and standard deviation 1. EM would creep where answers say little about an item: every
-sixth round the population leaps as far as a Newton step, half as far from when that lowers the
-bound of the marginal likelihood that is climbed.
+Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
+expected log-probabilities of the answers on a grid. That of an item is normal in (1), with mean
+and covariance from the expected gradient and curvature at sigma points. Each iteration ends by
+standardising abilities to mean 0 and SD 1. EM is slow if answers carry little information about an
+item. Therefore every sixth iteration extrapolates the population by a Newton step, or half of one
+after a step has lowered the bound of the marginal likelihood.
 
-**The scale is that of the respondents at hand**: their abilities have mean 0 and standard
-deviation 1, and intervals say how far numbers on that scale may lie from the estimate. That the
-respondents are a sample, whose mean and spread would be others in the next, is not in them. For a
-normal population the standard error of its mean is :math:`1/\sqrt n` of its standard deviation,
-that of the standard deviation :math:`1/\sqrt{2n}`.
+**The scale is that of these respondents**: their abilities have mean 0 and SD 1, and intervals
+apply to numbers on that scale. They do not include the sampling of respondents. For a normal
+population the standard error of its mean is :math:`1/\sqrt n` of its standard deviation, that of
+the standard deviation :math:`1/\sqrt{2n}`.
 
 References
 ----------
@@ -53,22 +50,22 @@ from psychollm.irt.priors import POPULATION, ItemPopulation
 from psychollm.kernels.item_posteriors import LONGEST, move_posteriors, turn_covariances
 
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
-SETTLED = 1.5e-3  # root mean square of a round's changes, in posterior standard deviations
-LONGEST_LOG = 0.6  # change of the logarithm of a variance in one round
-LEAP_EVERY, LEAST_GAIN = 6, 0.01  # rounds; of the bound, where the next leap is as long
-MOST_PRIOR = 0.9  # share of the prior in a posterior up to which a leap makes up for it
-BOUNDLESS = 60.0  # median slope beyond which no maximum is in sight
+SETTLED = 1.5e-3  # root mean square change per iteration, in posterior standard deviations
+LONGEST_LOG = 0.6  # largest change of a log variance per iteration
+LEAP_EVERY, LEAST_GAIN = 6, 0.01  # iterations; gain of the bound below which steps halve
+MOST_PRIOR = 0.9  # largest proportion of the prior in a posterior for extrapolation
+BOUNDLESS = 60.0  # a larger median slope means that there is no maximum
 
 
 class Abilities(Protocol):
     """Respondents whose abilities are integrated out."""
 
     def expected(self, points: FloatArray, centre: FloatArray) -> "Expected[Self]":
-        """Return what items at `points` (S, J, p), about `centre`, get from abilities."""
+        """Return the abilities' information about items at `points` (S, J, p) near `centre`."""
 
 
 class Curves(Protocol):
-    """Parameters of items by coordinates in which they are distributed alike."""
+    """Mapping from coordinates of items to their parameters."""
 
     @property
     def tied(self) -> bool:
@@ -76,10 +73,10 @@ class Curves(Protocol):
 
     @property
     def first(self) -> int:
-        """Place of the first parameter that each item has for itself."""
+        """Index of the first item-specific parameter."""
 
     def of(self, parameters: FloatArray) -> FloatArray:
-        """Return coordinates (J, q) of parameters to start from."""
+        """Return coordinates (J, q) of starting parameters."""
 
     def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
         """Return own parameters (..., J, p) at coordinates (..., J, q)."""
@@ -102,11 +99,11 @@ class Expected(Generic[A]):
     """Information of integrated abilities about items."""
 
     score: FloatArray  # (S, J, p) at each point
-    information: FloatArray  # (J, p, p) expected, where a slope is shared
+    information: FloatArray  # (J, p, p) expected, if a slope is shared
     mean: FloatArray  # () or (m,) of the abilities that define the scale
     sd: FloatArray
     objective: float
-    abilities: A  # for the next round
+    abilities: A  # for the next iteration
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +113,19 @@ class Items:
     mean: FloatArray  # (J, q)
     covariance: FloatArray  # (J, q, q)
     weight: FloatArray  # (J,) expected precision of each item's own prior, 1 for a normal one
-    step: FloatArray  # (J, q) the last one, whole
-    stride: FloatArray  # (J,) share of a step that is taken: less where steps swing
+    step: FloatArray  # (J, q) last full step
+    stride: FloatArray  # (J,) damping of steps, lower if steps oscillate
     slope: float  # shared by all; NaN where each has its own
     population: ItemPopulation
 
     def moved_from(self, before: "Items") -> FloatArray:
-        """Return how far a round with whole steps would lead, in standard deviations (J, q)."""
+        """Return the changes of undamped steps in standard deviations (J, q)."""
         scale = np.sqrt(np.einsum("jqq->jq", self.covariance)) * self.stride[:, None]
         return np.asarray((self.mean - before.mean) / scale)
 
     @property
     def bound(self) -> float:
-        """What items, their population and its prior add to the lower bound."""
+        """Contribution of items, their population and its prior to the lower bound."""
         population, q = self.population, self.mean.shape[1]
         sizes = np.linalg.slogdet(self.covariance)[1] - np.linalg.slogdet(population.covariance)[1]
         tails = (FREEDOM + q) * np.log1p(_distances(self) / FREEDOM)
@@ -139,7 +136,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[C]):
-    """Items with one population, from given starting values."""
+    """Items of one population, with starting values."""
 
     curves: C
     rows: IntArray  # (own J,) among all items
@@ -148,20 +145,20 @@ class Kind(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Settled(Generic[C, A]):
-    """Where the rounds ended."""
+    """Final state of the iterations."""
 
     kinds: tuple[Kind[C], ...]  # with their populations
     parameters: FloatArray  # (J, p) posterior means
-    covariance: FloatArray  # (J, p, p), abilities given
+    covariance: FloatArray  # (J, p, p), given abilities
     slope: float  # shared by all; NaN where each has its own
     abilities: A
-    change: float  # in the last round, in standard errors
+    change: float  # in the last iteration, in standard errors
     convergence: Convergence
 
 
 @dataclass(frozen=True, slots=True)
 class Round(Generic[A]):
-    """Where the rounds are."""
+    """Current state of the iterations."""
 
     every: tuple[Items, ...]
     abilities: A
@@ -173,7 +170,7 @@ class Round(Generic[A]):
 
 
 class Keeper(Protocol[A]):
-    """Keeps rounds, so that a fit may go on from the last one."""
+    """Store of iterations, from which a fit can resume."""
 
     def keep(self, at: Round[A]) -> None:
         """Keep a round."""
@@ -189,7 +186,7 @@ def estimate_items(
     steps: Steps | None = None,
     keeper: Keeper[A] | None = None,
 ) -> Settled[C, A]:
-    """Alternate between abilities, items and their populations until a round changes nothing."""
+    """Alternate between abilities, items and their populations until convergence."""
     at = Round(tuple(_start(kind, start[kind.rows]) for kind in kinds), abilities)
     steps = steps or Steps(MAX_ITERATIONS)
     if keeper is not None:
@@ -225,10 +222,10 @@ def estimate_items(
     every, change, abilities = at.every, at.change, at.abilities
     done = change <= SETTLED and not boundless
     reason = (
-        "slopes grow without bound: the answers order the respondents without a contradiction "
-        "(a perfect Guttman scale); pass priors= to hold them"
+        "slopes diverge, because the answers form a perfect Guttman scale: pass priors="
         if boundless
-        else f"max_iterations={steps.limit} was reached: a round still changes items by "
+        else f"max_iterations={steps.limit} was reached: the last iteration changed items by "
+        f""
         f"{change:.1e} standard errors"
     )
     points = _points(kinds, every)[0]
@@ -254,7 +251,7 @@ def estimate_items(
 
 
 def _among_all(kinds: Sequence[Kind[C]], parts: Sequence[FloatArray]) -> FloatArray:
-    """Put parameters (..., own J, own p) of each kind among all items (..., J, p)."""
+    """Combine parameters (..., own J, own p) of each kind to those of all items (..., J, p)."""
     if len(kinds) == 1:
         return parts[0]
     items = sum(kind.rows.size for kind in kinds)
@@ -284,7 +281,7 @@ def _points(
 
 
 def _start(kind: Kind[C], start: FloatArray) -> Items:
-    """Return items at their start, with slopes of one sign and the spread of the population."""
+    """Return starting values, with slopes of one sign and population variances."""
     curves, population = kind.curves, kind.population
     coordinates = curves.of(start)
     if not population.n_items:
@@ -305,7 +302,7 @@ def _start(kind: Kind[C], start: FloatArray) -> Items:
 def _round(
     kinds: Sequence[Kind[C]], abilities: A, every: Sequence[Items], reach: float
 ) -> tuple[list[Items], Expected[A]]:
-    """Update abilities, items, the scale and the populations once."""
+    """Update abilities, items, scale and populations once."""
     points, places = _points(kinds, every)
     expected = abilities.expected(points, _centres(kinds, every))
     following = []
@@ -360,7 +357,7 @@ def _shared_slope(items: Items, expected: Expected[A]) -> float:
 
 
 def _rescaled(curves: Curves, items: Items, expected: Expected[A]) -> Items:
-    """Put abilities on mean 0 and standard deviation 1."""
+    """Standardise abilities to mean 0 and standard deviation 1."""
     coordinates, turn = curves.rescaled(items.mean, items.slope, expected.mean, expected.sd)
     covariance = items.covariance.copy()
     turn_covariances(turn, covariance)
@@ -378,10 +375,10 @@ def _rescaled(curves: Curves, items: Items, expected: Expected[A]) -> Items:
 def _with_population(
     items: Items, anchor: FloatArray, strength: FloatArray, reach: float
 ) -> Items:
-    """Return items with the mean and covariance of their population, and their own weights."""
-    # Where the prior makes up most of each posterior, plain EM creeps. A leap divides changes by
-    # what share of the information is not missing, in the directions (eigenvectors) in which
-    # that share is the same for means and covariances.
+    """Return items with updated population and weights."""
+    # If posteriors are mostly prior, plain EM is slow. Extrapolation divides changes by the
+    # proportion of information that is not missing, along its eigenvectors, which means and
+    # covariances share.
     old, n, weight = items.population, len(items.mean), items.weight
     free = np.flatnonzero(~old.held)
     block = np.ix_(free, free)

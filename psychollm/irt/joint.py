@@ -1,8 +1,8 @@
 r"""Covariance matrix of the parameters of all items, and joint Wald tests.
 
-`IRTFit.covariance` holds each item's own block. Estimates of different items are correlated too,
-through the abilities they share, and a hypothesis about several items needs those covariances:
-with contrasts C of the parameters b,
+`IRTFit.covariance` holds each item's own block. Estimates of different items are also correlated,
+because they depend on the same abilities, and hypotheses about several items need these
+covariances. With contrasts C of the parameters b,
 
 .. math:: W = (C b - c)^\top (C V C^\top)^{-1} (C b - c) .                               \quad (1)
 """
@@ -32,7 +32,7 @@ from psychollm.irt.result import IRTFit
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ALL_ITEMS = "all items"  # whose parameter a shared slope is
+ALL_ITEMS = "all items"  # item label of a shared slope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,7 +104,7 @@ class JointCovariance(Result):
             raise ShapeError(msg + "parameters, in the order of to_frame()")
         spread = rows @ self.covariance @ rows.T
         if np.linalg.matrix_rank(spread) < len(rows):
-            msg = f"contrasts: the {len(rows)} rows are linearly dependent: leave some out"
+            msg = f"contrasts: the {len(rows)} rows are linearly dependent: omit some"
             raise OptionError(msg)
         gap = rows @ self.estimate - np.asarray(value, dtype=np.float64)
         statistic = float(gap @ np.linalg.solve(spread, gap))
@@ -142,13 +142,11 @@ def joint_covariance(fit: IRTFit, responses: ResponsesLike) -> JointCovariance:
     (6, 6)
     """
     if isinstance(fit.priors, ItemPopulation):
-        msg = (
-            "fit has its items' distribution estimated: fit with priors=None, or with Priors(...)"
-        )
+        msg = "fit has a hierarchical prior: refit with priors=None or Priors(...)"
         raise OptionError(msg)
     parameters = np.nan_to_num(fit.parameters[fit.estimated])
     if parameters.size > DENSE:
-        msg = f"fit has {parameters.size} parameters, and the matrix is for at most {DENSE}: use "
+        msg = f"fit has {parameters.size} parameters, but the matrix is limited to {DENSE}: use "
         raise OptionError(msg + "fit.covariance, the block of each item")
     family = fit.family_of(fit.estimated)
     patterns = patterns_of(codes_for(fit, responses, fit.estimated), fit.n_categories)

@@ -1,4 +1,4 @@
-"""Items whose parameters are known: from a publication, an item bank or another program."""
+"""Items with known parameters, from a publication, an item bank or another program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Ordered = Literal["graded", "gpcm"]
-FURTHEST = 36.0  # logit of an asymptote that is 0 or 1 in doubles
+FURTHEST = 36.0  # logit of an asymptote that rounds to 0 or 1
 
 
 def known_items(
@@ -95,7 +95,7 @@ def known_items(
     names = as_labels("item", labels, slopes.size)
     logits = _logits(slopes.size, guessing, upper)
     if logits and steps.shape[1] > 1:
-        msg = "guessing and upper are for yes-or-no items: leave them out for several answers"
+        msg = "guessing and upper are for binary items: omit them for more than two answers"
         raise OptionError(msg)
     model: Model = ("2pl", "3pl", "4pl")[len(logits)] if steps.shape[1] == 1 else ordered
     family = family_of(model, link, steps.shape[1] + 1)
@@ -129,7 +129,7 @@ def items_of(
     labels: Labels,
     reasons: tuple[Reason, ...],
 ) -> IRTFit:
-    """Return items of known parameters (J, p) as they are maximised, NaN for those unknown."""
+    """Return a fit with known parameters (J, p), as in the optimisation; NaN if unknown."""
     known = np.isfinite(parameters[:, 0])
     own = parameters[known]
     models = [item_models[j] for j in np.flatnonzero(known)]
@@ -174,7 +174,7 @@ def items_of(
 
 
 def _logits(size: int, guessing: ArrayLike | None, upper: ArrayLike | None) -> list[FloatArray]:
-    """Return the logits of the asymptotes that are given, (items,) each."""
+    """Return the logits of the given asymptotes, (items,) each."""
     if guessing is None and upper is None:
         return []
     low = np.zeros(size) if guessing is None else float_array(guessing, "guessing")

@@ -6,8 +6,8 @@ of the ability, the counts an EM step needs are
 .. math:: n_{jc}(q) = \sum_u f_u\,w_u(q)\,[y_{uj} = c],                                 \quad (1)
 
 and by Fisher's identity the gradient of the marginal log-likelihood is that of the expected
-complete log-likelihood :math:`\sum_{jcq} n_{jc}(q) \log P_{jc}(q)`. Both products with the
-patterns are matrix products: nothing is looped over respondents.
+complete log-likelihood :math:`\sum_{jcq} n_{jc}(q) \log P_{jc}(q)`. Both are matrix products with
+the patterns, without loops over respondents.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from psychollm.kernels.quadrature import HALF_RANGE, normal_grid, normalise_rows
 
 MIN_NODES, MAX_NODES = 61, 6001
 MIN_COARSE = 21
-PROBES = 261  # abilities at which the test information is looked at
-FINE, COARSE = 0.48, 1.4  # spacing in units of the narrowest posterior; half is enough
+PROBES = 261  # abilities at which test information is evaluated
+FINE, COARSE = 0.48, 1.4  # spacing in units of the narrowest posterior; half suffices
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class NormalPrior:
 
     means: FloatArray  # (p,), or (J, p) where items differ
     precisions: FloatArray  # the same
-    tied: bool  # a shared slope has one prior, of which each item gets an even part
+    tied: bool  # a shared slope has one prior, split evenly over items
     n_items: int
 
     def log_density(self, parameters: FloatArray) -> float:
@@ -93,16 +93,16 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What one pass over the patterns gives."""
+    """Results of one pass over the patterns."""
 
     log_likelihood: float
     objective: float  # with the log prior
     counts: FloatArray  # (J, C, Q)
-    mass: FloatArray  # (Q,) respondents at each node
+    mass: FloatArray  # (Q,) expected respondents at each node
 
 
 def narrowest_posterior(family: Family, parameters: FloatArray) -> float:
-    """Return the smallest standard deviation that a complete pattern can leave."""
+    """Return the smallest posterior SD of a complete pattern."""
     nodes = np.linspace(-HALF_RANGE, HALF_RANGE, PROBES)
     total = np.zeros(PROBES)
     for low in range(0, parameters.shape[0], 1000):
@@ -112,7 +112,7 @@ def narrowest_posterior(family: Family, parameters: FloatArray) -> float:
 
 
 def grid_for(family: Family, parameters: FloatArray, fineness: float = FINE) -> Grid:
-    """Return a grid whose spacing is `fineness` times the narrowest posterior, or finer."""
+    """Return a grid with a spacing of at most `fineness` times the narrowest posterior."""
     sd = narrowest_posterior(family, parameters)
     low = MIN_NODES if fineness <= FINE else MIN_COARSE
     wanted = np.ceil(2.0 * HALF_RANGE / (fineness * sd)) + 1.0

@@ -1,12 +1,12 @@
-r"""Two question sets on one scale, by the items they share.
+r"""Linking of two question sets to one scale by their common items.
 
-Abilities of the second fit are moved by :math:`\theta_1 = A\theta_2 + B`, so that slopes become
-a/A and difficulties A b + B. Mean-sigma takes A and B from the moments of difficulties, mean-mean
-A from the mean slopes; difficulties are those of all steps where there are several answers.
-Haebara minimises the squared differences of the curves of all answers, Stocking and Lord those of
-the expected sum of codes, over abilities N(0, 1) on the first scale. Answers of the nominal model
-have neither difficulties nor codes to sum: only Haebara's way is open to them. Shared items are
-those of one label, model and set of answers in both fits.
+Abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`, so that slopes
+become a/A and difficulties A b + B. Mean-sigma takes A and B from the moments of difficulties,
+mean-mean A from the mean slopes; items with more than two answers contribute the difficulties of
+all steps. Haebara minimises the squared differences of the curves of all answers, Stocking and
+Lord those of the expected sum of codes, over abilities N(0, 1) on the first scale. Nominal models
+have no difficulties and no ordered codes, so only Haebara's method applies. Shared items have the
+same label, model and set of answers in both fits.
 
 References
 ----------
@@ -130,11 +130,11 @@ class _Side:
 
     family: Family
     parameters: FloatArray  # (shared, p)
-    n_steps: IntArray  # (shared,) answers of an item less one
+    n_steps: IntArray  # (shared,) number of answers minus one
 
     @classmethod
     def of(cls, fit: IRTFit, items: IntArray) -> _Side:
-        """Return the items at these places among all of a fit."""
+        """Return the items at these positions of a fit."""
         among = np.cumsum(fit.fitted)[items] - 1
         steps = fit.has_answer[items].sum(axis=1) - 1
         return cls(fit.family.select(among), fit.parameters[items], steps)
@@ -159,13 +159,15 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
             for fit in (first, second)
         ]
         msg = (
-            f"first is a {shown[0]}, second a {shown[1]}: only fits of one model can be linked, "
+            f"first is a {shown[0]}, second a {shown[1]}: only fits of the same model can be "
+            "linked, "
             "by items with the same answers in both"
         )
         raise OptionError(msg)
     if len(same) < FEWEST:
         msg = (
-            f"first and second share {len(same)} items with estimates, and the same answers, in "
+            f"first and second share {len(same)} items with estimates and equal answers in "
+            f""
             f"both: linking needs at least {FEWEST}; items are matched by label"
         )
         raise ShapeError(msg)
@@ -175,7 +177,7 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
 
 
 def _moments(one: _Side, two: _Side, *, by_spread: bool) -> tuple[float, float]:
-    """Return A and B from moments of difficulties, A from slopes unless `by_spread`."""
+    """Return A and B from moments of difficulties; A is from slopes unless `by_spread`."""
     if not one.family.ordered:
         return 1.0, 0.0
     b_one, b_two = _step_difficulties(one), _step_difficulties(two)
@@ -200,7 +202,7 @@ def _gaps(one: _Side, two: _Side, scale: float, shift: float) -> tuple[FloatArra
     moved = two.family.rescaled(two.parameters, -shift / scale, 1.0 / scale)
     ours = one.family.log_probabilities(one.parameters, nodes)
     theirs = two.family.log_probabilities(moved, nodes)
-    answers = min(ours.shape[1], theirs.shape[1])  # what is wider has no such answers here
+    answers = min(ours.shape[1], theirs.shape[1])  # padding for answers that these items lack
     gap = np.exp(ours[:, :answers])
     gap -= np.exp(theirs[:, :answers])
     return gap, weights / weights.sum()

@@ -1,17 +1,17 @@
-r"""A hierarchical logistic factor model of a table with gaps, with side information.
+r"""A hierarchical logistic factor model of an incomplete table, with side information.
 
 .. math:: P(y_{ij} = 1) = \operatorname{logit}^{-1}(a_i + b_j + u_i^T v_j), \qquad
           (a_i, u_i) \sim N(A^T x_i, \Sigma_r), \quad (b_j, v_j) \sim N(B^T z_j, \Sigma_c),
                                                                                          \quad (1)
 
-with features x of rows and z of columns. Coefficients vary a priori as rows and columns do, the
-constant's ten times as much; both covariances have an inverse Wishart prior around the identity,
-worth one row more than they have dimensions. Posteriors of rows and columns are normal, found by
-coordinate ascent on a variational bound (`psychollm.kernels.logistic_factors`); everything above
-them is at its mode. What is unknown of a row or a column therefore enters its predictions: a row
-that answered nothing is predicted from its features, and with the spread of rows.
+with features x of rows and z of columns. The prior covariance of coefficients is that of rows or
+columns, and ten times that for the constant. Both covariances have an inverse Wishart prior around
+the identity, worth one row more than their dimension. Posteriors of rows and columns are normal,
+found by coordinate ascent on a variational bound (`psychollm.kernels.logistic_factors`); all
+higher-level parameters are at their modes. Predictions therefore include the uncertainty of rows
+and columns: a row without answers is predicted from its features, with the variance of rows.
 
-An answer between 0 and 1 counts as that share of a yes and the rest of a no.
+An answer between 0 and 1 counts as that fraction of a yes and the rest of a no.
 
 References
 ----------
@@ -35,7 +35,7 @@ from psychollm.irt.factors.rounds import (
 )
 from psychollm.kernels.logistic_factors import update_rows
 
-TOLERANCE = 0.01  # root mean square change of the logits in one round
+TOLERANCE = 0.01  # root mean square change of the logits per iteration
 MAX_ROUNDS = 100
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -51,7 +51,7 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of a table row by row, as the kernel reads them."""
+    """The answers of a table by rows, in the form that the kernel takes."""
 
     starts: IntArray  # (rows + 1,)
     places: IntArray  # (answers,) their columns
@@ -65,7 +65,7 @@ class Answers:
         return cls(starts.astype(np.int64), columns.astype(np.int64), table[rows, columns])
 
     def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
-        """Return the answers of some rows, as the kernel reads them."""
+        """Return the answers of some rows."""
         first, last = self.starts[low], self.starts[high]
         start = self.starts[low : high + 1] - first
         return start, self.places[first:last], self.values[first:last]
@@ -73,18 +73,18 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class LogisticFactors:
-    """A fitted model: posteriors of rows and columns, and the populations they come from."""
+    """A fitted model: posteriors of rows and columns, and their populations."""
 
     rows: Posterior
     columns: Posterior
-    row_precision: FloatArray  # (k, k) of rows around what their features say
+    row_precision: FloatArray  # (k, k) of rows given their features
     row_coefficients: FloatArray  # (p, k)
     convergence: Convergence
 
     def score_rows(self, table: FloatArray, features: FloatArray | None = None) -> Posterior:
-        """Return the posteriors of new rows (rows, columns) of answers, with the columns as known.
+        """Return the posteriors of new rows (rows, columns) of answers, given the columns.
 
-        Without features a row comes from the mean of the population.
+        Without features, the prior mean of a row is the population's.
         """
         n = len(table)
         known = np.zeros((n, len(self.row_coefficients)))
@@ -95,7 +95,7 @@ class LogisticFactors:
         k = centre.shape[1]
         spread = np.zeros((k + 1, k + 1))
         spread[1:, 1:] = np.linalg.inv(self.row_precision)
-        # Intercepts of columns meet a constant of rows, and those of rows one of columns.
+        # Intercepts of columns multiply a constant of rows, and vice versa.
         mean = np.insert(centre, 0, 1.0, axis=1)
         packed = np.tile(spread[np.tril_indices(k + 1)], (n, 1))
         columns = records(self.columns.mean, self.columns.covariance, 1)
@@ -124,13 +124,13 @@ class LogisticFactors:
 
 
 def _posterior(mean: FloatArray, packed: FloatArray) -> Posterior:
-    """Leave out a constant that comes first."""
+    """Remove a leading constant."""
     covariance = unpacked(packed, mean.shape[1])[:, 1:, 1:]
     return Posterior(np.ascontiguousarray(mean[:, 1:]), np.ascontiguousarray(covariance))
 
 
 def with_constant(n: int, features: FloatArray | None) -> FloatArray:
-    """Return features (n, p) behind a constant (n, 1 + p)."""
+    """Return features (n, p) with a leading constant (n, 1 + p)."""
     ones = np.ones((n, 1))
     return ones if features is None else np.hstack([ones, features])
 
@@ -158,11 +158,11 @@ def fit_logistic_factors(
     columns: FloatArray | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> LogisticFactors:
-    """Fit (1) to a table (rows, columns) of answers between 0 and 1, NaN where there is none.
+    """Fit (1) to a table (rows, columns) of answers between 0 and 1, NaN for missing.
 
-    `rows` (rows, p) and `columns` (columns, q) are their features, best of mean 0 and a root mean
-    square of about 1. Rows and columns may be without answers. `rng` sets
-    the directions in which factors start.
+    `rows` (rows, p) and `columns` (columns, q) are their features, which should have mean 0 and a
+    root mean square of about 1. Rows and columns may have no answers. `rng` draws the starting
+    directions of factors.
     """
     generator = np.random.default_rng(rng)
     n, m = table.shape

@@ -1,4 +1,4 @@
-r"""The information of many items and few respondents, inverted without being formed.
+r"""Inverse information for many items and few respondents, without forming the matrix.
 
 With :math:`I = D - V V^T` (`psychollm.irt.curvature`, (2)), r columns in V and blocks of p
 parameters in D, solving costs :math:`O(J p r^2)`. A slope shared by all items is a border:
@@ -58,7 +58,7 @@ def woodbury(blocks: FloatArray, columns: FloatArray) -> Woodbury | None:
 
 @dataclass(frozen=True, slots=True)
 class LowRankCurvature:
-    """The information as blocks and columns, with a border where the slope is shared."""
+    """The information as blocks and columns, with a border for a shared slope."""
 
     core: Woodbury
     scores: FloatArray  # (J, p, U)
@@ -80,8 +80,8 @@ class LowRankCurvature:
         return np.concatenate([top, inner - self.border * slope], axis=1)
 
     def covariance(self, kind: str) -> FloatArray:
-        """Return covariance blocks (J, p, p), NaN where the kind does not exist."""
-        if kind == "cross_product":  # fewer patterns than parameters: singular
+        """Return covariance blocks (J, p, p), NaN if this kind does not exist."""
+        if kind == "cross_product":  # singular, with fewer patterns than parameters
             items, p, _ = self.scores.shape
             return np.full((items, p, p), np.nan)
         if kind == "sandwich":

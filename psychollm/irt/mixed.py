@@ -1,7 +1,7 @@
-"""Items of several families, or with answers of their own, in one fit.
+"""Items of several families, or with different answers, in one fit.
 
-Tables have the width of the widest item: an answer that an item does not have has probability 0,
-and a parameter that it does not have is `absent`, 0 in the climb and NaN in results.
+Tables have the width of the widest item. Answers that an item lacks have probability 0; parameters
+that it lacks are `absent`, 0 in the optimisation and NaN in results.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from psychollm.irt.item_coordinates import Coordinates
 from psychollm.irt.priors import Priors
 from psychollm.kernels.response_models import TINY
 
-NEVER = -1_000.0  # log probability of an answer that an item does not have: exp is 0, 0 times it 0
+NEVER = -1_000.0  # log probability of an absent answer: finite, with exp 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,8 +23,8 @@ class Member:
     """Items of one family with the same answers."""
 
     family: Family
-    codes: IntArray  # (own C,) of the answers, rising
-    items: IntArray  # (own J,) places among all
+    codes: IntArray  # (own C,) codes of the answers, increasing
+    items: IntArray  # (own J,) positions among all items
 
     @property
     def size(self) -> int:
@@ -34,7 +34,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixed(Family):
-    """Items of several families, or with answers of their own."""
+    """Items of several families, or with different answers."""
 
     members: tuple[Member, ...]
     link: Link
@@ -57,7 +57,7 @@ class Mixed(Family):
 
     @property
     def coordinates(self) -> Coordinates:
-        msg = "items of several kinds have no coordinates of their own"
+        msg = "items of several kinds have no common coordinates"
         raise NotImplementedError(msg)
 
     @property
@@ -115,7 +115,7 @@ class Mixed(Family):
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the summed log probability of answer 0 (Q,) and log odds to it."""
-        # Of an item without answer 0 the former is 0, the latter log probabilities.
+        # For an item without answer 0 the former is 0, the latter log probabilities.
         base = np.zeros(nodes.size)
         odds = np.full((self.n_items, self.n_categories, nodes.size), NEVER)
         for member, own in self._each(parameters):
@@ -230,14 +230,14 @@ class Mixed(Family):
             yield member, parameters[member.items, : member.size]
 
     def _by_item(self, parts: Iterable[tuple[Member, FloatArray]]) -> FloatArray:
-        """Put values of the items of members among all (J,)."""
+        """Combine values of the members' items to those of all (J,)."""
         table = np.empty(self.n_items)
         for member, values in parts:
             table[member.items] = values
         return table
 
     def _by_step(self, parts: Iterable[tuple[Member, FloatArray]]) -> FloatArray:
-        """Put values of the steps of members at the codes they lead to (J, C - 1)."""
+        """Combine values of the members' steps, placed at their upper codes (J, C - 1)."""
         table = np.full((self.n_items, self.n_categories - 1), np.nan)
         for member, values in parts:
             table[np.ix_(member.items, member.codes[1:] - 1)] = values

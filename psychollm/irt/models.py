@@ -1,4 +1,4 @@
-"""The models of items there are, by name: their families, and which priors they have."""
+"""Item models by name, with their families and priors."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TypeAlias
@@ -34,15 +34,15 @@ MODELS: Mapping[Model, Callable[[Model, Link, int, Codes], Family]] = {
     **dict.fromkeys(YES_OR_NO, _yes_or_no),
     **SEVERAL_ANSWERS,
 }
-FIXED: dict[str, Normal] = {  # below `FEW` respondents; of asymptotes always
+FIXED: dict[str, Normal] = {  # below `FEW` respondents; for asymptotes always
     "slope": (1.0, 0.75),
     "intercept": (0.0, 2.5),
     "guessing": (-1.4, 0.7),
     "upper": (3.0, 0.7),
     "answer_slope": (1.0, 2.0),
 }
-WIDE_SLOPE = (2.0, 4.0)  # which affects only items with weakly identified slopes
-RARE = 20  # answers of one kind below which that happens (1 item in 11 with 8 to 12 of 500)
+WIDE_SLOPE = (2.0, 4.0)  # affects only weakly identified slopes
+RARE = 20  # fewer of one answer weakly identify slopes (1 item in 11 with 8 to 12 of 500)
 ASYMPTOTES = ("guessing", "upper")
 
 
@@ -58,7 +58,7 @@ def all_yes_or_no(models: Collection[Model]) -> bool:
 
 
 def curve_columns(models: Collection[Model]) -> list[str]:
-    """Return which columns of a result items of these models have."""
+    """Return the columns of a result that items of these models have."""
     names = {name for model in set(models) for name in kind_of(model).priors}
     return ["slope", "intercept", "difficulty", *(name for name in ASYMPTOTES if name in names)]
 
@@ -88,7 +88,7 @@ def models_of_items(model: ItemModels, labels: Labels) -> tuple[Model, ...]:
     alone = sorted(one for one in set(models) if kind_of(one).tied)
     if alone and len(set(models)) > 1:
         msg = (
-            f"model={alone[0]!r} has one slope for all items, and cannot stand beside others: use "
+            f"model={alone[0]!r} has one slope for all items and cannot be mixed with others: use "
             "'2pl' for its items"
         )
         raise OptionError(msg)
@@ -96,7 +96,7 @@ def models_of_items(model: ItemModels, labels: Labels) -> tuple[Model, ...]:
 
 
 def codes_of(has_answer: BoolArray) -> list[Codes]:
-    """Return the codes of the answers of each item, given which it has (J, C)."""
+    """Return the codes of each item's answers from a mask (J, C)."""
     return [tuple(np.flatnonzero(row).tolist()) for row in has_answer]
 
 
@@ -106,7 +106,7 @@ def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) ->
 
 
 def kind_of(model: Model) -> Family:
-    """Return a family of this model, for what is alike whatever the link and the answers."""
+    """Return a family of this model, for properties independent of link and answers."""
     return family_of(model, "logit", 2)
 
 
@@ -129,7 +129,7 @@ def family_of_items(
 
 
 def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
-    """Return which answers items could have (J, C): as many as any item of their model."""
+    """Return the possible answers of items (J, C): as many as any item of their model has."""
     everything, every = np.zeros_like(has_answer), np.array(models)
     for model in set(models):
         rows = every == model
@@ -160,10 +160,10 @@ def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopu
 def default_priors(
     models: Collection[Model], link: Link, per_item: float, rarest: float = np.inf
 ) -> Priors:
-    """Return fixed priors, for where the population of these items is not estimated."""
-    # Below 500 answers to an item slopes and intercepts get weak priors; asymptotes have one
-    # always, because hardly any data determine them. Beside asymptotes, or where an item has few
-    # answers of one kind (`rarest`), slopes may have no finite maximum.
+    """Return fixed priors, for fits without a hierarchical prior."""
+    # With fewer than 500 answers per item, slopes and intercepts get weak priors; asymptotes
+    # always do, because data rarely determine them. With asymptotes, or few of one answer
+    # (`rarest`), slopes may have no finite maximum.
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
     known = FIXED
@@ -181,7 +181,7 @@ def default_priors(
 
 
 def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
-    """Return whether items have a distribution without answers that vary."""
+    """Return whether zero-variance items have estimates."""
     if isinstance(priors, ItemPopulation):
         return True
     needed = {name for model in set(models) for name in kind_of(model).priors}
@@ -196,7 +196,7 @@ def chosen_priors(
     n_categories: int,
     rarest: float = np.inf,
 ) -> Priors | ItemPopulation:
-    """Return the priors that the argument means."""
+    """Return the priors for the argument."""
     if priors is None:
         return NO_PRIORS
     if isinstance(priors, Priors | ItemPopulation):

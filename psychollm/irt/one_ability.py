@@ -1,4 +1,4 @@
-"""Unidimensional ability, integrated out, with a distribution of items (`irt.item_population`)."""
+"""A unidimensional ability with a hierarchical prior of items (`irt.item_population`)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, cast
@@ -24,9 +24,9 @@ from psychollm.kernels.quadrature import HALF_RANGE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemCurves:
-    """Item curves by coordinates; each item has the curves of its own answers."""
+    """Item curves by coordinates, for each item's own answers."""
 
-    family: Family  # as answered, parameters (J, p)
+    family: Family  # with observed answers, parameters (J, p)
     whole: Family  # with all answers, parameters (J, p')
 
     @property
@@ -36,13 +36,13 @@ class ItemCurves:
 
     @property
     def first(self) -> int:
-        """Place of the first parameter that each item has for itself."""
+        """Index of the first item-specific parameter."""
         return self.whole.coordinates.first
 
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return coordinates of parameters (J, p') of items with all answers."""
         parameters = parameters[:, : len(self.whole.names)]
-        if self.tied or "slope" in self.whole.names:  # one sign: the other is in the far tail
+        if self.tied or "slope" in self.whole.names:  # one sign: the other is improbable
             parameters = np.column_stack([np.abs(parameters[:, 0]), parameters[:, 1:]])
         return self.whole.coordinates.of(parameters)
 
@@ -82,14 +82,14 @@ class ItemCurves:
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """A family whose log-probabilities are the means over several points of each item."""
+    """A family with log-probabilities averaged over several points of each item."""
 
     family: Family
     points: FloatArray  # (S, J, p)
 
     @property
     def tied(self) -> bool:
-        """As the family."""
+        """Largest absolute values of the parameters, as in the family."""
         return self.family.tied
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ class Averaged:
 
 
 def averaged_problem(family: Family, points: FloatArray, patterns: Patterns) -> Problem:
-    """Return what gives posteriors of abilities when items are at any of `points` (S, J, p)."""
+    """Return the problem with items averaged over `points` (S, J, p), for abilities."""
     nothing = np.zeros(points.shape[2])
     return Problem(cast("Family", Averaged(family, points)), patterns, nothing, nothing)
 
@@ -122,7 +122,7 @@ class OneAbility:
     sds: FloatArray  # (G,)
 
     def grids(self, centre: FloatArray) -> list[Grid]:
-        """Return the nodes, the same for all groups, with weights for each."""
+        """Return nodes common to all groups, with weights for each."""
         grid = grid_for(self.family, centre, COARSE)
         if len(self.patterns) == 1:
             return [grid]
@@ -135,7 +135,7 @@ class OneAbility:
         return [Grid(nodes, own) for own in height]
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return what items at `points` (S, J, p) get from abilities."""
+        """Return the information of abilities about items at `points` (S, J, p)."""
         grids = self.grids(centre)
         nodes = grids[0].nodes
         states = [
@@ -145,7 +145,7 @@ class OneAbility:
         counts = states[0].counts
         for state in states[1:]:
             counts = counts + state.counts
-        with np.errstate(divide="ignore", invalid="ignore"):  # of curvatures, which are not used
+        with np.errstate(divide="ignore", invalid="ignore"):  # curvatures are not used
             score = np.stack([self.family.gradient(x, nodes, counts) for x in points])
         information = np.zeros(0)
         if self.family.tied:
@@ -175,7 +175,7 @@ AnySettled: TypeAlias = Settled[ItemCurves, Any]
 def kinds_of(
     family: Family, whole: Family, items: int, priors: ItemPopulation
 ) -> list[Kind[ItemCurves]]:
-    """Return items by model, given their family with the answers seen and with all answers."""
+    """Return items by model, from their families with observed and with all answers."""
     members = [(whole, np.arange(items))]
     if isinstance(whole, Mixed):
         members = [(member.family, member.items) for member in whole.members]
@@ -201,8 +201,8 @@ def population_of(settled: AnySettled) -> ItemPopulation:
 
 def covariance_here(settled: SettledItems) -> FloatArray:
     """Return covariance blocks (J, p, p) on the scale of these respondents."""
-    # What abilities leave open comes in by Louis's identity (psychollm.irt.curvature), but for
-    # what shifts or stretches those of the first group: on their own scale that is known.
+    # Uncertainty of abilities enters by Louis's identity (psychollm.irt.curvature), except shift
+    # and scale of the first group, which are known on its own scale.
     family, parameters = settled.abilities.family, settled.parameters
     absent = np.broadcast_to(family.absent, parameters.shape)
     grids = settled.abilities.grids(parameters)
@@ -237,7 +237,7 @@ def covariance_here(settled: SettledItems) -> FloatArray:
 
 
 def summit_of(problem: Problem, settled: SettledItems) -> Summit:
-    """Return the likelihood at posterior means of items, with the abilities' own posteriors."""
+    """Return the likelihood at items' posterior means, and the abilities' posteriors."""
     family, parameters = problem.family, settled.parameters
     grid = grid_for(family, parameters)
     point = at(problem, parameters, grid)
@@ -267,7 +267,7 @@ def with_unanswered(fit: IRTFit, settled: AnySettled) -> IRTFit:
         columns |= {"parameters": mean[None], "covariance": covariance[None]}
         for name, values in columns.items():
             own = filled.get(name, getattr(fit, name))
-            # where no item had all answers
+            # if no item had all answers
             more = np.maximum(np.subtract(values.shape[1:], own.shape[1:]), 0)
             own = np.pad(own, [(0, 0), *((0, n) for n in more)], constant_values=np.nan)
             whole_rows = own[(slice(None), *(slice(n) for n in values.shape[1:]))]

@@ -36,18 +36,18 @@ from psychollm.kernels.irt_polytomous import (
     probability_moments,
 )
 
-FURTHEST = 1e3  # of slope times ability
+FURTHEST = 1e3  # range of slope times ability
 HALVINGS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class _Polytomous(Family):
-    """What all families of several answers share: slopes first, then an intercept per answer."""
+    """Base of polytomous families: slopes first, then an intercept per answer."""
 
     model: Model
     link: Link
     n_categories: int
-    codes: Codes = ()  # of the answers, where they are not 0, 1, 2, ...
+    codes: Codes = ()  # codes of the answers, if not 0, 1, 2, ...
 
     @property
     def priors(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class _Polytomous(Family):
 
     @property
     def n_slopes(self) -> int:
-        """How many parameters multiply the ability."""
+        """Number of parameters that multiply the ability."""
         return 1
 
     @property
@@ -77,7 +77,7 @@ class _Polytomous(Family):
         return LogSlopes(names, 0, kappa_of(self.link), self.step_design(), size)
 
     def restriction(self, codes: IntArray) -> FloatArray:
-        """Return parameters of an item with some of the answers as sums of all (p', p)."""
+        """Return the matrix (p', p) that gives the parameters of an item with fewer answers."""
         size, k = self.n_categories - 1, self.n_slopes
         among = np.vstack([np.zeros(size), np.eye(size)])
         some = among[codes[1:]] - among[codes[0]]
@@ -87,7 +87,7 @@ class _Polytomous(Family):
         return rows
 
     def multipliers(self, parameters: FloatArray) -> FloatArray:
-        """Return what each answer but the first multiplies the ability by (J, C - 1)."""
+        """Return the slopes of all answers except the first (J, C - 1)."""
         return np.broadcast_to(parameters[:, :1], (len(parameters), self.n_categories - 1))
 
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
@@ -97,7 +97,7 @@ class _Polytomous(Family):
         return moved
 
     def step_design(self) -> FloatArray:
-        """Return the intercepts of steps as sums of answer intercepts (C - 1, C - 1)."""
+        """Return the matrix from answer intercepts to step intercepts (C - 1, C - 1)."""
         return np.eye(self.n_categories - 1)
 
     def step_intercepts(self, parameters: FloatArray) -> FloatArray:
@@ -191,7 +191,7 @@ class Graded(_Polytomous):
 
 @dataclass(frozen=True, slots=True)
 class _LogLinear(_Polytomous):
-    """Log-odds of answers that are linear in the ability and the parameters."""
+    """Families with log-odds linear in the ability and the parameters."""
 
     links: ClassVar[tuple[Link, ...]] = ("logit",)
 
@@ -200,13 +200,13 @@ class _LogLinear(_Polytomous):
         """Return derivatives of the log-odds to the first answer by the parameters (C, p, Q)."""
 
     def _from_first(self, parameters: FloatArray) -> FloatArray:
-        """Return what each answer multiplies the ability by (J, C)."""
+        """Return the slope of each answer (J, C)."""
         return np.column_stack([np.zeros(len(parameters)), self.multipliers(parameters)])
 
     def _started(
         self, shares: FloatArray, signs: FloatArray, slopes: FloatArray, reach: float
     ) -> FloatArray:
-        """Return slopes shrunk where the last answer reaches far, and intercepts from shares."""
+        """Return starting slopes, smaller for high codes, and intercepts from proportions."""
         shares = np.clip(shares, 1e-4, 1.0)
         logits = np.log(shares[:, 1:] / shares[:, :1])
         return np.column_stack([signs[:, None] * slopes / max(1.0, 0.7 * reach), logits])
@@ -248,7 +248,7 @@ class _LogLinear(_Polytomous):
 class PartialCredit(_LogLinear):
     """Muraki's generalized partial credit model."""
 
-    # An answer that nobody gave leaves a gap, and what lies beyond it keeps its distance.
+    # An unused answer leaves a gap, so that higher answers keep their distance.
 
     @property
     def _credit(self) -> FloatArray:
@@ -300,7 +300,7 @@ class Nominal(_LogLinear):
 
     @property
     def n_slopes(self) -> int:
-        """One for each answer but the first."""
+        """Number of slopes: one for each answer except the first."""
         return self.n_categories - 1
 
     @property
@@ -328,7 +328,7 @@ class Nominal(_LogLinear):
         return self._started(shares, signs, np.arange(1.0, top + 1), top)
 
     def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        # slopes, which the likelihood of the ability sums
+        # slopes, whose sum is sufficient for the ability
         return self._from_first(parameters)
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:

@@ -1,12 +1,11 @@
 r"""Expected answers of a fit: item curves averaged over the posterior of each ability.
 
-A respondent's ability has a posterior with the mean and the covariance that `ability` or
-`multidimensional_ability` give; one without answers has that of the population. The expected
-answer is the mean of the item's curve over a normal distribution with these moments, by
-Gauss-Hermite nodes along the direction in which the item reads the abilities. Items count as
-known, except in a Bayesian fit: there each draw of items expects answers from the posterior of
-abilities on nodes, and the draws are averaged. The chance of a yes; with several answers, the
-expected one, from 0 for an item's lowest to 1 for its highest.
+The posterior of a respondent's ability has the mean and covariance that `ability` or
+`multidimensional_ability` return; without answers it is the population's. The expected answer is
+the mean of the item's curve over a normal distribution with these moments, by Gauss-Hermite nodes
+along the item's slopes. Items are treated as known, except in a Bayesian fit, which averages over
+draws of items. The result is the probability of a yes or, with more than two answers, the expected
+answer scaled from 0 (an item's lowest) to 1 (its highest).
 """
 
 import numpy as np
@@ -28,13 +27,13 @@ from psychollm.irt.result import IRTFit
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_CURVES = 2_000_000  # values of curves held at once
-_GRID = np.linspace(-6.0, 6.0, 121)  # of abilities, in standard deviations of their population
+_CURVES = 2_000_000  # values of curves per block
+_GRID = np.linspace(-6.0, 6.0, 121)  # nodes of abilities, in population standard deviations
 _DRAWS = 200  # of items
 
 
 def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> Expected:
-    """Return what a fit with one ability expects."""
+    """Return expected answers for a fit with one ability."""
     if isinstance(fit, IRTFit):
         known = ability(fit, responses)
         items, unit = fit.estimated, fit.ability_sd
@@ -46,7 +45,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
         parameters = np.column_stack([np.ones(int(items.sum())), -fit.difficulty[items]])
         family, shares = Dichotomous("rasch", "logit"), np.tile([0.0, 1.0], (len(parameters), 1))
     mean, sd = _standard(known, unit)
-    if isinstance(fit, ConditionalRasch):  # which has no population to fall back on
+    if isinstance(fit, ConditionalRasch):  # no population to use instead
         mean, sd = known.ability, known.se
     theta = mean[:, None] + sd[:, None] * _NODES  # (N, nodes)
     expected = np.full((len(theta), len(items)), np.nan)
@@ -69,7 +68,7 @@ def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
 
 
 def of_several_abilities(fit: MultidimensionalIRT, responses: ResponsesLike) -> Expected:
-    """Return what a fit with several abilities expects."""
+    """Return expected answers for a fit with several abilities."""
     known = multidimensional_ability(fit, responses)
     missing = ~np.isfinite(known.ability[:, 0])
     mean = np.where(missing[:, None], 0.0, known.ability)
@@ -88,14 +87,15 @@ def of_several_abilities(fit: MultidimensionalIRT, responses: ResponsesLike) -> 
 
 
 def of_groups(fit: GroupIRTFit, responses: ResponsesLike) -> Expected:
-    """Return what a fit of several groups expects, each respondent by the curves of its group."""
+    """Return expected answers for a fit of several groups, by the curves of each group."""
     answers = answers_to(responses, fit.labels, fit.respondents)
     row = {label: place for place, label in enumerate(fit.respondent_labels)}
     strange = [label for label in answers.respondents if label not in row]
     if strange:
         msg = (
-            f"responses: {listed(strange)} were not among the respondents of the fit, so that "
-            "their group is not known: use fit.of_group(group).predict(...)"
+            f"responses: {listed(strange)} are not respondents of the fit, so "
+            "their group "
+            "is unknown: use fit.of_group(group).predict(...)"
         )
         raise LabelError(msg)
     member = fit.group_of[[row[label] for label in answers.respondents]]
@@ -108,7 +108,7 @@ def of_groups(fit: GroupIRTFit, responses: ResponsesLike) -> Expected:
 
 
 def of_draws(fit: BayesianIRT, responses: ResponsesLike) -> Expected:
-    """Return what the draws of a Bayesian fit expect on average."""
+    """Return expected answers averaged over the draws of a Bayesian fit."""
     answers = answers_to(responses, fit.labels, fit.respondents)
     items = fit.fitted
     codes = answers.codes[:, items]
@@ -150,11 +150,11 @@ def _populations(fit: BayesianIRT, answers: Oriented) -> tuple[FloatArray, Float
 
 
 def _as_read(expected: FloatArray, reading: Respondents) -> FloatArray:
-    """Turn models and questions into respondents and items, or these into those."""
+    """Transpose between (models, questions) and (respondents, items) if needed."""
     return expected.T if reading == "questions" else expected
 
 
 def _turned(expected: FloatArray, reading: Respondents, labels: tuple[Labels, Labels]) -> Expected:
-    """Turn respondents and items into models and questions."""
+    """Return a table of respondents and items as one of models and questions."""
     ours, theirs = labels if reading == "models" else labels[::-1]
     return _as_read(expected, reading), ours, theirs

@@ -1,13 +1,13 @@
-r"""Weak priors on item parameters: what keeps items finite where respondents are few.
+r"""Weak priors of item parameters, which keep estimates finite with few respondents.
 
-With n models as respondents the information about a slope is about n/6, so that with 24 models an
-item that separates them without error has no finite estimate. Normal priors (on the logit scale;
+With n models as respondents the information about a slope is about n/6. With 24 models, an item
+can separate them perfectly and then has no finite estimate. Normal priors (on the logit scale;
 slopes and intercepts are 1.7 times smaller under the probit link) add
 
 .. math:: -\frac{(x - m)^2}{2 s^2}
 
-to the log-likelihood. The prior of slopes is normal, not lognormal: an item scored by the wrong
-key has a negative slope, and the prior must let it show.
+to the log-likelihood. The prior of slopes is normal, not lognormal, because miskeyed items have
+negative slopes.
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,19 @@ from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray
 
 FEW = 500
-POPULATION = 10  # items from which their distribution can be estimated
+POPULATION = 10  # fewest items for estimating their distribution
 PROBIT_SCALE = 1.7
-KAPPA = 0.25  # logit slope below which coordinates of items are linear, not logarithmic
-OFF_SCALE = 0.05  # of the standard deviation of abilities, beyond which summaries complain
-FEW_RESPONDENTS = 20  # below which the median slope is 4 to 5 % too large
-WIDE = 5.0  # standard deviation of easiness beyond which most items are solved by all, or by none
+KAPPA = 0.25  # below this logit slope, coordinates are linear, not logarithmic
+OFF_SCALE = 0.05  # deviation of the abilities' SD from 1 that summaries report
+FEW_RESPONDENTS = 20  # with fewer respondents, the median slope is 4 to 5 % too large
+WIDE = 5.0  # with a larger SD of easiness, most items are solved by all or by none
 TYPICAL = {"slope": (0.4, 8.0), "gap": (0.5, 3.0), "answer_slope": (1.0, 3.0)}
 TYPICAL_LOCATION = (1.2, 3.0)
-GUESSING = {(25, 150): (94, 93), (30, 300): (93, 93), (50, 200): (93, 94)}  # covered, of 95 %
+GUESSING = {
+    (25, 150): (94, 93),
+    (30, 300): (93, 93),
+    (50, 200): (93, 94),
+}  # of 95 % intervals
 Normal = tuple[float, float]
 NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
 
@@ -125,29 +129,30 @@ def without_number(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemPopulation:
-    """Distribution of the items of a table, estimated with them (`irt.item_population`).
+    """Distribution of items, estimated jointly with them (`irt.item_population`).
 
     Attributes
     ----------
     names : tuple of str
-        Coordinates: arsinh of slope / `kappa`, which is nearly the logarithm of twice that;
-        intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty, of each step or (graded)
-        of the first, with logarithms of the distances to the next; logits of asymptotes. Where
-        all items share a slope, or each answer has its own, parameters themselves.
+        Coordinates. First, arsinh(slope / `kappa`), nearly log(2 slope / `kappa`). Second,
+        intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty, of each step; the graded
+        model has the first step and log distances to the next. Third, logits of asymptotes. If all
+        items share a slope, or each answer has its own, coordinates are the parameters.
     mean, covariance : ndarray of shape (q,) and (q, q)
-        Of these coordinates; those of asymptotes are given, not estimated.
+        Moments of these coordinates; those of asymptotes are fixed.
     kappa : float
-        Slopes well above are on a logarithmic scale.
+        Slopes well above `kappa` are on a logarithmic scale.
     n_items : int
-        Number of items from which it was estimated; 0 before.
+        Number of items behind the estimate; 0 before estimation.
     model, others
-        Where items are of several models: whose this is, and the distributions of the others.
+        If items are of several models: the model of this distribution, and the other
+        distributions.
 
     Examples
     --------
     >>> from psychollm.irt.models import item_population
     >>> print(item_population("2pl", "logit"))
-    normal distribution of the items, to be estimated
+    normal distribution of items, to be estimated
     """
 
     names: tuple[str, ...]
@@ -165,12 +170,12 @@ class ItemPopulation:
 
     @property
     def held(self) -> BoolArray:
-        """Which coordinates have a distribution that is given."""
+        """Mask of the coordinates with a fixed distribution."""
         return np.array([name.startswith("logit") for name in self.names])
 
     @property
     def typical(self) -> FloatArray:
-        """Standard deviations in item banks, which count for `worth` items (q,)."""
+        """Typical standard deviations of item banks, with a weight of `worth` items (q,)."""
         return np.array(
             [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[0] for name in self.names]
         )
@@ -207,13 +212,13 @@ class ItemPopulation:
         if wide > WIDE:
             cautions.append(
                 f"Difficulties have {wide:.1f} times the SD of abilities, beyond the range that "
-                "answers can determine: do not report items that rest on the prior."
+                "answers can determine: do not report items that depend on the prior alone."
             )
         return list(dict.fromkeys(cautions))
 
     def __str__(self) -> str:
         if not self.n_items:
-            return "normal distribution of the items, to be estimated"
+            return "normal distribution of items, to be estimated"
         sd = np.sqrt(np.diagonal(self.covariance))
         parts = []
         for name, mean, spread in zip(self.names, self.mean, sd, strict=True):

@@ -194,7 +194,7 @@ class IRTFit(Expects, Result):
         fitted = int(self.fitted.sum())
         first = f"{count(fitted)} of {count(len(self.labels))} {kind} were calibrated"
         if rest:
-            first += f"; {count(rest)} without variance rest on the prior (see `reasons`)"
+            first += f"; {count(rest)} without variance depend on the prior alone (see `reasons`)"
         if left:
             first += f"; {count(left)} have no estimates (see `reasons`)"
         lines = [f"{first}."]

@@ -1,14 +1,15 @@
-r"""Likelihoods of abilities: sums over items of functions of the ability, for many respondents.
+r"""Likelihoods of abilities and their derivatives, for many respondents.
 
 All functions take codes (N, J), -1 where missing, and parameters (J, p) of the fitted items. With
-:math:`P_c` the curve of answer c of an item and ' the derivative by the ability, an answer y adds
+:math:`P_c` the curve of answer c of an item and ' the derivative by the ability, an answer y
+contributes
 
 .. math:: \frac{P_y'}{P_y}, \qquad I = \sum_c \frac{P_c'^2}{P_c}, \qquad
           \Big(\frac{P_y'}{P_y}\Big)^2 - \frac{P_y''}{P_y}, \qquad
           J = \sum_c \frac{P_c' P_c''}{P_c}                                             \quad (1)
 
-to the gradient, the expected and the observed information, and to Warm's correction. Of
-yes-or-no items the gradient is :math:`(y - P) P' / (P (1 - P))`.
+to the gradient, the expected and the observed information, and Warm's correction. For binary items
+the gradient is :math:`(y - P) P' / (P (1 - P))`.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from psychollm.irt.families import Dichotomous, Family
 from psychollm.irt.mixed import NEVER
 from psychollm.kernels.response_models import slope_of_curve, yes_no
 
-BLOCK = 2_000_000  # cells of a (respondents, items) table worked on at once
+BLOCK = 2_000_000  # cells of a (respondents, items) table per block
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,10 @@ def curves(parameters: FloatArray, abilities: FloatArray, link: str) -> Curves:
 def drawn_answers(
     family: Family, parameters: FloatArray, abilities: FloatArray, rng: np.random.Generator
 ) -> IntArray:
-    """Draw an answer of each respondent of given ability (n,) to each item (n, J)."""
+    """Draw answers (n, J) for given abilities (n,)."""
     logs = family.log_probabilities(parameters, abilities)
     reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (n, J, C - 1)
-    # Sums of probabilities end at 1 only up to rounding.
+    # Sums of probabilities are 1 only up to rounding.
     last = (logs[:, 1:] > NEVER)[:, ::-1].cumsum(axis=1)[:, ::-1].transpose(2, 0, 1) > 0
     uniform = rng.random(reached.shape[:2])
     return np.asarray(((uniform[:, :, None] >= reached) & last).sum(axis=2))
@@ -97,7 +98,7 @@ def ability_slope(
 def _yes_no_slope(
     parameters: FloatArray, abilities: FloatArray, codes: IntArray, link: str
 ) -> AbilitySlope:
-    """Do the same for yes-or-no items, with half the tables."""
+    """Return the same for binary items, with half the tables."""
     at = curves(parameters, abilities, link)
     answered = codes >= 0
     residual = np.where(answered, (codes == 1) - at.p, 0.0)

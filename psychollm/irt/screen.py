@@ -1,18 +1,17 @@
-r"""Items that look miskeyed, dead or empty.
+r"""Screen for miskeyed, dead (zero-variance) and empty (uninformative) items.
 
 * *Dead*: all respondents give the same answer, or nobody answers.
-* *Miskeyed*: the better the rest of a respondent's answers, the less likely the yes. With few
-  models luck makes many such items, so that each is held against shuffling: with the item's
-  codes y dealt to its n respondents at random, the sum of the products of codes and rest scores
-  r has
+* *Miskeyed*: respondents with higher scores on the rest say yes less often. With few models this
+  often happens by chance, so a permutation test is used: with the item's codes y assigned to its n
+  respondents at random, the sum of products of codes and rest scores r has
 
   .. math:: E = n\,\bar y\,\bar r, \qquad
             V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2},  \quad (1)
 
-  and the p value of the standardised sum (normal; one-sided towards negative) is adjusted over
-  items (Holm). "It cannot be shown" is the usual answer with a dozen models.
-* *Empty*: not dead, but its share of the test's information about the population of abilities
-  is below a tenth of an even share.
+  and the p-value of the standardised sum (normal; one-sided, negative) is adjusted over items
+  (Holm). With a dozen models most results are inconclusive.
+* *Empty*: not dead, but with less than a tenth of the mean item information about the population
+  of abilities.
 """
 
 from __future__ import annotations
@@ -151,9 +150,9 @@ def item_screen(
 def against_rest(
     share: FloatArray, answered: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean answers, correlations with the rest and p values of negative ones: (1).
+    """Return mean answers, item-rest correlations, and p-values of negative ones: (1).
 
-    `share` holds answers from 0 to 1 (respondents, items), 0 where there is none.
+    `share`: answers from 0 to 1 (respondents, items), 0 if missing.
     """
     total, n_items = share.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,14 +169,14 @@ def against_rest(
 
 
 def _lower_tail(z: FloatArray) -> FloatArray:
-    """Return P(Z <= z), NaN where z is."""
+    """Return P(Z <= z), NaN if z is."""
     from scipy.special import ndtr
 
     return np.asarray(ndtr(np.where(np.isfinite(z), z, np.nan)), dtype=np.float64)
 
 
 def _information_share(fit: IRTFit) -> FloatArray:
-    """Return each item's share of the mean information over abilities N(0, 1)."""
+    """Return each item's proportion of the mean information over abilities N(0, 1)."""
     nodes = np.linspace(-4.0, 4.0, 81)
     weights = np.exp(-0.5 * nodes**2)
     share = np.full(len(fit.labels), np.nan)

@@ -1,15 +1,15 @@
-r"""Short form: few questions that retain the information of all about models.
+r"""Short form: few questions that predict the score on all.
 
 Items are chosen in one of five ways (`psychollm.irt.short_form_choice`), and the score on all
-items is predicted from those chosen by a line, by curves of items, or by the mean of both
-(`psychollm.irt.short_form_rules`). Which does best depends on the table: with few models a choice
-that follows the data follows their noise, and items drawn at random may be as good.
+items is predicted from them by a line, by item curves, or by the mean of both
+(`psychollm.irt.short_form_rules`). The best combination depends on the table: with few models,
+data-driven selection overfits, and random items may be as good.
 
-So all are tried on models held out of everything: models are dealt into folds, families whole;
-items are chosen and rules fitted without each fold, and its models predicted. The error reported
-is not that of the winner, which flatters, but of the procedure: each fold is predicted by what did
-best on the others. Best is what has the smallest mean absolute error, which one strange model
-sways less than the mean square.
+All combinations are therefore cross-validated over models, with families kept whole: items are
+chosen and rules fitted without each fold, and its models predicted. The reported error is not that
+of the best combination, which is optimistic, but of the procedure: each fold is predicted by the
+best combination on the others. The criterion is the mean absolute error, which is less sensitive
+to outlying models than the mean square.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from psychollm.irt.short_form_rules import SHARES, Predictor, Rule
 
 Method = Literal["auto", "factor", "information", "error", "stratified", "random"]
 
-N_DRAWS = 5  # of what is drawn at random, in each fold
+N_DRAWS = 5  # random draws per fold
 _WAYS: dict[Way, str] = {
     "factor": "by a factor model",
     "information": "by information",
@@ -98,7 +98,7 @@ class ShortForm(Result):
     labels: Labels  # N
     _predictor: Predictor
     _range: FloatArray  # (2, chosen) lowest and highest answer to each chosen item
-    _df: int  # families of respondents, less one
+    _df: int  # families of respondents minus one
 
     _AXES = Axes({"respondent": "labels"}, "full", "predicted")
 
@@ -262,7 +262,7 @@ def short_form(
 
 
 class _Answered(NamedTuple):
-    """Scores from 0 to 1 (models, items), and the answers that these ends stand for."""
+    """Scores from 0 to 1 (models, items), and the answers at these ends."""
 
     scores: FloatArray
     range: FloatArray  # (2, items)
@@ -290,8 +290,9 @@ def _scaled(values: FloatArray, ends: FloatArray, table: Table) -> FloatArray:
     if np.isnan(values).any():
         row, column = np.argwhere(np.isnan(values))[0]
         msg = (
-            f"{table.place(row, column)} has no answer, but a full score needs complete answers: "
-            "drop models or questions with gaps"
+            f"{table.place(row, column)} has no answer, but full scores need complete "
+            "answers: "
+            "drop models or questions with missing data"
         )
         raise ShapeError(msg)
     scaled = (values - ends[0]) / (ends[1] - ends[0])
@@ -308,17 +309,17 @@ def _scaled(values: FloatArray, ends: FloatArray, table: Table) -> FloatArray:
 
 
 def _kin(families: Any, models: Labels) -> IntArray:
-    """Return the family of each model as a number; each its own by default."""
+    """Return the family of each model as a number; by default all differ."""
     if families is None:
         return np.arange(len(models))
     return numbered(unit_labels(families, models, argument="families", kind="model"))[0]
 
 
 def _check(shape: tuple[int, ...], kin: IntArray, n_items: int, n_folds: int) -> None:
-    """Raise where no short form can be chosen or judged."""
+    """Raise if no short form can be chosen or evaluated."""
     n_kin = np.unique(kin).size
     if n_items > shape[1]:
-        msg = f"n_items={n_items} is more than the {shape[1]} questions there are"
+        msg = f"n_items={n_items} exceeds the number of questions, {shape[1]}"
         raise OptionError(msg)
     if shape[0] < 2 * n_folds:
         msg = f"responses: {shape[0]} models are too few for n_folds={n_folds}: two per fold"
@@ -335,7 +336,7 @@ def _held_out(
     n_items: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the full scores of models predicted by what the others chose (tried, draws, N)."""
+    """Return cross-validated full scores of models (tried, draws, N)."""
     predicted = np.empty((len(tried), N_DRAWS, fold.size))
     for k in range(fold.max() + 1):
         out = fold == k
@@ -352,8 +353,8 @@ def _held_out(
 
 
 def _best(errors: FloatArray, fold: IntArray, offered: BoolArray) -> IntArray:
-    """Return what does best on all other folds, for each fold, and at the end on all."""
-    # Errors (tried, N); of those offered.
+    """Return the best combination for each fold, from the other folds, and last that for all."""
+    # errors (tried, N); only the offered combinations.
     sums = np.stack([errors[:, fold == k].sum(axis=1) for k in range(fold.max() + 1)], axis=1)
     whole = sums.sum(axis=1, keepdims=True)
     left = np.column_stack([whole - sums, whole])
@@ -361,7 +362,7 @@ def _best(errors: FloatArray, fold: IntArray, offered: BoolArray) -> IntArray:
 
 
 def _answers_of(answers: Any, items: Labels, n_items: int) -> Table:
-    """Return the answers to the chosen items, in their order; of `n_items` that there are."""
+    """Return the answers to the chosen items, in order, out of `n_items`."""
     if isinstance(answers, Mapping) and not hasattr(answers, "columns"):
         keys, values = list(answers), np.array([list(answers.values())], dtype=object)
         table = as_table(values, questions=keys, argument="answers")
@@ -381,7 +382,7 @@ def _answers_of(answers: Any, items: Labels, n_items: int) -> Table:
         )
         raise ShapeError(msg)
     if absent:
-        msg = f"answers: none to {listed(absent)}: the short form needs all its items"
+        msg = f"answers to {listed(absent)} are missing: the short form needs all its items"
         raise LabelError(msg)
     return Table(table.values[:, [place[item] for item in items]], table.models, items)
 

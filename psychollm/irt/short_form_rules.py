@@ -1,14 +1,13 @@
-r"""From the answers to a few items to the score on all: a line, curves of items, or both.
+r"""Prediction of the full score from a few items: by a line, item curves, or both.
 
-Models answer so many items that the logit of a model's score on all of them, standardised, is its
-ability z as good as known. Each item has a logistic curve over it,
+With many items, the standardised logit of a model's full score is a nearly exact ability z. Each
+item has a logistic curve in it,
 
 .. math:: P_j(z) = 1 / (1 + \exp(-d_j - a_j z)),                                        \quad (1)
 
-with normal priors on slopes and intercepts whose means and variances are estimated with the items
-(a few steps of EM, the posteriors taken as normal). Scores between 0 and 1 are answers too: the
-likelihood is that of a share. Of a new model z is N(0, 1), and the items that it was not asked are
-expected under the posterior given those that it was.
+with normal priors on slopes and intercepts, whose means and variances are estimated with the items
+(a few EM steps with normal posteriors). Scores between 0 and 1 enter as fractional answers. For a
+new model z is N(0, 1), and unasked items are predicted from its posterior given the asked ones.
 """
 
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ SHARES: dict[Rule, float] = {"line": 0.0, "both": 0.5, "curves": 1.0}  # of the 
 NODES = np.linspace(-6.0, 6.0, 601)
 ROUNDS, STEPS, PRECISION = 3, 25, 1e-4
 LEAST_SLOPE_VARIANCE, LEAST_INTERCEPT_VARIANCE = 1e-3, 0.05
-AT_ONCE = 2000  # items whose curves are held at a time
+AT_ONCE = 2000  # items per block
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ _Prior = tuple[tuple[float, float], tuple[float, float]]  # mean, variance of sl
 def _climb(
     scores: FloatArray, z: FloatArray, a: FloatArray, d: FloatArray, prior: _Prior
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return slopes and intercepts at the top of their posterior, and their variances."""
+    """Return posterior modes of slopes and intercepts, and their variances."""
     (mean_a, var_a), (mean_d, var_d) = prior
     square = z**2
     for _ in range(STEPS):
@@ -102,10 +101,10 @@ def _climb(
 
 @dataclass(frozen=True, slots=True)
 class Predictor:
-    """The score on all items from the scores on the chosen ones."""
+    """Prediction of the score on all items from the chosen ones."""
 
     n_items: int  # of all
-    line: FloatArray  # (2,) from the mean of the chosen to the mean of the rest
+    line: FloatArray  # (2,) line from the mean of the chosen to that of the rest
     slope: FloatArray  # (chosen,) of (1)
     intercept: FloatArray  # (chosen,)
     rest: FloatArray  # (nodes,) expected mean of the rest

@@ -4,12 +4,12 @@ The threshold of step c (Thurstone's) is the ability at which an answer of c or 
 
 .. math:: P(y \ge c \mid \theta) = \tfrac12.                                             \quad (1)
 
-For yes-or-no items without asymptotes it is the difficulty, for the graded model
-:math:`-d_c / a`; for partial credit it is found by bisection and, unlike the intersections of
-neighbouring curves, always in order. Items with a lower asymptote above one half, or an upper one
-below, never pass through even odds, and neither does a slope of zero; the answers of a nominal
-model have no order. These have none. Standard errors follow from those of the parameters x by
-:math:`\partial\theta / \partial x = -(\partial P / \partial x) / (\partial P / \partial\theta)`.
+For binary items without asymptotes it is the difficulty, for the graded model :math:`-d_c / a`.
+For partial credit it is found by bisection; unlike the intersections of neighbouring curves,
+thresholds are always ordered. There is no threshold if the lower asymptote is above one half, the
+upper one below, or the slope zero, nor in the nominal model, whose answers are not ordered.
+Standard errors follow from those of the parameters x by :math:`\partial\theta / \partial x =
+-(\partial P / \partial x) / (\partial P / \partial\theta)`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def thresholds(fit: IRTFit) -> Thresholds:
 
 
 def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
-    """Return standard errors of thresholds, given in standard deviations of abilities."""
+    """Return standard errors of thresholds in units of the abilities' SD."""
     keep, unit_slope = fit.estimated, fit.family.unit_slope
     family, parameters, covariance = (
         fit.family_of(keep),
@@ -103,7 +103,7 @@ def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
             slope = first[0, above, k].sum()
             by_item = (p[0, :, None] * scores)[above, :, k].sum(axis=0)
             direction = -by_item / slope * fit.ability_sd
-            if unit_slope:  # whose slope is the standard deviation itself
+            if unit_slope:  # its slope is the standard deviation
                 direction[0] += at[j, step]
             variance = direction @ covariance[j, : by_item.size, : by_item.size] @ direction
             se[j, step] = np.sqrt(variance) if variance > 0.0 else np.nan

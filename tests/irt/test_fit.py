@@ -275,7 +275,7 @@ def test_bad_input(simulated):
 
 def test_not_converged_warns(simulated):
     answers = simulated(100, np.ones(12), np.zeros(12), 18)
-    with pytest.warns(ConvergenceWarning, match="2pl fit.*a round still changes items"):
+    with pytest.warns(ConvergenceWarning, match="2pl fit.*the last iteration changed items"):
         fit = fit_irt(answers, max_iterations=4)
     assert fit.convergence.iterations == 4
     with pytest.warns(ConvergenceWarning, match="2pl fit.*max_iterations=4 was reached"):

@@ -189,7 +189,7 @@ def test_questions_as_respondents_and_priors():
         (["x"] * 39, {}, ShapeError, "holds 39 labels for 40 models"),
         (["x"] * 39 + ["y"], {}, ShapeError, "'y' have fewer than 2 models"),
         (None, {"free": ["q"]}, LabelError, "free names 'q'"),
-        (None, {"free": ITEMS}, ShapeError, "one at least must be common"),
+        (None, {"free": ITEMS}, ShapeError, "at least one must be common"),
         (None, {"model": "5pl"}, OptionError, "model='5pl'"),
     ],
 )

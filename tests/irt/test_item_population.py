@@ -72,7 +72,7 @@ def test_items_that_do_not_vary_rest_on_the_prior(model):
     assert np.isfinite(fit.se_intercept[:3]).all()
     assert fit.intercept[0] > fit.intercept[2] > fit.intercept[1]
     assert fit.se_intercept[2] > np.median(fit.se_intercept[3:])
-    assert "rest on the prior" in fit.summary()
+    assert "depend on the prior" in fit.summary()
     nowhere = answers.copy()
     nowhere[0, 0] = 0.0  # the only model to miss an item that all others solve
     assert ability(fit, nowhere).ability[0] < ability(fit, answers).ability[0]
@@ -212,7 +212,7 @@ def test_difficulties_further_apart_than_answers_can_tell_are_named():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = fit_irt(answers, max_iterations=60)
     assert (~fit.fitted).mean() > 0.3
-    assert "do not report items that rest on the prior" in fit.summary()
+    assert "do not report items that depend on the prior" in fit.summary()
 
 
 def test_twin(monkeypatch):

@@ -64,5 +64,5 @@ def test_wald_of_one_parameter_is_its_squared_z(simulated):
 
 def test_an_estimated_distribution_has_no_joint_matrix(simulated):
     answers = simulated(40, np.ones(12), np.zeros(12), 7)
-    with pytest.raises(OptionError, match="distribution estimated"):
+    with pytest.raises(OptionError, match="hierarchical prior"):
         joint_covariance(fit_irt(answers), answers)

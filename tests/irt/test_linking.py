@@ -40,5 +40,5 @@ def test_linking_matches_items_by_label(simulated):
     assert result.to_frame().shape == (4, 2)
     with pytest.raises(ShapeError, match="share 1 items"):
         link_scales(first, fit_irt(two.select(questions=names[7:])))
-    with pytest.raises(OptionError, match="only fits of one model"):
+    with pytest.raises(OptionError, match="only fits of the same model"):
         link_scales(first, fit_irt(two, model="1pl"))

@@ -100,5 +100,5 @@ def test_bad_input(answers):
         fit_irt(answers)
     with pytest.raises(OptionError, match="log-linear"):
         fit_irt(answers, model="gpcm", link="probit")
-    with pytest.raises(CodeError, match="code 3 for 0, but the fit knows 0, 1, 2"):
+    with pytest.raises(CodeError, match="code 3 for 0, but the fit has only 0, 1, 2"):
         ability(fit_irt(answers, model="graded"), answers + (np.arange(4) == 0) * 1)

@@ -312,12 +312,12 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     sparse, _ = both(table(100, 30, 0.9))
     other, _ = both(table(100, 30, 0.9, seed=4))
     psy.fit_irt(sparse, checkpoint=place)
-    with pytest.raises(InputError, match="left by another fit"):
+    with pytest.raises(InputError, match="belongs to another fit"):
         psy.fit_irt(other, checkpoint=place)
-    with pytest.raises(InputError, match="left by another fit"):
+    with pytest.raises(InputError, match="belongs to another fit"):
         psy.fit_irt(sparse, model="rasch", checkpoint=place)
     place.write_text("nothing of the kind")
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="not a checkpoint"):
         psy.fit_irt(sparse, checkpoint=place)
 
 
@@ -330,7 +330,7 @@ def test_a_checkpoint_of_answers_with_the_same_margins_is_refused(tmp_path):
     psy.fit_irt(psy.Responses(values).sparse(), checkpoint=place)
     named = psy.Responses(values, questions=[f"other {j}" for j in range(30)])
     for other in (psy.Responses(swapped), named):
-        with pytest.raises(InputError, match="left by another fit"):
+        with pytest.raises(InputError, match="belongs to another fit"):
             psy.fit_irt(other.sparse(), checkpoint=place)
     for jobs in (1, 3):
         psy.fit_irt(psy.Responses(values).sparse(), checkpoint=place, n_jobs=jobs)
@@ -348,14 +348,14 @@ def test_what_is_no_checkpoint_is_refused_before_answers_are_read(tmp_path, monk
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     told = np.load(whole)["of"]
     np.savez(tmp_path / "told.npz", of=told)
-    with pytest.raises(InputError, match="left by another fit"):
+    with pytest.raises(InputError, match="belongs to another fit"):
         psy.fit_irt(sparse, checkpoint=tmp_path / "told.npz")
     monkeypatch.setattr(streamed_fit, "read_margins", None)
     for name in (*bad, "array.npy", "other.npz", ""):
-        with pytest.raises(InputError, match="no checkpoint of a fit"):
+        with pytest.raises(InputError, match="not a checkpoint of a fit"):
             psy.fit_irt(sparse, checkpoint=tmp_path / name)
     for place in (5, tmp_path / "nowhere" / "fit.npz", whole / "fit.npz", "/proc/fit.npz"):
-        with pytest.raises(InputError, match="no file that can be written"):
+        with pytest.raises(InputError, match="cannot be written"):
             psy.fit_irt(sparse, checkpoint=place)
     with pytest.raises(OptionError, match=r"checkpoint=.* responses.sparse\(\)"):
         psy.fit_irt(dense, checkpoint=whole)

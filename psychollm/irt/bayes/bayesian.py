@@ -4,11 +4,11 @@ r"""Bayesian 2PL: the posterior of items, abilities, families and domains.
           \theta_i \sim N(\mu_{f(i)}, 1), \quad \log a_j \sim N(\cdot, \cdot), \quad
           d_j \sim N(\cdot, \cdot).                                                       \quad (1)
 
-Abilities are integrated out, so that a posterior of thousands of respondents has two parameters an
-item; they are drawn afterwards from their exact conditional. Families of respondents have mean
-abilities of their own; slopes and intercepts of items from one domain share a mean. Where
-maximum likelihood takes the estimated items for the true ones, these draws carry what is not
-known about them.
+Abilities are integrated out, so that the posterior has two parameters per item for any number of
+respondents; they are drawn afterwards from their exact conditional distribution. Each family of
+respondents has its own mean ability; slopes and intercepts of items from one domain share a mean.
+Unlike maximum likelihood, which treats estimated items as known, the draws reflect the uncertainty
+of the items.
 
 References
 ----------
@@ -70,7 +70,7 @@ from psychollm.kernels.irt_marginal import draw_abilities
 from psychollm.kernels.quadrature import HALF_RANGE, normal_grid
 
 START_NODES = 61
-MARGIN = 0.85  # draws may have posteriors of abilities this much narrower than the mode has
+MARGIN = 0.85  # allowance for draws with narrower posteriors of abilities than at the mode
 TRUSTED_R_HAT, TRUSTED_SIZE = 1.01, 100.0
 LOO_DRAWS = 1_000
 MOST_ITEMS = 2_000
@@ -296,8 +296,9 @@ def _check_items(n: int, reading: Respondents) -> None:
     if n > MOST_ITEMS:
         other = "questions" if reading == "models" else "models"
         msg = (
-            f"responses: {n:,} items vary, and the joint posterior of more than {MOST_ITEMS:,} is "
-            f"not drawn: choose items, or read the table the other way, respondents={other!r}"
+            f"responses: {n:,} items vary, but the joint posterior is limited to "
+            f"{MOST_ITEMS:,}: "
+            f"choose items, or swap sides by respondents={other!r}"
         )
         raise ShapeError(msg)
 
@@ -309,7 +310,7 @@ def _target(
     priors: HierarchicalPriors,
     link: Link,
 ) -> tuple[Target, Mode]:
-    """Return the posterior on nodes close enough for the narrowest ability, and its mode."""
+    """Return the posterior, with nodes close enough for the narrowest ability, and its mode."""
     structure = structure_of(answers.codes.shape[1], families, domains, priors, link)
 
     def on(n: int) -> Target:
@@ -383,7 +384,7 @@ def _result(read: Read, sampled: Sampled, method: Method, level: float) -> Bayes
 
 
 def _judged(sampled: Sampled, sizes: FloatArray, ratios: FloatArray) -> Convergence:
-    """Say whether the draws can be trusted."""
+    """Return the convergence status of the draws."""
     complaints, n = [], sampled.x.shape[0] * sampled.x.shape[1]
     advice = "raise draws and tune"
     if np.isfinite(sampled.effective_size):

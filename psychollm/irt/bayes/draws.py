@@ -1,4 +1,4 @@
-"""Draws of a Bayesian fit: answers made from them, and all of them as ArviZ inference data."""
+"""Draws of a Bayesian fit: replicated answers, and conversion to ArviZ."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def answers_at(
     missing: BoolArray,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Return answers (N, J) of respondents of given abilities to items (slopes, intercepts)."""
+    """Return simulated answers (N, J) for given abilities, slopes and intercepts."""
     link: Link = target.link
     yes = distribution(np.outer(ability, items[0]) + items[1], link)[0]
     answers = (rng.random(yes.shape) < yes).astype(np.int64)
@@ -82,7 +82,7 @@ def inference_data(fit: Drawn) -> Any:
     }
     used = {name for names in dims.values() for name in names}
     coords = {name: labels for name, labels in coords.items() if name in used}
-    # ArviZ 1 takes all groups in one dictionary, ArviZ 0 one argument each.
+    # ArviZ 1 takes all groups in one dictionary, ArviZ 0 as separate arguments.
     if "posterior" in signature(arviz.from_dict).parameters:
         return arviz.from_dict(**groups, coords=coords, dims=dims)
     return arviz.from_dict(groups, coords=coords, dims=dims)

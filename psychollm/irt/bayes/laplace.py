@@ -1,28 +1,28 @@
 r"""Draws from a posterior by a normal approximation, corrected by importance resampling.
 
-Near its mode the log-likelihood is taken as quadratic with Hessian -K; given the log standard
-deviations h the approximate posterior of x is then normal with precision
-:math:`P(h) = K + A^T s(h)^{-2} A`, and h has the marginal density
+Near its mode the log-likelihood is approximated as quadratic with Hessian -K. Given the log
+standard deviations h, the approximate posterior of x is normal with precision :math:`P(h) = K +
+A^T s(h)^{-2} A`, and h has the marginal density
 
 .. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
                       - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
 
 v the linear term. h is drawn from a t distribution about the mode of (1), x given h from a split
-distribution (Geweke, 1989): along each axis of the Cholesky factor of P the two halves of a t
-distribution have scales of their own, read off the posterior one and two units away. The
-proposal of h is moved twice to the moments that weighted draws show. Ratios of the posterior to
-this proposal are Pareto-smoothed, and draws resampled by them. Standard deviations below 1/3000
-of their prior scale, whose prior mass is 0.0003, are given none.
+distribution (Geweke, 1989): along each axis of the Cholesky factor of P, the two halves of a t
+distribution have separate scales, taken from the posterior one and two units away. The proposal of
+h is adapted twice to the moments of weighted draws. Ratios of the posterior to this proposal are
+Pareto-smoothed, and draws are resampled by them. Standard deviations below 1/3000 of their prior
+scale (prior mass 0.0003) are not proposed.
 
-How far the items of a hierarchy are centred, so that a sampler meets no funnel: a value x of mean
-m and standard deviation s within its group is written as
+Partial centring of hierarchical items, which avoids funnels: a value x with mean m and standard
+deviation s within its group is written as
 
 .. math:: u \sim N(c\,m,\ s^{c}), \qquad x = m + s^{1 - c}\,(u - c\,m),
 
-centred at c = 1, not at c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). Where data know x to a
-standard error e, :math:`c = s^2 / (s^2 + e^2)` leaves u and s almost independent; s and e are
-taken at the mode. Of slopes, whose s may well be near zero, the fourth power is taken. Means of
-domains and families are not centred: they are too few for their s to stay away from zero.
+centred at c = 1, non-centred at c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). If the data
+determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost independent;
+s and e are taken at the mode. For slopes, whose s may be near zero, the fourth power of c is used.
+Means of domains and families are not centred, because with few of them s may be near zero.
 
 References
 ----------
@@ -45,19 +45,19 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.bayes.pareto import smooth_ratios
 from psychollm.irt.bayes.target import Target
 
-DEGREES = 5.0  # of freedom of the proposal of h
-AXIS_DEGREES = 20.0  # of the proposal of x along each axis, or half the number of axes if more
-PROBES = (1.0, 2.0)  # units from the mode at which the sides are looked at
-NARROWEST, WIDEST = 0.7, 2.0  # scales of the sides
-STEP = 1e-4  # of differences of the gradient
+DEGREES = 5.0  # degrees of freedom of the proposal of h
+AXIS_DEGREES = 20.0  # the same for x along each axis, or half the number of axes if larger
+PROBES = (1.0, 2.0)  # distances from the mode at which scales of the two sides are measured
+NARROWEST, WIDEST = 0.7, 2.0  # limits of these scales
+STEP = 1e-4  # step of finite differences of the gradient
 ROUNDS = 8
-DEEPEST, HIGHEST = 8.0, 2.5  # reach of h below and above the logarithm of its prior scale
-PILOTS, FEWEST_PILOT = 2, 500  # runs by which the proposal of h is moved to its moments
+DEEPEST, HIGHEST = 8.0, 2.5  # range of h below and above the logarithm of its prior scale
+PILOTS, FEWEST_PILOT = 2, 500  # runs that adapt the proposal of h
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """Where the posterior is highest, and the likelihood's quadratic there."""
+    """Posterior mode, with the quadratic approximation of the likelihood."""
 
     x: FloatArray  # (P,)
     h: FloatArray  # (H,)
@@ -76,7 +76,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """Draws of x and h, resampled, and how far they can be trusted."""
+    """Resampled draws of x and h, with diagnostics."""
 
     x: FloatArray  # (S, P)
     h: FloatArray  # (S, H)
@@ -85,7 +85,7 @@ class Resampled:
 
 
 def find_mode(target: Target, near: Mode | None = None) -> Mode:
-    """Climb to the mode of x given h and of (1), in turn until they agree."""
+    """Find the modes of x given h and of (1), alternating until they agree."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
     if near is not None:
@@ -101,7 +101,7 @@ def find_mode(target: Target, near: Mode | None = None) -> Mode:
 
 
 def _start(target: Target) -> FloatArray:
-    """Return slopes of prior mean and intercepts from shares of yes."""
+    """Return starting values: prior mean slopes, and intercepts from yes rates."""
     codes, frequency = target.answers.codes, target.answers.data[4]
     structure, items = target.structure, target.n_items
     yes = frequency @ (codes == 1) + 0.5
@@ -125,7 +125,7 @@ def _climb(target: Target, x: FloatArray, h: FloatArray) -> tuple[FloatArray, fl
 
 
 def _information(target: Target, x: FloatArray) -> FloatArray:
-    """Return minus the Hessian of the log-likelihood, its negative directions set to zero."""
+    """Return the negative Hessian of the log-likelihood, with negative eigenvalues set to 0."""
     size = target.n_likelihood
     table = np.zeros((x.size, x.size))
     for k in range(size):

@@ -1,4 +1,4 @@
-"""Chains of the No-U-Turn sampler, by nutpie where it is installed, else by PyMC."""
+"""Chains of the No-U-Turn sampler, by nutpie if installed, otherwise by PyMC."""
 
 import logging
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from psychollm.irt.bayes.pymc_model import named, pymc_model, shared_values
 from psychollm.irt.bayes.target import Target, contrasts
 
 PURPOSE = 'bayesian_2pl(method="nuts")'
-KEPT = 4  # compiled models, the oldest given up first
+KEPT = 4  # cache of compiled models, oldest dropped first
 _compiled: dict[tuple[Any, ...], Any] = {}
 
 
@@ -33,7 +33,7 @@ class Chains:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How much is drawn (draws, tune, chains, cores, seed) and how."""
+    """Settings of the sampler: draws, tune, chains, cores, seed and target acceptance."""
 
     size: dict[str, int]
     target_accept: float
@@ -69,7 +69,7 @@ def compiled_model(
 def _nutpie(
     target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels], run: Run
 ) -> Any:
-    """Sample with a mass matrix of low rank plus diagonal: items of one test are correlated."""
+    """Sample with a low-rank plus diagonal mass matrix, because items are correlated."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
     low_rank: dict[str, Any] = {"low_rank_modified_mass_matrix": True}  # until nutpie 0.16.8
     if "adaptation" in signature(nutpie.sample).parameters:

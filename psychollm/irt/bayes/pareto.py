@@ -1,12 +1,12 @@
-r"""Importance ratios tamed: Pareto smoothing, its shape k, and leave-one-out prediction.
+r"""Pareto smoothing of importance ratios, its shape k, and leave-one-out prediction.
 
 The largest of S ratios (the upper :math:`\min(S/5, 3\sqrt S)`) are replaced by the expected order
-statistics of a generalised Pareto distribution fitted to them; its shape k tells whether the
-average can be trusted: the variance is finite below 1/2, and up to 0.7 averages are practical.
+statistics of a generalised Pareto distribution fitted to them; its shape k diagnoses the average:
+below 1/2 the variance is finite, and up to 0.7 averages are usable.
 
 Leave-one-out prediction of a respondent's answers reweights posterior draws by
-:math:`1 / p(y_i \mid \text{items})`, abilities integrated out. With abilities drawn instead, one
-respondent is all that an ability is known by, and the ratios have no variance to speak of.
+:math:`1 / p(y_i \mid \text{items})`, abilities integrated out. With sampled abilities instead,
+each ability would depend on one respondent alone, and the ratios would have no finite variance.
 
 References
 ----------
@@ -30,7 +30,7 @@ from psychollm.data.labels import Labels
 
 TRUSTED_K = 0.7
 FEWEST = 5
-PRIOR_SIZE, PRIOR_SHAPE = 10.0, 0.5  # k of few values is drawn towards one half
+PRIOR_SIZE, PRIOR_SHAPE = 10.0, 0.5  # prior values that shrink k towards one half
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ def fit_pareto(excess: FloatArray) -> tuple[float, float]:
 
 def smooth_ratios(log_ratios: FloatArray) -> tuple[FloatArray, float]:
     """Return smoothed, normalised log weights (S,) and the shape k."""
-    # k is infinite where a single ratio holds everything, and -inf where the ratios do not vary.
+    # k is infinite if a single ratio has all the weight, and -inf if ratios do not vary.
     size = log_ratios.size
     weights = log_ratios - log_ratios.max()
     tail = int(min(0.2 * size, 3.0 * np.sqrt(size)))
@@ -142,6 +142,6 @@ def leave_one_out(
 
 
 def _log_mean(terms: FloatArray) -> float:
-    """Return log of the sum of exponentials."""
+    """Return the log of the sum of exponentials."""
     top = terms.max()
     return float(np.log(np.exp(terms - top).sum()) + top)

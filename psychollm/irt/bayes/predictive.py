@@ -1,11 +1,10 @@
-"""Predictive checks: answers drawn from the prior or the posterior beside those seen.
+"""Predictive checks: observed answers compared with draws from the prior or posterior.
 
-New respondents are drawn from their families, answer the items of one draw, and leave missing what
-was missing. Compared are the share of yes of each item, its correlation with the rest, the
-standard deviation of respondents' shares of yes and, with up to a hundred items, how far all
-covariances of pairs lie from those of the replicates on average: second dimensions show there. A
-posterior predictive p value near 0 or 1 says that the model does not make data like these; as it
-uses the data twice, it is conservative.
+New respondents are drawn from their families and answer the items of one draw, with the observed
+pattern of missing data. The statistics are each item's yes rate and item-rest correlation, the SD
+of respondents' yes rates and, with up to a hundred items, the mean deviation of pair covariances
+from those of the replicates, which detects further dimensions. A posterior predictive p-value near
+0 or 1 indicates misfit; because it uses the data twice, it is conservative.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from psychollm.irt.bayes.draws import Kind, replicates
 from psychollm.irt.bayes.result import BayesianIRT
 
 MIDDLE = (0.025, 0.975)
-MOST_PAIRED = 100  # items whose pairs are looked at
+MOST_PAIRED = 100  # most items for pair covariances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -114,7 +113,7 @@ def predictive_check(
     items = [label for label, kept in zip(fit.labels, fit.fitted, strict=True) if kept]
     above = (table > observed).mean(axis=0) + 0.5 * (table == observed).mean(axis=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a statistic that no replicate has
+        warnings.simplefilter("ignore", RuntimeWarning)  # all undefined
         mean, interval = np.nanmean(table, axis=0), np.nanquantile(table, MIDDLE, axis=0).T
     return PredictiveCheck(
         statistic=(
@@ -134,7 +133,7 @@ def predictive_check(
 
 
 def _pair_misfit(tables: list[IntArray]) -> FloatArray:
-    """Return distances of covariances from those of the other tables; NaN if too many."""
+    """Return distances of covariances from those of the other tables; NaN for too many items."""
     items = tables[0].shape[1]
     if not 1 < items <= MOST_PAIRED:
         return np.full(len(tables), np.nan)
@@ -151,7 +150,7 @@ def _pair_misfit(tables: list[IntArray]) -> FloatArray:
 
 
 def _statistics(codes: IntArray, answered: BoolArray) -> FloatArray:
-    """Return share of yes (J,), correlation with the rest (J,), spread of respondents' shares."""
+    """Return yes rates (J,), item-rest correlations (J,), and the SD of respondents' yes rates."""
     yes = np.where(answered, codes, 0).astype(np.float64)
     n, total = answered.sum(axis=0), yes.sum(axis=1, keepdims=True)
     size = answered.sum(axis=1, keepdims=True)

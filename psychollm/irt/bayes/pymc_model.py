@@ -1,10 +1,10 @@
-r"""The same posterior as a PyMC model, for sampling by Hamiltonian Monte Carlo and for extending.
+r"""The posterior as a PyMC model, for Hamiltonian Monte Carlo and for extensions.
 
-The marginal form is one operator: log-likelihood and gradient by slopes, intercepts and families'
-means come out of one pass of a kernel, so that the sampler never differentiates through the
-quadrature. The explicit form has every ability as a variable. Families and domains are not
-centred: they enter as standard normal variables times their standard deviations. Items of domains
-are centred as far as the data know them (`psychollm.irt.bayes.laplace`).
+The marginal form is one operator: one pass of a kernel computes the log-likelihood and its
+gradient in slopes, intercepts and family means, so that the sampler does not differentiate the
+quadrature. The explicit form has every ability as a variable. Families and domains are
+non-centred: standard normal variables times their standard deviations. Items of domains are
+partially centred (`psychollm.irt.bayes.laplace`).
 """
 
 from functools import cache
@@ -63,7 +63,7 @@ def named(centring: dict[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def _items(pm: Any, tensor: Any, target: Target, shared: dict[str, Any]) -> list[Any]:
-    """Return (log) slopes and intercepts under their priors, with domains or without."""
+    """Return (log) slopes and intercepts with their priors, with or without domains."""
     found = []
     names = ("log_slope" if target.priors.positive else "slope_raw", "intercept_raw")
     kinds = zip(names, target.priors.scaled(target.link), ("slope", "intercept"), strict=True)
@@ -97,7 +97,7 @@ def _families(pm: Any, tensor: Any, target: Target) -> Any:
 
 
 def _explicit(pm: Any, tensor: Any, target: Target, slope: Any, intercept: Any, mean: Any) -> None:
-    """Add abilities and the answers given them."""
+    """Add abilities, and answers conditional on them."""
     of = tensor.as_tensor_variable(target.families.of)
     theta = pm.Normal("ability_unit", 0.0, 1.0, dims="respondent")
     ability = pm.Deterministic("ability", theta + mean[of], dims="respondent")
@@ -112,9 +112,9 @@ def _explicit(pm: Any, tensor: Any, target: Target, slope: Any, intercept: Any, 
 
 
 def marginal_operator(target: Target) -> Any:
-    """Return a function of slopes, intercepts and means: log-likelihood, its three gradients."""
-    # Answers and nodes enter as shared variables named by shared_values, so that what is
-    # compiled for one table serves all others of the same shape of model.
+    """Return a function of slopes, intercepts and means for log-likelihood and gradients."""
+    # Answers and nodes are shared variables named by shared_values, so that one compiled model
+    # serves all tables with the same model shape.
     pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
     operator = _operator_class()(target.link)
     shared = [pytensor.shared(value, name=name) for name, value in shared_values(target).items()]
@@ -122,14 +122,14 @@ def marginal_operator(target: Target) -> Any:
 
 
 def shared_values(target: Target) -> dict[str, AnyArray]:
-    """Return what the operator reads besides parameters, by name."""
+    """Return the operator's inputs other than parameters, by name."""
     data, nodes, log_weights, _ = target.grid
     return dict(zip(SHARED, (*data, nodes, log_weights), strict=True))
 
 
 @cache
 def _operator_class() -> Any:
-    """Return the class of the operator, made once, registered with PyTensor's Numba backend."""
+    """Return the operator's class, created once and registered with PyTensor's Numba backend."""
     graph = require("pytensor.graph", extra="bayes", purpose=PURPOSE)
     gradient = require("pytensor.gradient", extra="bayes", purpose=PURPOSE)
     tensor = require("pytensor.tensor", extra="bayes", purpose=PURPOSE)
@@ -169,6 +169,6 @@ def _operator_class() -> Any:
         def grad(self, inputs: Any, output_gradients: Any) -> Any:
             return self.pullback(inputs, self(*inputs), output_gradients)
 
-    # PyTensor passes the operator, the node and further keywords of its own.
+    # PyTensor passes the operator, the node and further keywords.
     dispatch.numba_funcify.register(Marginal, lambda op, *_, **__: COMPILED[op.link])
     return Marginal

@@ -145,7 +145,7 @@ class BayesianIRT(Expects, Result):
         return "\n".join(lines)
 
     def _trust(self) -> str:
-        """Say how good the draws are."""
+        """Return a sentence on the quality of the draws."""
         draws = f"{self.n_draws} draws, {self.effective_size.min():.0f} effective or more"
         if self.method == "laplace":
             quality = f"Normal approximation, resampled: {draws}, Pareto k {self.pareto_k:.2f}"
@@ -173,18 +173,18 @@ class BayesianIRT(Expects, Result):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Draws of both methods in one shape, chains first, and how they came about."""
+    """Draws of either method, chains first, with diagnostics."""
 
     x: FloatArray  # (chains, draws, P)
     h: FloatArray  # (chains, draws, H)
     ability: FloatArray  # (chains, draws, N)
-    effective_size: float  # of importance weights; NaN where chains have their own
+    effective_size: float  # of importance weights; NaN for chains, which have their own
     pareto_k: float
     divergences: int
     iterations: int
 
     def flat(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return x, h and abilities with chains and draws in one axis."""
+        """Return x, h and abilities with chains and draws as one axis."""
         n = self.x.shape[0] * self.x.shape[1]
         return self.x.reshape(n, -1), self.h.reshape(n, -1), self.ability.reshape(n, -1)
 

@@ -1,8 +1,8 @@
 r"""Posterior density of a 2PL with abilities integrated out, and its gradient.
 
-The vector x holds slopes (or their logarithms), intercepts, contrasts of the families' mean
-abilities and, with domains, the domains' means and grand means; h holds log standard deviations.
-Every entry of x is normal about a constant or about another entry,
+The vector x contains slopes (or their logarithms), intercepts, contrasts of the families' mean
+abilities and, with domains, the domains' means and grand means; h contains log standard
+deviations. Every entry of x is normal about a constant or another entry,
 
 .. math:: r = (A x - m) / s(h) \sim N(0, 1), \qquad
           \log p(x \mid h) = -\tfrac12 r^T r - \sum_k \log s_k + \text{const},           \quad (1)
@@ -27,7 +27,7 @@ from psychollm.irt.families import Link
 from psychollm.irt.priors import PROBIT_SCALE
 from psychollm.kernels.irt_marginal import LOGIT, PROBIT, marginal_gradient, marginal_patterns
 
-LONGEST = 30.0  # of the logarithm of a slope
+LONGEST = 30.0  # bound of the logarithm of a slope
 LOG_2PI = float(np.log(2.0 * np.pi))
 Normal = tuple[float, float]
 Data = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray]
@@ -132,7 +132,7 @@ def grouping(name: str, given: Any, labels: Labels) -> Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Distinct patterns of answers per family as the kernels take them."""
+    """Distinct answer patterns per family, in the form that kernels take."""
 
     codes: IntArray  # (U, J)
     data: Data
@@ -150,7 +150,7 @@ def answers_of(codes: IntArray, families: Grouping) -> Answers:
 
 
 def _sparse(mask: object) -> tuple[IntArray, IntArray]:
-    """Return where each row's entries start, and the columns of all entries."""
+    """Return the offsets of each row's entries, and the columns of all entries."""
     table = np.asarray(mask)
     starts = np.concatenate([[0], np.cumsum(table.sum(axis=1))]).astype(np.int64)
     return starts, np.nonzero(table)[1].astype(np.int64)
@@ -158,7 +158,7 @@ def _sparse(mask: object) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The pieces of (1): A, m, standard deviations fixed (index -1) or exp(h) of an index."""
+    """The terms of (1): A, m, and standard deviations, fixed (index -1) or exp(h) at an index."""
 
     a: FloatArray  # (P, P)
     m: FloatArray  # (P,)
@@ -224,12 +224,12 @@ class Target:
 
     @property
     def link_code(self) -> int:
-        """The kernels' number of the link."""
+        """Code of the link in the kernels."""
         return LOGIT if self.link == "logit" else PROBIT
 
     @property
     def grid(self) -> Grid:
-        """What the kernels need besides parameters."""
+        """Arguments of the kernels other than parameters."""
         return self.answers.data, self.nodes, self.log_weights, self.link_code
 
     @property

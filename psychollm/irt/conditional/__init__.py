@@ -1,1 +1,1 @@
-"""The Rasch model by conditional maximum likelihood: abilities drop out, nothing is assumed."""
+"""The Rasch model by conditional maximum likelihood, without a distribution of abilities."""

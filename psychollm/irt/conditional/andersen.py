@@ -1,8 +1,7 @@
-r"""Whether items keep their difficulties from one group of respondents to the other.
+r"""Andersen's test of equal item difficulties in groups of respondents.
 
-If the Rasch model holds, difficulties are the same in every group of respondents, however the
-groups were formed, by their scores included. With conditional log-likelihoods of the groups and of
-all,
+If the Rasch model holds, difficulties are equal in all groups of respondents, even in groups
+formed by their scores. With conditional log-likelihoods of the groups and of all respondents,
 
 .. math:: LR = 2\Big(\sum_g \log L_c^{(g)} - \log L_c\Big)                              \quad (1)
 
@@ -11,11 +10,12 @@ is chi-square with (G - 1)(J - 1) degrees of freedom (Andersen, 1973). For a sin
 .. math:: W_j = \sum_g \frac{(\hat b_{jg} - \bar b_j)^2}{s_{jg}^2}, \qquad
           \bar b_j = \sum_g \hat b_{jg} s_{jg}^{-2} \Big/ \sum_g s_{jg}^{-2},           \quad (2)
 
-difficulties of mean 0 in each group, has G - 1; with two groups it is the square of
-:math:`(\hat b_{j1} - \hat b_{j2}) / (s_{j1}^2 + s_{j2}^2)^{1/2}` (Fischer & Scheiblechner, 1970).
+difficulties with mean 0 in each group, has G - 1 degrees of freedom; with two groups it is the
+square of :math:`(\hat b_{j1} - \hat b_{j2}) / (s_{j1}^2 + s_{j2}^2)^{1/2}` (Fischer &
+Scheiblechner, 1970).
 
-Splitting by score tests equal slopes: an item that discriminates more than the others is harder
-than they say in the lower group and easier in the upper one.
+Splitting by score tests equal slopes: an item with a steeper slope than the others is relatively
+harder in the lower group and easier in the upper one.
 
 References
 ----------
@@ -210,7 +210,7 @@ def _groups(
 
 
 def _by_score(codes: IntArray, split: str) -> tuple[tuple[Any, ...], IntArray]:
-    """Split informative respondents at the median or mean of their share of yes."""
+    """Split informative respondents at the median or mean of their yes rates."""
     if split not in ("median", "mean"):
         msg = f"split={split!r} is not an option: use 'median', 'mean' or a group per respondent"
         raise OptionError(msg)
@@ -226,7 +226,7 @@ def _by_score(codes: IntArray, split: str) -> tuple[tuple[Any, ...], IntArray]:
 
 
 def _everywhere(parts: list[IntArray]) -> BoolArray:
-    """Return the items that every group determines (J,)."""
+    """Return the items with finite difficulties in every group (J,)."""
     keep = np.ones(parts[0].shape[1], dtype=np.bool_)
     while True:
         places = np.flatnonzero(keep)

@@ -1,14 +1,14 @@
-r"""The conditional likelihood of Rasch items, and its top.
+r"""The conditional likelihood of Rasch items, and its maximisation.
 
-Given the number of yes r of a respondent among the items S it answered, the chance of its answers
+Given a respondent's number r of yes among its answered items S, the probability of its answers
 does not depend on its ability:
 
 .. math:: \log L_c = \sum_v \Big[\sum_{j \in S_v} y_{vj} e_j
                        - \log \gamma_{r_v}(S_v)\Big],                                  \quad (1)
 
-:math:`\gamma` the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are collected
-by the items they answered; those of score 0 or :math:`|S|` say nothing. (1) is concave, constant
-along a common shift, and has a finite top exactly where the items are strongly connected by
+:math:`\gamma` the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are grouped by
+the items they answered; scores of 0 or :math:`|S|` are uninformative. (1) is concave, constant
+along a common shift, and has a finite maximum if and only if the items are strongly connected by
 "somebody said yes to i and no to j" (Fischer, 1981).
 
 References
@@ -33,7 +33,7 @@ SMALLEST = 1e-10  # of the gradient
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Respondents who answered the same items: how many had which score."""
+    """Respondents who answered the same items: counts by score."""
 
     items: IntArray  # (s,)
     counts: FloatArray  # (s + 1,), those of score 0 and s set to 0
@@ -50,7 +50,7 @@ class Sufficient:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """Where the conditional likelihood is largest."""
+    """Maximum of the conditional likelihood."""
 
     easiness: FloatArray  # (J,), mean 0
     covariance: FloatArray  # (J, J), of easiness with mean 0
@@ -103,7 +103,7 @@ def connected(codes: IntArray) -> BoolArray:
 
 
 def climb(table: Sufficient) -> Top:
-    """Maximise (1) by Newton steps, shortened where they would lead down."""
+    """Maximise (1) by Newton steps, halved if they descend."""
     size = table.yes.size
     n = np.zeros(size)
     for block in table.blocks:
@@ -115,7 +115,7 @@ def climb(table: Sufficient) -> Top:
     taken = 0
     while taken < MOST_STEPS and np.abs(gradient).max() > tolerance:
         taken += 1
-        # 1 1' / J fills the direction along which nothing changes
+        # 1 1' / J fills the null direction, a common shift
         step = np.asarray(np.linalg.solve(information + 1.0 / size, gradient), dtype=np.float64)
         step *= min(1.0, LONGEST / float(np.abs(step).max()))
         moved = _higher(table, easiness, step, value)
@@ -143,7 +143,7 @@ def climb(table: Sufficient) -> Top:
 def _higher(
     table: Sufficient, easiness: FloatArray, step: FloatArray, value: float
 ) -> FloatArray | None:
-    """Return the easiness after the longest half of the step that does not lead down."""
+    """Return the easiness after the step, halved until it does not descend."""
     for halving in range(30):
         moved = easiness + 0.5**halving * step
         moved = np.asarray(moved - moved.mean(), dtype=np.float64)

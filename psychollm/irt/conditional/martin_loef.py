@@ -1,15 +1,15 @@
-r"""Whether two sets of items measure the same ability.
+r"""Martin-Loef test of whether two sets of items measure the same ability.
 
-If one Rasch model holds for all items, the scores r, s on two sets of items say nothing beyond
-their sum. With :math:`n_{rs}` respondents of scores r and s among n, :math:`n_t` of the sum t and
-conditional log-likelihoods of both sets and of all items,
+If one Rasch model holds for all items, the scores r, s on two sets of items carry no information
+beyond their sum. With :math:`n_{rs}` of n respondents having scores r and s, :math:`n_t` the sum
+t, and conditional log-likelihoods of both sets and of all items,
 
 .. math:: ML = 2\Big(\sum_{rs} n_{rs}\log\frac{n_{rs}}{n} - \sum_t n_t\log\frac{n_t}{n}
                + \log L_c^{(1)} + \log L_c^{(2)} - \log L_c\Big)                        \quad (1)
 
 is chi-square with :math:`J_1 J_2 - 1` degrees of freedom (Martin-Loef, 1973; Verguts & De Boeck,
-2000). It needs complete rows and many of them: with few respondents per pair of scores it is far
-too small, and says nothing.
+2000). It needs many complete rows: with few respondents per pair of scores it is far too small to
+be valid.
 
 References
 ----------
@@ -142,11 +142,12 @@ def _chosen(items: Sequence[Any], labels: Labels) -> BoolArray:
 
 
 def _check(codes: IntArray, inside: BoolArray) -> None:
-    """Raise where a set cannot be fitted."""
+    """Raise if a set cannot be fitted."""
     for name, columns in (("items", inside), ("the other items", ~inside)):
         if columns.sum() < 2 or not connected(codes[:, columns]).all():
             msg = (
-                f"{name}: a set needs at least two items whose difficulties are finite; leave out "
+                f"{name}: a set needs at least two items with finite difficulties; leave out "
+                ""
                 "items that everybody or nobody says yes to"
             )
             raise ShapeError(msg)

@@ -1,15 +1,15 @@
 r"""The Rasch model by conditional maximum likelihood.
 
-In the Rasch model the number of yes of a respondent is sufficient for its ability. Conditioning on
-it removes abilities from the likelihood, so that nothing is assumed about how they are spread:
-with two dozen models of three families that matters, since they are hardly a sample from a normal
-distribution. The price is that slopes are taken to be one.
+In the Rasch model a respondent's number of yes is a sufficient statistic for its ability.
+Conditioning on it removes abilities from the likelihood, so that no distribution of abilities is
+assumed. This matters with two dozen models of three families, which are not a sample from a normal
+distribution. The price is that all slopes are one.
 
 Abilities given such items (`rasch_ability`) are in logits, difficulties with mean 0.
 
-* ML: the ability at which the expected number of yes is the observed one,
-  :math:`\sum_{j \in S} P_j(\theta) = r`; none where all answers are yes, or all are no.
-* WLE: Warm's weighted likelihood, finite for these too.
+* ML: the ability at which the expected number of yes equals the observed one, :math:`\sum_{j \in
+  S} P_j(\theta) = r`; none if all answers are yes, or all are no.
+* WLE: Warm's weighted likelihood, finite also for these.
 
 References
 ----------
@@ -40,7 +40,7 @@ from psychollm.irt.answers import Oriented, Respondents, answers_to, orient, pat
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
 from psychollm.irt.families import Dichotomous
 
-MOST_ITEMS = 1500  # time grows with the cube, memory with the square
+MOST_ITEMS = 1500  # time is cubic, memory quadratic in the number of items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -153,8 +153,9 @@ def fit_conditional(answers: Oriented) -> ConditionalRasch:
     keep = connected(answers.codes)
     if not keep.any():
         msg = (
-            "responses: no two items can be compared, since nobody says yes to one and no to the "
-            "other in both directions: the difficulties have no finite estimate"
+            "responses: difficulties have no finite estimate, because for no two items some "
+            ""
+            "respondents say yes only to the first and others only to the second"
         )
         raise ShapeError(msg)
     codes = answers.codes[:, keep]
@@ -186,15 +187,16 @@ def check_items(codes: IntArray) -> None:
     """Raise if there are too many items for conditional likelihoods."""
     if codes.shape[1] > MOST_ITEMS:
         msg = (
-            f"responses: {codes.shape[1]} items are too many for conditional likelihoods (at most "
-            f"{MOST_ITEMS}): read the table the other way by respondents=..., or use "
+            f"responses: {codes.shape[1]} items are too many for conditional likelihoods (at "
+            f"most "
+            f"{MOST_ITEMS}): swap sides by respondents=..., or use "
             "fit_irt(model='rasch')"
         )
         raise ShapeError(msg)
 
 
 def _linked(codes: IntArray, keep: BoolArray) -> BoolArray:
-    """Return which items are compared with those to keep, if only in one direction (J,)."""
+    """Return the items comparable with the kept ones, even if in one direction only (J,)."""
     yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
     both = yes.T @ no
     return np.asarray((both[:, keep] + both[keep].T).any(axis=1), dtype=np.bool_)

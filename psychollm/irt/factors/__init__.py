@@ -1,1 +1,1 @@
-"""Logistic factors of tables with gaps."""
+"""Logistic factor models of tables with missing data."""

@@ -1,11 +1,11 @@
-r"""Logistic factors of tables with gaps, dense or kept by their filled cells, of any size.
+r"""Logistic factors of dense or sparse tables of any size.
 
-Factors in standard position.
+Position of the factors.
 
-Scores get mean 0 and covariance 1 in the population of models; of the rotations left, the one is
-taken whose factors explain, one after the other, as much of the logits as can be.
+Scores are scaled to mean 0 and identity covariance in the population of models, and rotated so
+that each factor in turn explains as much of the logits as possible.
 
-How many factors: what each number of them says of answers that were held out.
+The number of factors is chosen by the prediction of held-out answers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from psychollm.irt.factors.result import (
 from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads, packed_size, unpacked
 from psychollm.kernels.cell_draws import draw_empty, hold_out
 
-BLOCK = 1 << 20  # cells: small enough for several workers to share a million answers
+BLOCK = 1 << 20  # cells per block: small enough for several workers to share a million answers
 HELD_OUT = 0.02
 
 
@@ -45,29 +45,29 @@ def as_source(data: ResponsesLike) -> Responses:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The answers, as shares of the highest."""
+    """The answers, divided by the highest code."""
 
     table: CellTable
     highest: int
-    seed: int | None = None  # of the cells that are held out
-    held: bool = False  # whether to read these, or the others
+    seed: int | None = None  # of the held-out cells
+    held: bool = False  # whether to read these or the others
 
     @classmethod
     def of(cls, table: CellTable) -> Filled:
-        """Look through a table for its highest answer.
+        """Read a table to find its highest answer.
 
         Raises
         ------
         InputError
-            If there is no answer, or all are the lowest.
+            If there is no answer, or no answer above 0.
         """
         highest = max(
             (int(table.read(*bounds).codes.max(initial=0)) for bounds in parts(table)), default=0
         )
         if highest == 0:
             msg = (
-                "responses hold no answer above 0, of which factors could be estimated: check how "
-                "they are coded"
+                "responses have no answer above 0, so factors cannot be estimated: check the "
+                "coding"
             )
             raise InputError(msg)
         return cls(table, highest)
@@ -87,7 +87,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which cells are filled: 1 for those, 0 for empty ones drawn with probability `share`."""
+    """Indicator of filled cells: 1, or 0 for empty cells sampled with probability `share`."""
 
     table: CellTable
     share: float
@@ -95,7 +95,7 @@ class Asked:
 
     @classmethod
     def of(cls, table: CellTable, seed: int) -> Asked:
-        """Draw about as many empty cells as are filled.
+        """Sample about as many empty cells as there are filled ones.
 
         Raises
         ------
@@ -105,12 +105,12 @@ class Asked:
         filled = int(table.start[-1])
         empty = (table.start.size - 1) * table.n_columns - filled
         if not empty:
-            msg = "gaps='modelled', but no cell is empty: leave out gaps"
+            msg = "gaps='modelled', but no cell is empty: omit gaps"
             raise InputError(msg)
         return cls(table, min(1.0, filled / empty), seed)
 
     def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
-        """Return whether models were asked some questions."""
+        """Return the indicator of filled cells for some questions."""
         cells = self.table.read(low, high)
         rows = (cells.start, cells.columns), self.table.n_columns, low, np.uint64(self.seed)
         begin = np.empty_like(cells.start)
@@ -122,7 +122,7 @@ class Asked:
 
 
 MOST = 8  # factors
-STANDARD_ERRORS = 2.0  # of the gain by a factor, for it to count
+STANDARD_ERRORS = 2.0  # standard errors by which a factor must improve prediction
 
 
 def held_out_losses(ascent: Ascent, held: Filled) -> FloatArray:
@@ -148,7 +148,7 @@ def held_out_losses(ascent: Ascent, held: Filled) -> FloatArray:
 
 
 def gain(fewer: FloatArray, more: FloatArray) -> tuple[float, float]:
-    """Return by how much the mean log loss falls, and its standard error over questions."""
+    """Return the reduction of the mean log loss, and its standard error over questions."""
     counts = more[:, 1]
     fall = fewer[:, 0] - more[:, 0]
     mean = fall.sum() / counts.sum()
@@ -156,7 +156,7 @@ def gain(fewer: FloatArray, more: FloatArray) -> tuple[float, float]:
 
 
 def counts_more(losses: list[FloatArray]) -> bool:
-    """Return whether the last factor is worth having."""
+    """Return whether the last factor improves prediction."""
     if len(losses) < 2:
         return True
     fall, se = gain(losses[-2], losses[-1])
@@ -164,7 +164,7 @@ def counts_more(losses: list[FloatArray]) -> bool:
 
 
 def choice_of(losses: list[FloatArray]) -> FactorChoice:
-    """Return the table of all numbers of factors tried."""
+    """Return the comparison of all tried numbers of factors."""
     fall, se = np.array([(np.nan, np.nan), *map(gain, losses, losses[1:])]).T
     sums = np.array([one.sum(axis=0) for one in losses])
     return FactorChoice(
@@ -177,24 +177,24 @@ def choice_of(losses: list[FloatArray]) -> FactorChoice:
 
 
 def chosen(choice: FactorChoice) -> int:
-    """Return the number of factors before the first that is not worth having, at least one."""
+    """Return the number of factors, at least one, after which prediction stops improving."""
     worth = choice.gain[1:] > STANDARD_ERRORS * choice.se[1:]
     return max(1, int(np.argmin(np.append(worth, False))))
 
 
-CHUNK = 1 << 16  # questions whose covariances are turned at once
+CHUNK = 1 << 16  # questions whose covariances are rotated at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How logits are expressed by standard scores: u = centre + root z."""
+    """Transformation of model vectors to standard scores z: u = centre + root z."""
 
     centre: FloatArray  # (q,) of models' vectors
     root: FloatArray  # (q, k)
 
     @classmethod
     def of(cls, ascent: Ascent) -> Position:
-        """Find it for the answers, the first kind of questions."""
+        """Return the transformation for the answers, the first kind of questions."""
         models, answers = ascent.models, ascent.kinds[0]
         k = answers.mean.shape[1] - answers.known - 1
         q = models.mean.shape[1]
@@ -215,7 +215,7 @@ class Position:
         """Return intercepts with loadings (m, 1 + k), and their covariances (m, 1 + k, 1 + k)."""
         q, k = self.root.shape
         d, known = those.mean.shape[1], those.known
-        # The logit is f a + b + u'v: f known, and v the last entries.
+        # The logit is f a + b + u'v, with f known and v the last entries.
         turn = np.zeros((1 + k, d))
         turn[0, known] = 1.0
         turn[0, d - k :] = self.centre[q - k :]
@@ -240,12 +240,12 @@ class Position:
 
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 
-OPENING = 10  # rounds by bounds, before expectations and populations
-TOLERANCE = 1e-4  # change of the logits below which rounds end
-SETTLED = 1e-2  # the same below which gaps come in
+OPENING = 10  # iterations by bounds, before expectations and populations
+TOLERANCE = 1e-4  # change of the logits below which iterations end
+SETTLED = 1e-2  # the same for including the model of gaps
 MAX_ROUNDS = 500
-ENDLESS = 1e5  # scores above it grow without bound: those of a sound fit are below 10
-FIRST = 0.3  # standard deviation of the first vectors
+ENDLESS = 1e5  # larger scores are diverging: those of a sound fit are below 10
+FIRST = 0.3  # standard deviation of the starting vectors
 
 
 def fit_factors(
@@ -346,16 +346,16 @@ def _start(
         Questions.start(read, ranges, np.ones((m, 1)), vectors(m, 1), known=known)
         for read, known in reads
     )
-    if asked is not None:  # factors that the answers show, before what they say of gaps
+    if asked is not None:  # factors of the answers, before those of gaps
         _climb(Ascent(kinds[:1], models, who), bar, tolerance=SETTLED)
     return Ascent(kinds, models, who)
 
 
 def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
-    """Go round until the logits stay."""
-    # At first populations stay wide: one that is learned from vectors that show little yet would
-    # keep weak factors from ever showing more.
-    change, rounds, otherwise = np.inf, 0, "the limit of rounds was reached"
+    """Iterate until the logits converge."""
+    # At first populations stay wide: one estimated from unconverged vectors would suppress weak
+    # factors for good.
+    change, rounds, otherwise = np.inf, 0, "the limit of iterations was reached"
     while rounds < MAX_ROUNDS and change >= tolerance:
         opening = rounds < OPENING
         change = ascent.round(bound=opening, learn=not opening)
@@ -398,7 +398,7 @@ def _result(
     convergence: Convergence,
     choice: FactorChoice | None,
 ) -> LogisticFactorFit:
-    """Put factors into standard position."""
+    """Rotate factors to principal axes with standardised scores."""
     table, answers = source.by_question, ascent.kinds[0]
     position = Position.of(ascent)
     items, around = position.questions(answers)
@@ -439,7 +439,7 @@ def _result(
 def _gap_model(source: Responses, ascent: Ascent, position: Position, drawn: float) -> GapModel:
     vectors, _ = position.questions(ascent.kinds[1])
     return GapModel(
-        # All filled cells and a share of the others: odds are too high by one over that share.
+        # With all filled cells and a proportion of the others, odds are too high by its inverse.
         intercepts=vectors[:, 0] + np.log(drawn),
         loadings=vectors[:, 1:].copy(),
         levels=ascent.models.mean[:, 0] - position.centre[0],

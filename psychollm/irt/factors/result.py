@@ -23,9 +23,9 @@ class FactorChoice(Result):
     """Held-out prediction error for each number of factors."""
 
     tried: IntArray  # (tries,) 0, 1, ... factors
-    log_loss: FloatArray  # (tries,) mean over the answers held out
-    gain: FloatArray  # (tries,) of log loss over one factor fewer; NaN for none
-    se: FloatArray  # (tries,) of the gain, over questions
+    log_loss: FloatArray  # (tries,) mean over held-out answers
+    gain: FloatArray  # (tries,) reduction of log loss from one factor fewer; NaN for none
+    se: FloatArray  # (tries,) standard error of the gain over questions
     n_held_out: int
 
     _AXES = Axes({"factors": "tried"}, "log_loss", "gain", "se")
@@ -38,7 +38,7 @@ class GapModel(Result):
     intercepts: FloatArray  # (questions,)
     loadings: FloatArray  # (questions, k)
     levels: FloatArray  # (models,) with mean 0
-    drawn: float  # share of the empty cells that were drawn
+    drawn: float  # proportion of empty cells in the sample
     questions: Labels
 
     _AXES = Axes({"question": "questions"}, "intercept=intercepts", "loading_{}=loadings")
@@ -123,7 +123,7 @@ class LogisticFactorFit(Result):
         return (
             f"{self.shares.size} logistic factors of {len(self.models):,} models and "
             f"{len(self.questions):,} questions ({self.n_answers:,} answers)\n"
-            f"Shares of latent variance: {shares}; log-likelihood {self.log_likelihood:,.1f}"
+            f"Proportions of latent variance: {shares}; log-likelihood {self.log_likelihood:,.1f}"
         )
 
     def predict(

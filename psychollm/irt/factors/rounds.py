@@ -1,10 +1,10 @@
-"""Rounds of coordinate ascent of a logistic factor model.
+"""Coordinate ascent for a logistic factor model.
 
-A round is one pass over the questions, block by block: it sets their posteriors given those of the
-models, and adds up what the models' posteriors need (`psychollm.kernels.logistic_factors`). Those
-and both populations follow. Only the vectors of questions and models are kept, so that memory does
-not grow with the cells; blocks are added up in order, so that the last bit is the same for any
-number of workers.
+An iteration is one pass over the questions, in blocks. It updates their posteriors given those of
+the models, and accumulates the sums for the models' posteriors
+(`psychollm.kernels.logistic_factors`). Then it updates the models and both populations. Only the
+vectors of questions and models are kept, so that memory does not grow with the cells. Blocks are
+summed in order, so that results are bitwise identical for any number of workers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from psychollm._base.replicate import Workers, spread
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.kernels.logistic_factors import update_rows
 
-CONSTANT = 0.01  # prior precision of a constant's coefficients, that of features' being 1
+CONSTANT = 0.01  # prior precision of the constant's coefficients; 1 for features
 
 
 class Reads(Protocol):
-    """What reads the answers of a range of questions."""
+    """Reader of the answers of a range of questions."""
 
     def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
-        """Return where each question's answers start, whose they are, and the answers."""
+        """Return each question's offset, the models of its answers, and the answers."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Population:
     features: FloatArray  # (n, p), a constant first
     precision: FloatArray  # (k, k)
     coefficients: FloatArray  # (p, k)
-    prior: bool  # whether constant and covariance have one
+    prior: bool  # whether constant and covariance have a prior
 
     @classmethod
     def start(cls, features: FloatArray, k: int, *, prior: bool) -> Population:
@@ -48,7 +48,7 @@ class Population:
         return np.ascontiguousarray(self.features[low:high] @ self.coefficients)
 
     def learn(self, mean: FloatArray, spread: FloatArray) -> None:
-        """Set both to their modes, given posterior means (n, k) and the sum of covariances."""
+        """Set both to their modes from posterior means (n, k) and the sum of covariances."""
         x = self.features
         n, k = mean.shape
         penalty = np.diag([CONSTANT * self.prior] + [1.0] * (x.shape[1] - 1))
@@ -68,7 +68,7 @@ def packed_size(d: int) -> int:
 
 
 def unpacked(packed: FloatArray, d: int) -> FloatArray:
-    """Return symmetric matrices (..., d, d) of their lower triangles, row by row."""
+    """Return symmetric matrices (..., d, d) from their lower triangles, row by row."""
     rows, columns = np.tril_indices(d)
     full = np.empty((*packed.shape[:-1], d, d))
     full[..., rows, columns] = packed
@@ -77,7 +77,7 @@ def unpacked(packed: FloatArray, d: int) -> FloatArray:
 
 
 def records(mean: FloatArray, covariance: FloatArray, constant: int) -> FloatArray:
-    """Return E[z z'] and E[z] (n, p + d), a constant put among the entries of z."""
+    """Return E[z z'] and E[z] (n, p + d), with a constant inserted into z."""
     z = np.insert(mean, constant, 1.0, axis=1)
     d = z.shape[1]
     second = z[:, :, None] * z[:, None]
@@ -89,12 +89,12 @@ def records(mean: FloatArray, covariance: FloatArray, constant: int) -> FloatArr
 
 @dataclass(slots=True)
 class Questions:
-    """The vectors of questions, and what reads the answers to them."""
+    """The vectors of questions, with the reader of their answers."""
 
     reads: Reads
     ranges: list[tuple[int, int]]
     population: Population
-    mean: FloatArray  # (m, d), what is known of all of them first
+    mean: FloatArray  # (m, d), known entries first
     packed: FloatArray  # (m, p) their covariances
 
     @classmethod
@@ -118,13 +118,13 @@ class Questions:
 
     @property
     def known(self) -> int:
-        """How many leading entries are known."""
+        """Number of known leading entries."""
         return int(self.mean.shape[1]) - len(self.population.precision)
 
     @property
     def told(self) -> FloatArray:
-        """The vectors as features of others, a constant first, in units of the population."""
-        # Not of their own spread: where it is small, it is noise.
+        """The vectors as features, with a constant first, in units of the population."""
+        # Not of their own SD, which is noise if small.
         entries = self.mean[:, self.known :]
         entries = entries - entries.mean(axis=0)
         squares = (entries**2).sum(axis=0) + np.diagonal(self._loose)
@@ -154,7 +154,7 @@ class Models:
     def start(
         cls, features: FloatArray, first: FloatArray, constant: int, *, prior: bool = False
     ) -> Models:
-        """Begin with means `first` (n, q)."""
+        """Start from means `first` (n, q)."""
         n, q = first.shape
         covariance = np.tile(0.05 * np.eye(q), (n, 1, 1))
         population = Population.start(features, q, prior=prior)
@@ -162,7 +162,7 @@ class Models:
 
     @property
     def records(self) -> FloatArray:
-        """As the argument of the kernel."""
+        """The vectors in the form that the kernel takes."""
         return records(self.mean, self.covariance, self.constant)
 
     def update(self, sums: FloatArray, levels: FloatArray | None = None) -> None:
@@ -211,18 +211,18 @@ class _Pass:
 
 @dataclass(slots=True)
 class Ascent:
-    """Questions of one kind or two, and the models that answer both.
+    """Questions of one or two kinds, with the models that answer them.
 
-    The second kind is about gaps. Models' vectors but for their first entries, the levels, rest on
-    the first kind alone, so that patterns of who was asked what do not pass for factors. The other
-    way, the population of the first vectors is one of normal vectors given the second.
+    The second kind models gaps. Models' vectors, except for their first entries, the levels,
+    depend on the first kind alone, so that patterns of missing data do not appear as factors. In
+    the other direction, the first vectors have a normal population given the second.
     """
 
     kinds: tuple[Questions, ...]
     models: Models
     who: Workers
     likelihoods: FloatArray = field(default_factory=lambda: np.zeros(0), init=False)
-    # Logarithms, of the answers to each kind of questions in the last round.
+    # Log-likelihoods of each kind of questions in the last iteration.
 
     def __post_init__(self) -> None:
         for those in self.kinds[1:]:
@@ -240,7 +240,7 @@ class Ascent:
             yield kind, low, high, centre, those.mean[low:high], those.packed[low:high]
 
     def round(self, *, bound: bool = False, learn: bool = True) -> float:
-        """Go once over all cells; return the root mean square change of the answers' logits."""
+        """Make one pass over all cells; return the root mean square change of the logits."""
         old = self.models.records
         sums = np.zeros((len(self.kinds), *old.shape))
         step = _Pass(
@@ -277,7 +277,7 @@ class Ascent:
 
 
 def _change(old: FloatArray, new: FloatArray, grams: FloatArray) -> float:
-    """Return the root of the sum of squares of all changes, from products with themselves."""
+    """Return the root sum of squares of all changes, from cross products."""
     # |Z W' - Z0 W0'|^2 = <Z'Z, W'W> - 2 <Z0'Z, W0'W> + <Z0'Z0, W0'W0>
     squares = np.sum((old.T @ old) * grams[0]) - 2.0 * np.sum((old.T @ new) * grams[1])
     return float(np.sqrt(max(squares + np.sum((new.T @ new) * grams[2]), 0.0)))

@@ -1,1 +1,1 @@
-"""How well a fitted model describes its answers: items, respondents, pairs, the whole."""
+"""Fit statistics of items, respondents, pairs and the whole model."""

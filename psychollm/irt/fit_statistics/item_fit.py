@@ -1,15 +1,14 @@
 r"""Fit of single items: S-X2, infit, outfit, Zh.
 
-S-X2 (Orlando & Thissen, 2000) compares, at every sum score s that is neither 0 nor full, the share
-of each answer c with the model's
+S-X2 (Orlando & Thissen, 2000) compares, at every sum score s except the lowest and highest, the
+proportion of each answer c with the expected
 
 .. math:: E_{jsc} = \frac{\int P_{jc}(\theta) f_{(j)}(s - c | \theta)\,d\Phi}
                          {\int f(s | \theta)\,d\Phi},                                 \quad (1)
 
-f the distribution of sum scores (Lord & Wingersky's recursion) with and without the item. Cells
-are merged until no expected count is below 1: neighbouring scores where an item has two answers,
-neighbouring answers of one score where it has more (Kang & Chen, 2008). It rests on complete
-rows.
+where f is the distribution of sum scores (Lord & Wingersky's recursion) with and without the item.
+Cells are merged until no expected count is below 1: neighbouring scores of binary items,
+neighbouring answers at one score otherwise (Kang & Chen, 2008). Only complete rows enter.
 
 References
 ----------
@@ -27,9 +26,9 @@ Lord and Wingersky's recursion adds one item at a time: with curves :math:`P_c` 
 
 .. math:: f(s) \leftarrow \sum_c P_c\,f(s - c).                                         \quad (1)
 
-Distributions without each item come from halving: the items of one half are added to what stands
-outside of it, then the same within the other half. All terms are positive, nothing is divided
-out, and J items cost J log J steps instead of J squared.
+Distributions without each item are found by recursive halving: each half is added to the
+distribution of the items outside, then its complement is halved. All terms are positive, nothing
+is divided out, and J items take J log J steps instead of J squared.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_square
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.result import IRTFit
 
-SMALLEST = 1.0  # expected count of a cell
+SMALLEST = 1.0  # smallest expected count of a cell
 
 
 def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the distribution of sum scores with one item (C, Q) more: (1)."""
+    """Return the distribution of sum scores after adding an item (C, Q): (1)."""
     n = scores.shape[0]
     longer = np.zeros((n + p.shape[0] - 1, scores.shape[1]))
     for c, curve in enumerate(p):
@@ -105,14 +104,14 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
 
 def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
     """Return X2 and free cells of answers by score (S, C), sparse cells merged."""
-    # Neighbouring answers of one score are merged until no expected count is below 1; a score
-    # that is left with one cell is added to the next one towards the middle, and tried again.
+    # Neighbouring answers at one score are merged until no expected count is below 1; a score with
+    # one remaining cell is added to the next one towards the middle.
     middle = observed.shape[0] // 2
     both = np.stack([observed, expected], axis=1)  # (S, 2, C)
     low, rest = _grouped(both[:middle])
     high, other = _grouped(both[middle:][::-1])
     groups = [*low, *high]
-    if groups:  # what is left in the middle joins a group beside it
+    if groups:  # the remainder in the middle joins a neighbouring group
         groups[len(low) - 1 if low else -1] += rest + other
     cells = [_merge(group) for group in groups]
     total = sum(float(((o - e) ** 2 / e).sum()) for o, e in cells)
@@ -144,7 +143,7 @@ def _merge(row: FloatArray) -> FloatArray:
     return cells
 
 
-MOST_ITEMS = 400  # of S-X2, whose time grows with the square
+MOST_ITEMS = 400  # of S-X2, whose time is quadratic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -269,7 +268,7 @@ def s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _expected(others: FloatArray, curves: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the chance of a sum score with each answer (S + 1, C): the numerator of (1)."""
+    """Return the probability of each sum score and answer (S + 1, C): the numerator of (1)."""
     answers, size = curves.shape[0], others.shape[0]
     table = np.zeros((size + answers - 1, answers))
     for c in range(answers):
@@ -278,7 +277,7 @@ def _expected(others: FloatArray, curves: FloatArray, weights: FloatArray) -> Fl
 
 
 def _observed(totals: IntArray, codes: IntArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return how often each answer was given at each score between 0 and full (S - 1, C)."""
+    """Return counts of each answer at each score except the extremes (S - 1, C)."""
     scores, answers = shape
     flat = np.bincount(totals * answers + codes, minlength=(scores + 2) * answers)
     return flat.reshape(-1, answers)[1 : scores + 1].astype(np.float64)

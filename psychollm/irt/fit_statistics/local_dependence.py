@@ -1,10 +1,10 @@
-r"""Pairs of items that depend on each other beyond the ability.
+r"""Local dependence: pairs of items that are dependent given the ability.
 
-* Q3 (Yen, 1984): correlation of residuals at the posterior means, of codes (of the slopes of
-  answers in the nominal model); about -1/(J-1) where answers are independent.
-* Chen and Thissen's X2 of the table of each pair against its expectation under the model, with
-  the sign of the surplus of its correlation, also as :math:`\pm\sqrt{X^2/(n (C - 1))}`, C the
-  fewer answers of the two (Cramer's V; phi for yes-or-no items).
+* Q3 (Yen, 1984): correlation of residuals of codes (nominal model: of answers' slopes) at the
+  posterior means; about -1/(J-1) for independent answers.
+* Chen and Thissen's X2 of each pair's table against its expectation under the model, with the sign
+  of the excess correlation. Also as :math:`\pm\sqrt{X^2/(n (C - 1))}`, C the smaller number of
+  answers (Cramer's V; phi for binary items).
 
 References
 ----------
@@ -112,7 +112,8 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     steps = fit.has_answer[keep].sum(axis=1) - 1
     if keep.sum() > MOST_ITEMS:
         msg = (
-            f"fit has {int(keep.sum())} items, whose pairs fill more memory than is good: pass at "
+            f"fit has {int(keep.sum())} items, whose pairs need too much memory: pass at "
+            f""
             f"most {MOST_ITEMS}, for example by responses.select(questions=...)"
         )
         raise ShapeError(msg)
@@ -130,7 +131,7 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
 
 
 def _square(values: FloatArray, keep: BoolArray) -> FloatArray:
-    """Put a square table of fitted items among all items."""
+    """Expand a square table of fitted items to all items."""
     full = np.full((keep.size, keep.size), np.nan)
     full[np.ix_(keep, keep)] = values
     return full
@@ -150,7 +151,7 @@ def _correlations(residual: FloatArray, answered: BoolArray) -> FloatArray:
 
 
 def _pair_tables(fit: IRTFit, codes: IntArray, steps: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return X2 and its signed root for all pairs, given how many steps items have."""
+    """Return X2 and signed Cramer's V of all pairs, given the items' numbers of steps."""
     parameters = fit.parameters[fit.fitted]
     grid = grid_for(fit.family, parameters)
     answers = range(fit.n_categories)

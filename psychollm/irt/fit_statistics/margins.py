@@ -1,7 +1,7 @@
 r"""Low-order margins of answers: observed, expected, their covariance and derivatives.
 
 A margin is the mean of a function of one answer, :math:`f_a(y_i)`, or of a product of functions of
-two, :math:`g_b(y_i) g_d(y_j)`. Which functions are taken is the choice of a statistic:
+two, :math:`g_b(y_i) g_d(y_j)`. Statistics differ in these functions:
 
 =======  =====================  =====================
 name     of single answers f    of pairs g
@@ -11,14 +11,14 @@ M2*      the code y             the code y
 C2       is y = c, for c > 0    the code y
 =======  =====================  =====================
 
-For yes-or-no items all three are the same. Given the ability items are independent, so that
-margins covary beyond the covariance of their expectations only where they share an item: with
-:math:`V_i(f, g)` the covariance of two functions of answer i given the ability and
-:math:`\mu` their means, margins :math:`f(y_i) r` and :math:`g(y_i) r'` that share item i add
+For binary items all three are equal. Items are independent given the ability. Therefore margins
+that share no item covary only through their expectations. With :math:`V_i(f, g)` the covariance of
+two functions of answer i given the ability and :math:`\mu` their means, margins :math:`f(y_i) r`
+and :math:`g(y_i) r'` that share item i contribute
 
 .. math:: E[V_i(f, g)\,\mu_r\,\mu_{r'}],                                                 \quad (1)
 
-and two margins of the same pair :math:`E[V_i(f, f') V_j(g, g')]` as well.
+and two margins of the same pair also :math:`E[V_i(f, f') V_j(g, g')]`.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Layout:
 
     single: FloatArray  # (F, C)
     pair: FloatArray  # (G, C)
-    own_single: BoolArray  # (J, F), functions of an answer that an item has
+    own_single: BoolArray  # (J, F), which functions an item has
     own_pair: BoolArray  # (J, G)
 
     @property
@@ -58,12 +58,12 @@ class Layout:
 
     @property
     def n_single(self) -> int:
-        """Number of margins of single answers, which come first."""
+        """Number of margins of single answers, which precede those of pairs."""
         return self.items * int(self.single.shape[0])
 
     @property
     def kept(self) -> BoolArray:
-        """Which margins are of answers that items have."""
+        """Mask of the margins of existing answers."""
         i, j = self.pairs
         both = self.own_pair[i][:, :, None] & self.own_pair[j][:, None]
         return np.concatenate([self.own_single.ravel(), both.ravel()])
@@ -86,8 +86,8 @@ class Layout:
 
 
 def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
-    """Return the margins of a statistic, given which answers items have (J, C)."""
-    # An item has a function of each of its answers but the lowest.
+    """Return the margins of a statistic for items with these answers (J, C)."""
+    # One function for each answer of an item except the lowest.
     answers = has_answer.shape[1]
     above = (has_answer & (has_answer.cumsum(axis=1) > 1))[:, 1:]
     every = np.ones((len(has_answer), 1), dtype=np.bool_)

@@ -7,11 +7,11 @@ derivatives of :math:`\pi`,
 .. math:: M_2 = n\,e^T \big(\Xi^{-1} - \Xi^{-1}\Delta(\Delta^T \Xi^{-1}\Delta)^{-1}\Delta^T
                 \Xi^{-1}\big) e, \qquad e = \hat p - \hat\pi,                          \quad (1)
 
-is chi-square with as many degrees of freedom as there are margins more than parameters
-(Maydeu-Olivares & Joe, 2006). With several answers the pairs have many sparse cells; M2* takes the
-means and mean products of codes instead (Maydeu-Olivares & Joe, 2014), C2 the shares of single
-answers and the mean products of codes (Cai & Monro, 2014), which leaves degrees of freedom where
-M2* has none. For yes-or-no items all three are the same.
+is chi-square; its degrees of freedom are the number of margins minus that of parameters
+(Maydeu-Olivares & Joe, 2006). With more than two answers, pairs have many sparse cells. M2*
+therefore uses means and mean products of codes (Maydeu-Olivares & Joe, 2014). C2 uses proportions
+of single answers and mean products of codes (Cai & Monro, 2014), which retains more degrees of
+freedom. For binary items all three are equal.
 
 References
 ----------
@@ -55,7 +55,7 @@ from psychollm.irt.likelihood import grid_for
 from psychollm.irt.models import all_yes_or_no
 from psychollm.irt.result import IRTFit
 
-MOST_MARGINS = 5_050  # of 100 yes-or-no items: a matrix of 200 MB
+MOST_MARGINS = 5_050  # of 100 binary items: a matrix of 200 MB
 LEVEL = 0.90
 NAMES = {"m2": "M2", "m2_star": "M2*", "c2": "C2"}
 
@@ -180,11 +180,11 @@ def model_fit(
 
 
 def _check(complete: IntArray, n_margins: int) -> None:
-    """Raise where the statistic cannot be computed."""
+    """Raise if the statistic cannot be computed."""
     if n_margins > MOST_MARGINS:
         msg = (
             f"responses: {complete.shape[1]} items have {n_margins} margins, whose covariance "
-            f"would be too large: pass at most 100 items (yes-or-no; {MOST_MARGINS} margins), for "
+            f"would be too large: pass at most 100 items (binary; {MOST_MARGINS} margins), for "
             "example by responses.select(questions=...)"
         )
         raise ShapeError(msg)
@@ -201,7 +201,7 @@ def _free(slopes: FloatArray, present: BoolArray, *, tied: bool) -> FloatArray:
 
 
 def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> float:
-    """Return the quadratic form of (1) over n; NaN where the covariance is singular."""
+    """Return the quadratic form of (1) over n; NaN if the covariance is singular."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
     try:
         factor = cho_factor(covariance * scale * scale[:, None], lower=True)
@@ -217,7 +217,7 @@ def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> f
 def _baseline(
     complete: IntArray, layout: Layout, margins: FloatArray, has_answer: BoolArray
 ) -> tuple[float, int]:
-    """Return the statistic and degrees of freedom of independent items with free shares."""
+    """Return statistic and degrees of freedom of independent items with free margins."""
     n, items = complete.shape
     answers = layout.single.shape[1]
     shares = np.stack([(complete == c).mean(axis=0) for c in range(answers)], axis=1)[:, :, None]
@@ -234,7 +234,7 @@ def _baseline(
 
 
 def _srmsr(complete: IntArray, curves: FloatArray, weights: FloatArray) -> float:
-    """Return the root mean square of residual correlations of codes; NaN of a single item."""
+    """Return the root mean square residual correlation of codes; NaN for a single item."""
     items, answers, _ = curves.shape
     if items < 2:
         return float("nan")
@@ -253,7 +253,7 @@ def _srmsr(complete: IntArray, curves: FloatArray, weights: FloatArray) -> float
 
 
 def _correlations(products: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return correlations from mean products and means; NaN where nothing varies."""
+    """Return correlations from mean products and means; NaN without variance."""
     covariance = products - np.outer(mean, mean)
     sd = np.sqrt(np.diagonal(covariance))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -263,7 +263,7 @@ def _correlations(products: FloatArray, mean: FloatArray) -> FloatArray:
 def _indices(
     name: str, model: tuple[float, int], baseline: tuple[float, int], n: int, srmsr: float
 ) -> ModelFit:
-    """Return the indices made of the statistics of the model and of independence."""
+    """Return fit indices from the statistics of the model and of independence."""
     from scipy.stats import chi2
 
     (value, df), (zero, free) = model, baseline
@@ -293,7 +293,7 @@ def _indices(
 
 
 def _noncentrality(value: float, df: int, probability: float) -> float:
-    """Return the noncentrality at which `value` is that quantile; 0 if it is below."""
+    """Return the noncentrality of which `value` is that quantile; 0 if it is below."""
     from scipy.optimize import brentq
     from scipy.stats import chi2, ncx2
 

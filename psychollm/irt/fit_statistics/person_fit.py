@@ -1,4 +1,4 @@
-"""Fit of single respondents: whose answers the shared ability does not explain."""
+"""Fit statistics of single respondents."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-r"""Answers against their expectation at each respondent's ability: what fit statistics rest on.
+r"""Residuals of answers at each respondent's ability, the basis of fit statistics.
 
-An answer counts its code (0 or 1 for no and yes), or its slope in the nominal model, whose answers
-have no order of their own. With curves :math:`P_c` at the posterior mean of the ability and counts
+The score of an answer is its code (0 for no, 1 for yes), or its slope in the nominal model, whose
+answers have no order. With curves :math:`P_c` at the posterior mean of the ability and scores
 :math:`s_c`, each answer has
 
 .. math:: E = \sum_c P_c s_c, \quad W = \sum_c P_c (s_c - E)^2, \quad
@@ -25,7 +25,7 @@ from psychollm.irt.scoring import blocks
 
 @dataclass(frozen=True, slots=True)
 class AnswerResiduals:
-    """Moments of answers at EAP abilities (respondents, fitted items), 0 where one is missing."""
+    """Moments of answers at EAP abilities (respondents, fitted items), 0 if missing."""
 
     answered: BoolArray
     residual: FloatArray  # s - E
@@ -59,7 +59,7 @@ def answer_residuals(fit: IRTFit, responses: ResponsesLike) -> AnswerResiduals:
 
 
 def _moments(fit: IRTFit, parameters: FloatArray, at: FloatArray, codes: IntArray) -> FloatArray:
-    """Return (1) and the surprise with its variance (5, n, J) of a block of respondents."""
+    """Return (1), the log probability's residual and its variance (5, n, J) of a block."""
     logs = fit.family.log_probabilities(parameters, at)  # (J, C, n)
     p = np.exp(logs)
     scores = fit.family.answer_scores(parameters)[:, :, None]
@@ -92,7 +92,7 @@ def mean_squares(table: AnswerResiduals, axis: int) -> MeanSquares:
     """Return infit, outfit and Zh over respondents (axis 0) or items (axis 1)."""
     # Outfit is the mean of (s - E)^2 / W, infit the same weighted by W; z scores are Wilson and
     # Hilferty's cube roots. Zh is the log-likelihood minus its expectation over its standard
-    # deviation, large and negative where answers surprise.
+    # deviation, large and negative for unlikely answers.
     w, square = table.variance, table.residual**2
     n = table.answered.sum(axis=axis).astype(np.float64)
     known = table.answered & (w > 0.0)
@@ -110,7 +110,7 @@ def mean_squares(table: AnswerResiduals, axis: int) -> MeanSquares:
 
 
 def _cube_root(mean_square: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return Wilson and Hilferty's normal score; spreads above sqrt(2) count as that."""
+    """Return Wilson and Hilferty's normal score, with SDs limited to sqrt(2)."""
     spread = np.minimum(spread, np.sqrt(2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((np.cbrt(mean_square) - 1.0) * (3.0 / spread) + spread / 3.0)

@@ -1,1 +1,1 @@
-"""Item response models of several groups of respondents, and items that differ between them."""
+"""Item response models for groups of respondents, and differential item functioning."""

@@ -1,21 +1,21 @@
-r"""`differential_items`: items that groups answer differently at equal ability, by models.
+r"""`differential_items`: tests of differential item functioning by item response models.
 
-Abilities of the groups are put on one scale by anchors, items held to be the same in all groups.
-An item is tested by two fits that differ in whether its parameters are equal (Thissen, Steinberg
-& Wainer, 1993): twice the difference of the log-likelihoods is chi-square with as many degrees of
-freedom as parameters are let go. Wald's statistic (Lord, 1980) needs the larger fit alone: with C
-the contrasts of the item's parameters d between groups and V the covariance matrix of all
-parameters, abilities included,
+Anchors, items assumed equal in all groups, put the groups' abilities on one scale. An item is
+tested by two fits that differ in whether its parameters are equal (Thissen, Steinberg & Wainer,
+1993): twice the difference of log-likelihoods is chi-square, with one degree of freedom per freed
+parameter. Wald's statistic (Lord, 1980) needs only the larger fit: with C the contrasts of the
+item's parameters d between groups and V the covariance matrix of all parameters, abilities
+included,
 
 .. math:: (C d)^\top (C V C^\top)^{-1} C d .                                             \quad (1)
 
-How different the curves are is said in the score: with the item's own curves in group g and in the
-reference, the difference of expected scores over the abilities of group g, in shares of the
-highest score, signed and root mean squared.
+Effect sizes are differences of expected scores between the item's curves in group g and in the
+reference, over the abilities of group g, as proportions of the highest score: signed and root mean
+squared.
 
-With all others as anchors, an item that differs makes the others seem to; purification frees what
-was found before testing again, until nothing changes (Kopf, Zeileis & Strobl, 2015). With anchors
-given, all other items are free while one is tested.
+With all other items as anchors, an item that differs biases the tests of the others. Purification
+frees flagged items and tests again until nothing changes (Kopf, Zeileis & Strobl, 2015). With
+given anchors, all other items are free while one is tested.
 
 References
 ----------
@@ -90,7 +90,7 @@ def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -
 def item_tests(
     answers: GroupAnswers, base: Fitted, free: BoolArray, able: BoolArray, method: ItemTest
 ) -> ItemTests:
-    """Test items in `able`, each by letting it go, or tying it where the base has it free."""
+    """Test the items in `able`, each by freeing it, or by fixing it if it is free in the base."""
     from scipy.stats import chi2
 
     tests = np.full((3, free.size), np.nan)
@@ -140,7 +140,7 @@ def _wald(larger: Fitted, item: int) -> tuple[float, float]:
 
 def _differences(larger: Fitted, item: int, shares: FloatArray) -> FloatArray:
     """Return signed and root mean squared differences of expected scores (2, G)."""
-    # shares are the scores of the item's answers (C,).
+    # shares (C,): scores of the item's answers, from 0 to 1.
     problem, top = larger
     items, means, sds = problem.unpack(top.at.x)
     out = np.zeros((2, len(items)))
@@ -156,7 +156,7 @@ def _differences(larger: Fitted, item: int, shares: FloatArray) -> FloatArray:
 AnchorRule = Literal["all_others", "purified"]
 Anchors: TypeAlias = AnchorRule | Sequence[Hashable]
 
-FEWEST = 5  # answers of each kind in each group
+FEWEST = 5  # fewest of each answer in each group
 ROUNDS = 10
 
 
@@ -360,7 +360,7 @@ def differential_items(
 
 
 def _reasons(answers: GroupAnswers) -> tuple[Reason, ...]:
-    """Return why items that have estimates cannot be tested."""
+    """Return why items with estimates cannot be tested."""
     short = answers.short(FEWEST)
     few, alone = short.sum(axis=0) > 0, answers.answered.sum(axis=0) < 2
     return tuple(
@@ -374,17 +374,17 @@ def _check_enough(answers: GroupAnswers, able: BoolArray, free: BoolArray) -> No
     if not able.any() or able.size < 3:
         msg = (
             f"responses: {int(able.sum())} of {able.size} items can be tested: each needs "
-            f"{FEWEST} answers of every kind in every group, and two others as anchors"
+            f"{FEWEST} of each answer in every group, and two other items as anchors"
         )
         raise ShapeError(msg)
     if free.all():
-        msg = "anchors is empty: name items that are the same in all groups"
+        msg = "anchors is empty: name items that are equal in all groups"
         raise OptionError(msg)
     check_linked(answers, free, "share no anchor")
 
 
 def _linked(answers: GroupAnswers, free: BoolArray) -> bool:
-    """Return whether enough items are left to link all groups."""
+    """Return whether enough items remain to link all groups."""
     try:
         check_linked(answers, free, "")
     except ShapeError:
@@ -407,7 +407,7 @@ def _spread(
     flagged: BoolArray,
     anchors: BoolArray,
 ) -> dict[str, Any]:
-    """Return the results of each item, among all items."""
+    """Return the results of tested items, expanded to all items."""
     kept = answers.kept
     names = ("statistic", "df", "p_value")
     out: dict[str, Any] = {
@@ -425,7 +425,7 @@ def _spread(
 def _told(
     answers: GroupAnswers, reasons: tuple[Reason, ...], failed: BoolArray
 ) -> tuple[Reason, ...]:
-    """Return why items have no test, among all items."""
+    """Return why items were not tested, for all items."""
     own = iter(
         Reason.NOT_CONVERGED if lost else reason
         for reason, lost in zip(reasons, failed.tolist(), strict=True)

@@ -1,17 +1,17 @@
-r"""`fit_irt_groups`: one item response model of several groups, abilities with their own means.
+r"""`fit_irt_groups`: a joint item response model of several groups with different abilities.
 
-Items are the same in all groups but for those that are named, so that abilities of all groups lie
-on the scale of the first. What the curves P leave of a group's answers is summed over its
-abilities f (OECD, 2017; Buchholz & Hartig, 2019): with the expected share
-:math:`\tilde P(\theta)` of those who, by their other answers, have ability :math:`\theta`,
+Items are equal in all groups except the named ones, so that all abilities are on the scale of the
+first group. The misfit of a group's answers to the curves P is averaged over its abilities f
+(OECD, 2017; Buchholz & Hartig, 2019). With :math:`\tilde P(\theta)` the expected proportion of yes
+among respondents whose posterior ability is :math:`\theta`,
 
 .. math:: \mathrm{RMSD} = \Big(\int (\tilde P - P)^2 f \, d\theta\Big)^{1/2}, \qquad
           \mathrm{MD} = \int (\tilde P - P) f \, d\theta .                               \quad (1)
 
-With several answers P is the expected score over the highest one. RMSD is never negative, and
-with few respondents not small where nothing is wrong: with n of them about the root of
-:math:`P (1 - P) / n` times a number below one. Programmes of educational assessment name items
-with RMSD above 0.10 to 0.15.
+With more than two answers P is the expected score over the highest one. RMSD is never negative,
+and with few respondents it is not small even without misfit: with n of them about the root of
+:math:`P (1 - P) / n` times a number below one. Educational assessments flag items with RMSD above
+0.10 to 0.15.
 
 References
 ----------
@@ -163,15 +163,16 @@ def fit_irt_groups(
 
 
 def check_free(answers: GroupAnswers, free: BoolArray) -> None:
-    """Refuse items that have no estimates of their own in a group, and groups without anchors."""
+    """Refuse free items without estimates in a group, and groups without anchors."""
     for g, j in np.argwhere(answers.short(1) & free):
         msg = (
-            f"free: {answers.items[j]!r} does not show all answers in group {answers.names[g]!r}, "
-            "so that it has no parameters of its own there: merge answers, or let it be common"
+            f"free: {answers.items[j]!r} lacks an answer in group {answers.names[g]!r}, "
+            "so "
+            "its parameters there are undefined: merge answers, or do not free it"
         )
         raise CodeError(msg)
     if free.all():
-        msg = f"free names all items ({listed(answers.items)}): one at least must be common"
+        msg = f"free names all items ({listed(answers.items)}): at least one must be common"
         raise ShapeError(msg)
     check_linked(answers, free, "share no item outside `free`")
 
@@ -179,7 +180,7 @@ def check_free(answers: GroupAnswers, free: BoolArray) -> None:
 def _with_population(
     answers: GroupAnswers, problem: Groups, free: BoolArray, steps: Steps
 ) -> GroupIRTFit:
-    """Fit groups and the distribution of their items together."""
+    """Fit groups jointly with the distribution of their items."""
     pooled, places = answers.pooled, problem.places
     items, column, patterns = answers.with_own_items(places)
     family = problem.problems[0].family.select(items)
@@ -208,7 +209,7 @@ def _with_population(
 
 
 def _of_populations(settled: SettledItems, covariance: FloatArray) -> dict[str, FloatArray]:
-    """Return means and deviations of abilities, with errors that hold the sampling of groups."""
+    """Return means and SDs of abilities, with standard errors that include sampling of groups."""
     # Of abilities with deviation s known with error e, the mean has the information
     # sum 1 / (s^2 + e^2), the logarithm of s has 2 sum (s^2 / (s^2 + e^2))^2.
     abilities, parameters = settled.abilities, settled.parameters
@@ -251,7 +252,7 @@ def _result(
     blocks: FloatArray,
     abilities: dict[str, FloatArray],
 ) -> GroupIRTFit:
-    """Put estimates among all items, given the covariances of each group's (G, J, p, p)."""
+    """Return the result for all items, given covariances by group (G, J, p, p)."""
     pooled, x = answers.pooled, top.at.x
     fields = [_columns(problem, x, blocks[g], g, answers.kept) for g in range(len(answers.names))]
     n, size = float(answers.sizes.sum()), problem.n_parameters
@@ -305,7 +306,7 @@ def inverse_information(information: FloatArray) -> FloatArray:
 def _columns(
     problem: Groups, x: FloatArray, blocks: FloatArray, group: int, kept: BoolArray
 ) -> dict[str, FloatArray]:
-    """Return the estimates of one group's items by the names of the result, among all items."""
+    """Return the estimates of one group by field of the result, for all items."""
     place = problem.places.items[group]
     family = problem.problems[group].family
     columns = family.columns(x[place], blocks, np.zeros(place.shape, dtype=np.bool_))

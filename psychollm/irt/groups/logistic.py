@@ -1,27 +1,27 @@
-r"""Items that two groups of respondents answer differently at equal ability.
+r"""Differential item functioning in two groups, by logistic regression.
 
 For each item the answers are regressed on a matching score s and the group g,
 
 .. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
 
 and compared with the model of s alone (Swaminathan & Rogers, 1990): b2 is uniform, b3 non-uniform
-differential functioning. The score is the share of yes on the other items that do not themselves
-function differently (purification): items are dropped from the score and tested again until the
-list no longer changes.
+differential functioning. The score is the yes rate on the other items, without flagged ones
+(purification): flagged items are dropped from the score and all are tested again, until the list
+no longer changes.
 
-A score contains error. Where groups differ in ability, respondents of equal score then differ in
-ability, too. The score x is therefore replaced by the estimated true score,
+Scores contain measurement error. If groups differ in ability, respondents with equal scores
+therefore differ in ability, too. The score x is replaced by the estimated true score,
 
 .. math:: s = \bar x_g + \rho_g (x - \bar x_g),                                         \quad (2)
 
 with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
-score tests, which need only the smaller model and hold their level with a dozen respondents in a
-group, where likelihood ratios reject too often. Their variance includes the sampling error of
+score tests, which need only the smaller model. They keep their level with a dozen respondents per
+group, for which likelihood ratios reject too often. Their variance includes the sampling error of
 means and reliabilities: of coefficient alpha, (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))) with k
-items and n respondents (van Zyl, Neudecker & Nel, 2000). p values are adjusted over items;
-`effect` is the change of Nagelkerke's R squared, of which less than 0.035 is negligible and more
-than 0.07 large (Jodoin & Gierl, 2001). `differential_items` tests the same by item response
-models, of more than two groups and answers too.
+items and n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted over items.
+`effect` is the change of Nagelkerke's R squared; below 0.035 it is negligible, above 0.07 large
+(Jodoin & Gierl, 2001). `differential_items` uses item response models, also for more than two
+groups or answers.
 
 References
 ----------
@@ -62,9 +62,9 @@ from psychollm.irt.answers import Respondents, orient
 from psychollm.kernels.response_models import logistic, softplus
 
 STEPS = 50
-FEWEST = 5  # respondents with each answer, and of each group
-LEAST = 0.05  # reliability that a score is given at least
-SINGULAR = 1e-6  # information below which a test or a shift is undefined
+FEWEST = 5  # fewest respondents with each answer, and in each group
+LEAST = 0.05  # lower limit of a score's reliability
+SINGULAR = 1e-6  # with less information, a test or shift is undefined
 ROUNDS = 10
 NEGLIGIBLE, LARGE = 0.035, 0.07
 
@@ -196,7 +196,10 @@ def differential_functioning(
     answers = orient(table, respondents)
     names, second = _two_groups(groups, answers.respondents)
     if len(answers.items) < 3:
-        msg = f"responses: {len(answers.items)} items leave no score to match on: pass at least 3"
+        msg = (
+            f"responses: {len(answers.items)} items are too few for a matching score: pass at "
+            "least 3"
+        )
         raise ShapeError(msg)
     untestable = _reasons(answers.codes, second, answers.reasons())
     anchor = np.array([not reason for reason in answers.reasons()])
@@ -240,7 +243,7 @@ def _size(effect: float) -> str:
 
 
 def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], BoolArray]:
-    """Return the two labels and who belongs to the second."""
+    """Return the two labels and a mask of the second group."""
     of = unit_labels(groups, respondents, argument="groups", kind="respondent")
     member, names = numbered(of)
     if len(names) != 2:
@@ -253,7 +256,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return why items cannot be tested: too few of one answer or group."""
+    """Return why items cannot be tested: few respondents with an answer or in a group."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST
@@ -265,7 +268,7 @@ def _reasons(
 def _test_items(
     codes: IntArray, second: BoolArray, anchor: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[FloatArray, tuple[Reason, ...]]:
-    """Return (6, J): statistic, p values, shift and effect of each item; and what failed."""
+    """Return (6, J) statistic, p-values, shift and effect of each item, and a mask of failures."""
     from scipy.stats import chi2
 
     answered, yes = codes >= 0, (codes == 1).astype(np.float64)
@@ -283,7 +286,7 @@ def _test_items(
         if reason or min(np.ptp(score[side]) if side.any() else 0.0 for side in sides) == 0.0:
             told[j] = reason or Reason.NO_REST_VARIANCE
             continue
-        drift = np.zeros((score.size, 4))  # of scores, by a standard error of what (2) estimates
+        drift = np.zeros((score.size, 4))  # change of scores per SE of (2)
         for k, side in enumerate(sides):
             found = _true_scores(score[side], noise[side] / size[side], size[side].mean())
             score[side], drift[side, 2 * k : 2 * k + 2] = found
@@ -311,7 +314,7 @@ def _test_items(
 
 
 def _noise(yes: FloatArray, answered: BoolArray) -> float:
-    """Return the error variance of one answer: respondents by items, less both means."""
+    """Return the error variance of one answer, from residuals of both margins."""
     n_items, n_rows = answered.sum(axis=1, keepdims=True), answered.sum(axis=0)
     rows = yes.sum(axis=1, keepdims=True) / np.maximum(n_items, 1)
     rest = (
@@ -324,7 +327,7 @@ def _noise(yes: FloatArray, answered: BoolArray) -> float:
 def _true_scores(
     score: FloatArray, error: FloatArray, n_items: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return true scores (2) of a group, and their change by one standard error of its parts."""
+    """Return true scores (2) of a group, and their change per standard error of its terms."""
     variance, gap, n = score.var(ddof=1), score - score.mean(), score.size
     true = max(variance - error.mean(), 0.0)
     reliability = np.maximum(true / np.maximum(true + error, 1e-12), LEAST)
@@ -334,7 +337,7 @@ def _true_scores(
 
 
 def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return columns from k on less what the first k predict, and their information at z."""
+    """Return columns from k on, residualised on the first k, and their information at z."""
     p, q = logistic(z)
     weight = (p * q)[:, None]
     base, extra = columns[:, :k], columns[:, k:]

@@ -1,18 +1,18 @@
-r"""The likelihood of item parameters and of the abilities' means and spreads in several groups.
+r"""The likelihood of item parameters and of the abilities' means and SDs in several groups.
 
 Group g has abilities :math:`\mu_g + \sigma_g z`, z standard normal; the first has mean 0 and
-standard deviation 1. An item with parameters b in the common scale has in the scale of z the
+standard deviation 1. An item with parameters b on the common scale has on the scale of z the
 parameters
 
 .. math:: \beta = b\,M(\mu_g, \sigma_g), \quad M = M_0 + \mu_g M_\mu + \sigma_g M_\sigma, \quad (1)
 
-linear because curves depend on slope times ability plus intercept. So the log-likelihood is the
-sum of those of `irt.likelihood`, one for each group, at (1); its gradient and its observed
-information follow from theirs by the chain rule, with :math:`\log \sigma_g` as the parameter.
+which are linear because curves depend on slope times ability plus intercept. The log-likelihood is
+the sum over groups of that of `irt.likelihood` at (1). Its gradient and observed information
+follow by the chain rule, with :math:`\log \sigma_g` as the parameter.
 
-The climb is that of `irt.climb`, without its EM: where the information is not positive definite,
-or a step would lower the objective, the matrix gets a growing diagonal. The climb is given up
-where a parameter of an item leaves all bounds: the likelihood then has no top.
+The optimisation is that of `irt.climb` without EM: if the information is not positive definite, or
+a step would lower the objective, an increasing diagonal is added. It stops if an item parameter
+exceeds all bounds, because the likelihood then has no maximum.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,8 +46,8 @@ class Places:
         return self.n_items + 2 * (len(self.items) - 1)
 
     def of_group(self, group: int) -> IntArray:
-        """Return the places of a group's parameters: items, mean, log standard deviation."""
-        # The first group's mean and deviation stand beyond the last place.
+        """Return the positions of a group's parameters: items, mean, log standard deviation."""
+        # The first group's fixed mean and deviation have the position after the last.
         others = len(self.items) - 1
         own = [self.size, self.size]
         if group:
@@ -55,7 +55,7 @@ class Places:
         return np.concatenate([self.items[group].ravel(), own])
 
     def with_free(self, x: FloatArray, larger: "Places") -> FloatArray:
-        """Return parameters x of these places, copied into places with more of them."""
+        """Return parameters x at these positions, copied to a layout with more of them."""
         out = np.empty(larger.size)
         out[larger.items] = x[self.items]
         out[larger.n_items :] = x[self.n_items :]
@@ -83,7 +83,7 @@ class Groups:
 
     problems: tuple[Problem, ...]  # G
     places: Places
-    prior_means: FloatArray  # (p,), or (J, p) where items differ
+    prior_means: FloatArray  # (p,), or (J, p) if items differ
     prior_precisions: FloatArray  # the same
 
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -95,7 +95,7 @@ class Groups:
 
     @property
     def absent(self) -> BoolArray:
-        """Which parameters an item does not have (J, p)."""
+        """Mask of the parameters that an item lacks (J, p)."""
         return np.broadcast_to(self.problems[0].family.absent, self.places.items.shape[1:])
 
     @property
@@ -114,7 +114,7 @@ class Groups:
         return [grid_for(problem.family, beta) for problem, beta in rows]
 
     def unbounded(self, x: FloatArray) -> bool:
-        """Return whether a parameter of an item is beyond what a family takes for finite."""
+        """Return whether an item parameter exceeds the bounds of its family."""
         bounds = self.problems[0].family.bounds
         return bool((np.abs(x[self.places.items]) >= bounds).any())
 
@@ -242,7 +242,7 @@ TOLERANCE = 1e-8  # of the gradient
 ROUNDING = 1e-12  # of the gradient, per respondent
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
-DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))  # of a diagonal, tried until the matrix will do
+DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))  # diagonals added in turn, until the matrix suffices
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class Top:
 
 
 def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
-    """Optimise from x (q,), on grids that suit the optimum."""
+    """Optimise from x (q,), on grids fine enough for the optimum."""
     steps = steps or Steps(MAX_ITERATIONS)
     n = sum(problem.patterns.n_respondents for problem in model.problems)
     tolerance = max(TOLERANCE, ROUNDING * n)
@@ -281,13 +281,13 @@ def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
 
 @dataclass(frozen=True, slots=True)
 class SeveralGrids:
-    """Groups, each on a grid of its own."""
+    """Groups, each with its own grid."""
 
     model: Groups
     grids: list[Grid]
 
     def matrix(self, point: Height) -> FloatArray | None:
-        """Return the root of the information; None beyond all bounds."""
+        """Return the factored information; None beyond all bounds."""
         return next(self._roots(point, DAMPING), None)
 
     def newton(self, point: Height, matrix: FloatArray) -> Height | None:
@@ -304,12 +304,12 @@ class SeveralGrids:
         return None
 
     def em(self, point: Height, steps: Steps) -> Height | None:
-        """Return the point after a step so damped that it leads up."""
+        """Return the point after a step, damped until it ascends."""
         reached = (self.newton(point, root) for root in self._roots(point, DAMPING[1:]))
         return next((one for one in reached if one is not None), None)
 
     def _roots(self, point: Height, damping: Iterable[float]) -> Iterator[FloatArray]:
-        """Yield roots of the information, with as much of its diagonal added as they need."""
+        """Yield factors of the information, with an increasing multiple of its diagonal added."""
         if self.model.unbounded(point.x):
             return
         whole = information(self.model, point, self.grids)

@@ -1,4 +1,4 @@
-"""Answers of several groups of respondents, made ready for the fit."""
+"""Answers of several groups of respondents, prepared for fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from psychollm.irt.models import ItemModels, default_priors, models_of_items
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
-FEWEST = 2  # respondents in a group
+FEWEST = 2  # fewest respondents in a group
 LEAST_SPREAD = 0.2
 
 
@@ -33,7 +33,7 @@ class GroupAnswers:
     problems: tuple[Problem, ...]  # G, of the items with estimates
     kept: BoolArray  # (J,) items with estimates
     counts: IntArray  # (G, items kept, C) answers
-    prior_means: FloatArray  # (p,), or (items kept, p) where items differ
+    prior_means: FloatArray  # (p,), or (items kept, p) if items differ
     prior_precisions: FloatArray  # the same
     names: tuple[Hashable, ...]  # G
     sizes: IntArray  # (G,)
@@ -42,7 +42,7 @@ class GroupAnswers:
 
     @property
     def answered(self) -> BoolArray:
-        """In which groups an item was answered (G, items kept)."""
+        """Whether an item was answered in a group (G, items kept)."""
         return np.asarray(self.counts.sum(axis=2) > 0, dtype=np.bool_)
 
     @property
@@ -51,7 +51,7 @@ class GroupAnswers:
         return self.pooled.shares[self.kept]
 
     def short(self, fewest: int) -> BoolArray:
-        """Return where an item has fewer of one of its answers (G, items kept)."""
+        """Return whether a group has fewer of one of an item's answers (G, items kept)."""
         rare = (self.counts < fewest) & self.pooled.has_answer[self.kept]
         return np.asarray(rare.any(axis=2) & self.answered, dtype=np.bool_)
 
@@ -61,13 +61,13 @@ class GroupAnswers:
         return [self.pooled.labels[j] for j in np.flatnonzero(self.kept)]
 
     def chosen(self, labels: Sequence[Hashable], argument: str) -> BoolArray:
-        """Return which of the items kept are named; a name without an estimate is an error."""
+        """Return a mask of the named items; a name without an estimate is an error."""
         if isinstance(labels, str) and labels not in self.items:
             labels = tuple(labels)
         wanted = [labels] if isinstance(labels, str) else list(labels)
         strange = [label for label in wanted if label not in self.items]
         if strange:
-            msg = f"{argument} names {listed(strange)}: not among the items that can be fitted, "
+            msg = f"{argument} names {listed(strange)}, which cannot be fitted: "
             raise LabelError(msg + listed(self.items))
         return np.array([label in wanted for label in self.items])
 
@@ -83,9 +83,9 @@ class GroupAnswers:
         )
 
     def with_own_items(self, places: Places) -> tuple[IntArray, IntArray, tuple[Patterns, ...]]:
-        """Return items as separate as their parameters: whose they are, and all answers."""
-        # Which of the items kept each one is (V,), its place in each group (G, J), and for each
-        # group the patterns of answers to them, missing where they are another group's.
+        """Return group-specific versions of items, with their positions and answers."""
+        # The item of each version (V,), the version in each group (G, J), and patterns of answers
+        # by group, missing for versions of other groups.
         size = places.items.shape[2] - places.tied
         column = (places.items[:, :, -1] - places.tied) // size
         items = np.zeros(places.n_items // size, dtype=np.int64)
@@ -141,7 +141,7 @@ def read_groups(
         priors = default_priors(models, link, len(answers.respondents))
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     kept = pooled.fitted
-    if isinstance(pooled.priors, ItemPopulation):  # which items that do not vary belong to
+    if isinstance(pooled.priors, ItemPopulation):  # to which items without variance belong
         kept = pooled.estimated & (answers.codes >= 0).any(axis=0)
     family = pooled.family_of(kept)
     codes = answers.codes[:, kept]
@@ -175,7 +175,7 @@ def read_groups(
 
 
 def check_linked(answers: GroupAnswers, free: BoolArray, what: str) -> None:
-    """Refuse groups that no common item links to the first one."""
+    """Refuse groups that no common item links to the first."""
     links = answers.answered & ~free
     reached = np.zeros(len(links), dtype=np.bool_)
     reached[0] = True
@@ -184,7 +184,8 @@ def check_linked(answers: GroupAnswers, free: BoolArray, what: str) -> None:
     apart = [answers.names[g] for g in np.flatnonzero(~reached)]
     if apart:
         msg = (
-            f"groups {listed(apart)} {what} with {answers.names[0]!r}: nothing puts their "
-            "abilities on one scale"
+            f"groups {listed(apart)} {what} with {answers.names[0]!r}: their abilities "
+            "are "
+            "not on one scale"
         )
         raise ShapeError(msg)

@@ -1,8 +1,8 @@
-"""Several abilities of each respondent, and what a test says about them.
+"""Several abilities of each respondent, and test information about them.
 
 Abilities are posterior means (EAP) with posterior covariances, by the quadrature of the fit. The
-information of an item at abilities theta is the matrix w a a', w = P'^2 / (P (1 - P)): all of it
-along the item's own slopes, none across.
+information of an item at abilities theta is the matrix w a a', w = P'^2 / (P (1 - P)), all in the
+direction of the item's slopes.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def multidimensional_ability(
     rows = patterns.frequency.size
     place = Place(fit.parameters[fit.fitted].copy(), fit.factor_correlation.copy())
     point = at(problem, place, rule_for(m, rows), np.zeros((rows, m)))
-    if isinstance(fit.priors, ItemPopulation):  # each item counts as far as it is known
+    if isinstance(fit.priors, ItemPopulation):  # items are weighted by their precision
         abilities = SeveralAbilities(
             patterns, fit.link, place.correlation, point.modes, correlated=False
         )
@@ -145,7 +145,7 @@ def multidimensional_ability(
 
 
 def rule_for(dimensions: int, patterns: int) -> Rule:
-    """Return the rule that abilities are integrated with."""
+    """Return the integration rule for abilities."""
     if dimensions in NODES:
         return product_rule(NODES[dimensions], dimensions)
     points = max(POINTS, 2 * (LEAST_NODES // (2 * patterns)))
@@ -153,7 +153,7 @@ def rule_for(dimensions: int, patterns: int) -> Rule:
 
 
 def _codes(fit: MultidimensionalIRT, responses: ResponsesLike) -> tuple[IntArray, Labels]:
-    """Return codes of fitted items and names of respondents, read as the fit read its own."""
+    """Return codes of fitted items and names of respondents, oriented as in the fit."""
     as_responses(responses, binary=True)
     answers = answers_to(responses, fit.labels, fit.respondents)
     return np.ascontiguousarray(answers.codes[:, fit.fitted]), answers.respondents
@@ -164,7 +164,7 @@ class MultidimensionalInformation(Result):
     """Item and test information about several abilities."""
 
     at: FloatArray  # (n, m) abilities
-    items: FloatArray  # (n, J) information along an item's own slopes; NaN where not fitted
+    items: FloatArray  # (n, J) information along an item's slopes; NaN if not fitted
     matrix: FloatArray  # (n, m, m) of the whole test
     labels: Labels  # J
     dimensions: tuple[str, ...]  # m

@@ -1,22 +1,20 @@
-r"""Maximisation over several abilities: EM until close, Newton to the top, ever finer rules.
+r"""Maximisation with several abilities: EM, then Newton, with increasingly fine rules.
 
-The M step is one Newton step per item. Where the abilities' mean and covariance under the current
-posteriors are not those assumed, the parameters are rescaled (parameter expansion), and SQUAREM
-extrapolates pairs of steps. Slopes that may be rotated are then made triangular and held so, which
-takes the rotation out of the Newton steps.
+The M step is one Newton step per item. Parameters are rescaled so that the abilities' mean and
+covariance under the current posteriors are those assumed (parameter expansion), and SQUAREM
+extrapolates pairs of steps. Rotatable slopes are then fixed in triangular form, which removes the
+rotation from the Newton steps.
 
-Nodes sit around each pattern's own posterior, a fixed number of them. A grid common to all
-patterns must be as fine as half the narrowest posterior over the range of all abilities: with ten
-items on each, some 50 nodes to the power of m, 2,500 for two abilities and 125,000 for three, and
-ever more as items are added, while adaptive rules need the fewer the more items there are. How
-many are enough is not assumed but measured: at the top the next finer rule says how far it would
-move the parameters, and is adopted until that is next to nothing.
+Each pattern has a fixed number of nodes around its own posterior. A grid common to all patterns
+would need a spacing of half the narrowest posterior over the range of all abilities. With ten
+items per ability that is about 50^m nodes, 2,500 for two abilities and 125,000 for three, and more
+for more items, whereas adaptive rules then need fewer. The number of nodes is checked at the
+optimum: finer rules are adopted until the next one would not change the parameters appreciably.
 
-Beyond three abilities product rules grow too fast, and each pattern is integrated over its own
-stretch of a quasi-random sequence by importance sampling. The nodes stay the same from step to
-step, so that the objective is smooth, its gradient is used as before, and the climb ends at a
-point rather than wandering as stochastic approximation does; the likelihood comes with it. Other
-stretches of the sequence say how far the answer depends on the one used.
+Beyond three abilities product rules are too large. Each pattern is then integrated by importance
+sampling over its own segment of a quasi-random sequence. Nodes are the same in all steps, so that
+the objective is smooth and, unlike stochastic approximation, converges to a point and gives the
+likelihood. Other segments of the sequence measure the integration error.
 """
 
 from dataclasses import dataclass, replace
@@ -47,21 +45,21 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
-LEAST_NODES = 262_144  # quasi-random ones, of all patterns: errors average out over patterns
+LEAST_NODES = 262_144  # quasi-random nodes of all patterns, whose errors average out
 MATRIX_NODES = {1: 15, 2: 7, 3: 5}
-PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # change by a finer rule that makes it the last
-SMALL_STEP = 1e-9  # of a parameter, at the top of one rule
+PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # change by a finer rule that ends refinement
+SMALL_STEP = 1e-9  # change of a parameter at the optimum of one rule
 SMALL_QUASI = 1e-6  # the same under a quasi-random rule
-STALLED = 1e-6, 1e-3  # step at which rounding or a rule's own error may end the climb
+STALLED = 1e-6, 1e-3  # step at which rounding or integration error may end the optimisation
 FIRST_STEP = 1e-3  # the same at the coarsest rule
 CLOSE = 0.03  # largest change of an EM step at which Newton takes over
 LONGEST = 1.0  # largest change of a parameter in one step
 MAX_NEWTON = 60
-MAX_SINGULAR = 8  # matrices that were not positive definite before the climb is given up
-SLACK = 1e-13  # relative loss of the objective that is rounding
-INEXACT = 1e-7, 1e-4  # the same where the gradient fell, for product and quasi-random rules
-SHIFTS = 4  # other stretches of the quasi-random sequence
-LARGEST_ERROR = 0.2  # of integration, in standard errors, that goes without a word
+MAX_SINGULAR = 8  # failures of positive definiteness that end the optimisation
+SLACK = 1e-13  # relative loss of the objective that counts as rounding
+INEXACT = 1e-7, 1e-4  # the same if the gradient fell, for product and quasi-random rules
+SHIFTS = 4  # other segments of the quasi-random sequence
+LARGEST_ERROR = 0.2  # integration error, in standard errors, without a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Summit:
 
 
 def em_step(problem: Problem, point: Point, *, expand: bool = True) -> Place:
-    """Return the place after one (expanded) EM step."""
+    """Return the point after one (expanded) EM step."""
     free = problem.free
     matrix = point.complete + 1e-8 * np.eye(free.shape[1])
     matrix = np.where(free[:, :, None] & free[:, None], matrix, np.eye(free.shape[1]))
@@ -117,7 +115,7 @@ def _scaled(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 def improved(
     problem: Problem, point: Point, step: FloatArray, rule: Rule, *, halvings: int = 12
 ) -> Point | None:
-    """Go along a step, less far where that would lower the objective; None if it must."""
+    """Take a step, halved if it lowers the objective; None if all fail."""
     for halving in range(halvings):
         place = point.place.moved(step, 0.5**halving)
         if not admissible(place.correlation):
@@ -137,10 +135,10 @@ def accelerated_em(
     cycles: int,
     close: float = CLOSE,
 ) -> tuple[Point, list[float]]:
-    """Run accelerated EM from a point; return also the objectives on the way."""
+    """Run accelerated EM from a point; return also the path of objectives."""
 
     def after(here: Point) -> Point | None:
-        for expand in (True, False):  # without parameter expansion where that fails
+        for expand in (True, False):  # without parameter expansion if that fails
             step = em_step(problem, here, expand=expand).minus(here.place)
             reached = improved(problem, here, step, rule, halvings=3 if expand else 12)
             if reached is not None:
@@ -168,9 +166,9 @@ def newton(
     *,
     small: float,
 ) -> tuple[Point, Information | None, bool]:
-    """Climb until a Newton step is `small`; return also the matrix and success."""
-    # The first rule is for the gradient, the second for the matrix, which is computed anew only
-    # where a step has not become three times shorter.
+    """Take Newton steps until one is `small`; return also the matrix and success."""
+    # The first rule is for the gradient, the second for the matrix, which is recomputed only if
+    # steps do not become three times shorter.
     rule, coarse = rules
     singular = 0
     for _ in range(MAX_NEWTON):
@@ -213,9 +211,9 @@ def _longest(step: FloatArray) -> float:
 def _newton_step(
     problem: Problem, point: Point, rule: Rule, matrix: Information, step: FloatArray
 ) -> Point | None:
-    """Go along a Newton step, less far where that leads down; None if it must."""
-    # Nodes move with the parameters, so that near the top the objective may fall by an error of
-    # integration while the gradient vanishes: then the next step must be half as long.
+    """Take a Newton step, halved if it descends; None if all fail."""
+    # Nodes move with the parameters. Near the optimum the objective may therefore fall by an
+    # integration error while the gradient vanishes; then the next step must be half as long.
     longest, size = _longest(step), abs(point.objective)
     step = step * min(1.0, LONGEST / longest)
     for halving in range(12 if longest > STALLED[1] else 3):
@@ -297,7 +295,7 @@ def _refined(summit: Summit, steps: Steps) -> Summit:
 
 
 def _polished(summit: Summit, steps: Steps, rule: Rule, coarse: Rule) -> Summit:
-    """Climb on the final quasi-random rule, and measure what other shifts would change."""
+    """Optimise on the final quasi-random rule, and measure changes under other segments."""
     problem, point = summit.problem, summit.point
     m, rows = problem.dimensions, problem.frequency.size
     point = at(problem, point.place, rule, point.modes)

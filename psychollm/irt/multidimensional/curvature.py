@@ -9,8 +9,8 @@ directions :math:`E_a`, second moments S and n respondents,
 .. math:: C_{ab} = \mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b \Phi^{-1} S)
           - \tfrac{n}{2}\,\mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b).                       \quad (2)
 
-Where parameters are many and nodes few (two dozen models, thousands of questions) the matrix is
-never formed: :math:`I^{-1} = D^{-1} + D^{-1} V^\top (1 - V D^{-1} V^\top)^{-1} V D^{-1}`.
+With many parameters and few nodes (two dozen models, thousands of questions) the matrix is never
+formed: :math:`I^{-1} = D^{-1} + D^{-1} V^\top (1 - V D^{-1} V^\top)^{-1} V D^{-1}`.
 
 Standard errors of loadings follow by the delta method. With :math:`s^2 = D^2 + a^\top \Phi a`, a
 loading :math:`\lambda_k = a_k / s` has the derivatives
@@ -32,14 +32,14 @@ from psychollm.irt.multidimensional.scale import constant_of
 from psychollm.kernels.adaptive_rules import Rule
 from psychollm.kernels.irt_multidimensional_scores import score_rows
 
-DENSE = 3_000  # parameters up to which the matrix is formed in any case
-CELLS = 8_000_000  # of rows worked on at once
-MANY_CELLS = 250_000_000  # of rows that are kept
+DENSE = 3_000  # up to this number of parameters the matrix is always formed
+CELLS = 8_000_000  # rows per block
+MANY_CELLS = 250_000_000  # rows that are kept
 
 
 @dataclass(frozen=True, slots=True)
 class DenseInformation:
-    """The factored matrix of the parameters that are free."""
+    """The factored matrix of the free parameters."""
 
     factor: tuple[FloatArray, bool]
     free: BoolArray  # (P,)
@@ -99,7 +99,7 @@ class LowRankInformation:
 def information(
     problem: Problem, point: Point, rule: Rule
 ) -> DenseInformation | LowRankInformation | None:
-    """Return the observed information, factored; None where it is not positive definite."""
+    """Return the observed information, factored; None if it is not positive definite."""
     blocks, end, free = _complete(problem, point)
     try:
         kept = problem.frequency.size * rule[2]
@@ -148,7 +148,7 @@ def _rows(problem: Problem, point: Point, rule: Rule, block: slice, width: int) 
     part = tuple(values[block] for values in data)  # type: ignore[index]
     rows = np.empty((part[2].size * rule[2], width))
     own = rule
-    if rule[3]:  # the stretch of the sequence that these patterns use
+    if rule[3]:  # the segment of the sequence for these patterns
         spare = rule[1].size - rule[2] + 1
         places = (np.arange(block.start, block.start + part[2].size) * rule[3]) % spare
         index = (places[:, None] + np.arange(rule[2])).ravel()
@@ -200,7 +200,7 @@ def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> Low
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Standard errors of one fit's items, and the whole covariance matrix where it was formed."""
+    """Standard errors of one fit's items, and the covariance matrix if formed."""
 
     table: FloatArray  # (J, m + 1)
     correlation: FloatArray  # (m, m)
@@ -241,7 +241,7 @@ def errors_of(
 def errors_from(
     place: Place, link: Link, blocks: FloatArray, cross: FloatArray, end: FloatArray
 ) -> Errors:
-    """Return errors, given covariances of items, of them with correlations, and of these."""
+    """Return standard errors from the covariance blocks of items and ability correlations."""
     m = place.slopes.shape[1]
     correlation = np.full((m, m), np.nan)
     if len(end):

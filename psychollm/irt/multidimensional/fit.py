@@ -4,14 +4,14 @@ A respondent of abilities :math:`\theta \sim N(0, \Phi)` answers item j with yes
 
 .. math:: P_j(\theta) = F(a_j^\top \theta + d_j),                                        \quad (1)
 
-F logistic or normal: what one ability lacks, another makes up for (a compensatory model). In the
-*exploratory* form all items load on all abilities, :math:`\Phi = 1`, and slopes are known up to a
-rotation: m items are given triangular slopes (the echelon form), afterwards any rotation of factor
-analysis may be applied. In the *confirmatory* form a table says which item loads where, and
-abilities correlate.
+F logistic or normal. The model is compensatory: one ability can make up for another. In the
+*exploratory* form all items load on all abilities, :math:`\Phi = 1`, and slopes are identified up
+to a rotation. m items get triangular slopes (the echelon form); any rotation of factor analysis
+can be applied afterwards. In the *confirmatory* form a table defines the loadings, and abilities
+correlate.
 
-The climb begins at principal components of the answers, or at signs of item-rest covariances:
-neither needs a table of items by items where respondents are fewer.
+Starting values are principal components of the answers, or signs of item-rest covariances. Neither
+needs an item-by-item matrix if respondents are fewer than items.
 
 References
 ----------
@@ -232,7 +232,7 @@ def _flips(place: Place, loads: BoolArray) -> FloatArray:
 
 
 def _flipped(place: Place, errors: Errors, signs: FloatArray) -> tuple[Place, Errors]:
-    """Return place and errors with some abilities pointing the other way."""
+    """Return estimates and errors with the signs of some abilities reversed."""
     turns = np.append(signs, 1.0)
     place = Place(place.table * turns, place.correlation * np.outer(signs, signs))
     errors = replace(errors, blocks=errors.blocks * np.outer(turns, turns))
@@ -254,7 +254,7 @@ def _result(
     priors: Priors | ItemPopulation,
     errors: Errors | None = None,
 ) -> MultidimensionalIRT:
-    """Put the estimates among all items, abilities turned so that slopes are positive."""
+    """Return the result for all items, with abilities oriented so that slopes are positive."""
     keep, reasons = read
     problem, point = summit.problem, summit.point
     link, m = problem.link, problem.dimensions
@@ -308,14 +308,14 @@ def _result(
     )
 
 
-LATENT = 1.3  # how much larger correlations of latent responses are than those of answers
+LATENT = 1.3  # ratio of correlations of latent responses to those of answers
 LARGEST_COMMUNALITY = 0.75
 START_CORRELATION = 0.2
-ATTENUATION = 2.9  # D^2 by which an intercept grows with the slopes
+ATTENUATION = 2.9  # D^2 of the growth of intercepts with slopes
 
 
 def exploratory_start(patterns: Patterns, dimensions: int, link: Link) -> Place:
-    """Return slopes from principal components, with what noise adds to them taken off."""
+    """Return slopes from principal components, corrected for noise."""
     scores, rates = _standard_scores(patterns)
     items = scores.shape[1]
     small = scores.T @ scores if items <= scores.shape[0] else scores @ scores.T
@@ -337,7 +337,7 @@ def exploratory_start(patterns: Patterns, dimensions: int, link: Link) -> Place:
 def confirmatory_start(
     patterns: Patterns, free: BoolArray, link: Link, *, correlated: bool
 ) -> Place:
-    """Return slopes of one where an item loads, signed by its covariance with the others there."""
+    """Return unit slopes, signed by covariances with the other items of the ability."""
     scores, rates = _standard_scores(patterns)
     slopes = np.zeros(free.shape)
     for k in range(free.shape[1]):
@@ -352,7 +352,7 @@ def confirmatory_start(
 
 
 def _standard_scores(patterns: Patterns) -> tuple[FloatArray, FloatArray]:
-    """Return standardised answers (U, J) times root frequency over root n, and shares of yes."""
+    """Return standardised answers (U, J) times root frequency over root n, and yes rates."""
     answered, frequency = patterns.codes >= 0, patterns.frequency
     weight = frequency @ answered
     rates = (frequency @ (patterns.codes == 1) + 0.5) / (weight + 1.0)

@@ -1,4 +1,4 @@
-"""Which item loads where, whether the data can carry it, and which priors it gets."""
+"""Pattern of loadings, its checks, and its priors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from psychollm.irt.families import Link
 from psychollm.irt.models import default_priors
 from psychollm.irt.priors import FEW, NO_PRIORS, POPULATION, PROBIT_SCALE, Priors
 
-SLOPE_SD, INTERCEPT_SD = 1.25, 2.5  # of priors on several abilities, logit scale
-CORRELATION_EXPONENT = 1.0  # of the determinant of correlations, with few respondents
+SLOPE_SD, INTERCEPT_SD = 1.25, 2.5  # SDs of priors with several abilities, logit scale
+CORRELATION_EXPONENT = 1.0  # exponent of the determinant of correlations, with few respondents
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which of all items loads where (J, m), the names of abilities, and the form."""
+    """Pattern of loadings of all items (J, m), names of abilities, and form."""
 
     loads: BoolArray
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class Shape:
 
 
 def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
-    """Return the form that the argument means."""
+    """Return the form for the argument."""
     if n_dimensions(dimensions, "dimensions") == 0:
         m = check_count("dimensions", dimensions)
         names = tuple(f"ability_{k + 1}" for k in range(m))
@@ -70,13 +70,15 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
     if n <= max(m, 1):
         msg = (
             f"responses: respondents={answers.reading!r} leaves {n} respondents for {m} "
-            "abilities: use fewer abilities, or the other reading of the table"
+            ""
+            "abilities: use fewer abilities, or swap sides by respondents="
         )
         raise ShapeError(msg)
     if shape.exploratory:
         if m > 1 and items * (items - 1) // 2 < items * m - m * (m - 1) // 2:
             msg = (
-                f"dimensions={m}: the {items} items that vary have fewer pairs than slopes: use "
+                f"dimensions={m}: the {items} items with variance have fewer pairs than "
+                "slopes: use "
                 "fewer abilities"
             )
             raise ShapeError(msg)
@@ -86,27 +88,28 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
     if m > 1 and (used < least).any():
         k = int(np.flatnonzero(used < least)[0])
         msg = (
-            f"dimensions: {used[k]} items that vary load on {shape.names[k]!r}, but its slopes "
-            f"need at least {least}: give it more items or leave it out"
+            f"dimensions: {used[k]} items with variance load on {shape.names[k]!r}, but at "
+            f"least "
+            f"{least} are needed: add items or omit the ability"
         )
         raise ShapeError(msg)
     empty = np.flatnonzero(~shape.loads.any(axis=1))
     if empty.size:
         lost = listed([answers.items[j] for j in empty])
-        msg = f"dimensions: items {lost} load on nothing: leave them out"
+        msg = f"dimensions: items {lost} load on no ability: omit them"
         raise ShapeError(msg)
 
 
 def has_population(priors: object, shape: Shape, items: int, n_respondents: int) -> bool:
-    """Return whether the distribution of the items is estimated with them."""
-    # not of exploratory slopes on several abilities, which have no sign
+    """Return whether the prior is hierarchical."""
+    # not for exploratory slopes on several abilities, whose signs are arbitrary
     one_form = not shape.exploratory or shape.loads.shape[1] == 1
     few = n_respondents < FEW and items >= POPULATION
     return isinstance(priors, str) and priors == "auto" and few and one_form
 
 
 def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> Priors:
-    """Return the priors that the argument means."""
+    """Return the priors for the argument."""
     m = shape.loads.shape[1]
     if priors is None:
         return NO_PRIORS

@@ -1,13 +1,13 @@
-r"""Several abilities, integrated out beside items with a distribution (`irt.item_population`).
+r"""Several abilities integrated out, with a hierarchical prior of items (`irt.item_population`).
 
 Items have the coordinates
 
 .. math:: u_k = \operatorname{arsinh}(a_k / \kappa), \qquad
           e = d / \sqrt{a^\top a + \kappa^2},                                            \quad (1)
 
-with the slopes on which an item loads. Abilities have adaptive product rules about the posterior
-that each pattern of answers has at the items' means. Every round ends by putting each ability on
-mean 0 and standard deviation 1; their correlation is that of their posteriors.
+for the abilities on which an item loads. Adaptive product rules are centred on each pattern's
+posterior at the items' means. Each iteration ends by standardising abilities to mean 0 and SD 1;
+their correlation is that under the posteriors.
 """
 
 from dataclasses import dataclass, replace
@@ -29,16 +29,16 @@ from psychollm.irt.priors import ItemPopulation
 from psychollm.kernels.adaptive_rules import product_rule
 from psychollm.kernels.response_models import TINY, distribution
 
-NODES = {1: 9, 2: 5, 3: 4}  # for each ability, about the posterior
-CELLS = 2_000_000  # of a (respondents, nodes, items) table worked on at once
-SLOPE, EASINESS = (1.0, 0.4), (0.0, 1.2)  # before the table is seen; slopes in units of the link
+NODES = {1: 9, 2: 5, 3: 4}  # nodes per ability, about the posterior
+CELLS = 2_000_000  # cells of a (respondents, nodes, items) table per block
+SLOPE, EASINESS = (1.0, 0.4), (0.0, 1.2)  # prior values; slopes in units of the link
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlopeCurves:
     """Slopes and intercepts by the coordinates (1)."""
 
-    free: BoolArray  # (J, m) which slopes an item has
+    free: BoolArray  # (J, m) mask of an item's slopes
     kappa: float
     tied: bool = False
     first: int = 0
@@ -53,7 +53,7 @@ class SlopeCurves:
         return np.asarray(np.sqrt((np.where(self.free, slopes, 0.0) ** 2).sum(-1) + self.kappa**2))
 
     def _whole(self, coordinates: FloatArray) -> FloatArray:
-        """Return parameters with slopes that items do not have as well."""
+        """Return parameters including the absent slopes."""
         parameters = self.kappa * np.sinh(coordinates)
         parameters[..., -1] = coordinates[..., -1] * self._length(parameters[..., :-1])
         return np.asarray(parameters)
@@ -119,7 +119,7 @@ class SeveralAbilities:
     patterns: Patterns
     link: Link
     correlation: FloatArray  # (m, m)
-    modes: FloatArray  # (U, m) where to begin
+    modes: FloatArray  # (U, m) starting values
     correlated: bool
 
     def problem(self, items: int) -> Problem:
@@ -174,7 +174,7 @@ class SeveralAbilities:
         return Posterior(theta, share, value), score.reshape(points.shape), there.modes
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return what items at `points` (S, J, m + 1) get from abilities."""
+        """Return the information of abilities about items at `points` (S, J, m + 1)."""
         posterior, score, modes = self.posterior(points, centre)
         frequency = self.patterns.frequency / self.patterns.frequency.sum()
         each = posterior.mean
@@ -228,8 +228,8 @@ def estimate_slopes(
 
 
 def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
-    """Return errors on the scale of these respondents, and the error of integration in them."""
-    # As `irt.one_ability.covariance_here`, the abilities' posteriors taken as normal.
+    """Return standard errors on these respondents' scale, with the integration error."""
+    # As `irt.one_ability.covariance_here`, with normal posteriors of abilities.
     abilities, free = settled.abilities, settled.kinds[0].curves.free
     patterns, parameters = abilities.patterns, settled.parameters
     items, p = parameters.shape
@@ -274,7 +274,7 @@ def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
 
 
 def settled_points(parameters: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return points about slopes and intercepts; slopes that an item does not have stay 0."""
+    """Return points about slopes and intercepts; absent slopes stay 0."""
     covariance = np.nan_to_num(covariance)
     variances = np.einsum("jpp->jp", covariance)
     absent = variances == 0.0

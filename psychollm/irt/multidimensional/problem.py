@@ -1,16 +1,16 @@
-r"""The marginal likelihood of items on several abilities: what one pass over the patterns gives.
+r"""The marginal likelihood of items on several abilities, by one pass over the patterns.
 
-Parameters of an item are its slopes and its intercept; those of the abilities their correlations
-:math:`\rho_{kl}` (pairs (1, 0), (2, 0), (2, 1), ...), free in the confirmatory form. With the
-second moments :math:`S = \sum_u f_u E_u[\theta\theta^\top]` and n respondents,
+Item parameters are slopes and intercept; ability parameters are the correlations :math:`\rho_{kl}`
+(pairs (1, 0), (2, 0), (2, 1), ...), free in the confirmatory form. With the second moments
+:math:`S = \sum_u f_u E_u[\theta\theta^\top]` and n respondents,
 
 .. math:: \frac{\partial\ell}{\partial\rho_{kl}}
           = \big(\Phi^{-1} S \Phi^{-1} - n \Phi^{-1}\big)_{kl} .                       \quad (1)
 
-Few respondents put a weak prior :math:`|\Phi|^{\eta}` on the correlations, which keeps them off
--1 and 1.
+With few respondents the correlations get a weak prior :math:`|\Phi|^{\eta}`, which keeps them away
+from -1 and 1.
 
-An exploratory fit is anchored at items whose slopes are held triangular.
+An exploratory fit is anchored by items with triangular slopes.
 """
 
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from psychollm.irt.families import Link
 from psychollm.kernels.adaptive_rules import Rule
 from psychollm.kernels.irt_multidimensional import LOGIT, PROBIT, integrate
 
-STEEPEST, FURTHEST = 25.0, 75.0  # length of an item's slopes, size of its intercept
+STEEPEST, FURTHEST = 25.0, 75.0  # bounds of the length of slopes and of intercepts
 WIDTH = 8  # items are padded to a multiple of this
-LEAST_EIGENVALUE = 1e-4  # of the correlations of abilities
+LEAST_EIGENVALUE = 1e-4  # bound of the correlations of abilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Place:
         return self.table[:, :-1]
 
     def moved(self, step: FloatArray, share: float) -> "Place":
-        """Return the place `share` of a step (P,) further on."""
+        """Return the point after a fraction `share` of a step (P,)."""
         size = self.table.size
         table = self.table + share * step[:size].reshape(self.table.shape)
         correlation = self.correlation.copy()
@@ -53,7 +53,7 @@ class Place:
         return Place(table, correlation)
 
     def minus(self, other: "Place") -> FloatArray:
-        """Return the difference to another place as one vector, correlations included."""
+        """Return the difference to another point as one vector, including correlations."""
         k, i = pairs(len(self.correlation))
         rest = self.correlation[k, i] - other.correlation[k, i]
         return np.concatenate([(self.table - other.table).ravel(), rest])
@@ -72,14 +72,14 @@ class Problem:
     yes: FloatArray  # (U, J') padded
     asked: FloatArray  # (U, J')
     frequency: FloatArray  # (U,)
-    free: BoolArray  # (J, m + 1) parameters that are not held at zero
+    free: BoolArray  # (J, m + 1) mask of parameters not fixed at zero
     link: Link
     exploratory: bool  # slopes may be rotated
     correlated: bool  # correlations of abilities are parameters
     means: FloatArray  # (m + 1,) of the priors
     precisions: FloatArray  # (m + 1,)
     eta: float  # exponent of the prior of correlations
-    pivots: IntArray | None = None  # items whose slopes are triangular
+    pivots: IntArray | None = None  # items with triangular slopes
 
     @property
     def dimensions(self) -> int:
@@ -88,13 +88,13 @@ class Problem:
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters, rotation taken off."""
+        """Number of free parameters, without rotations."""
         m = self.dimensions
         turned = m * (m - 1) // 2 if self.exploratory and self.pivots is None else 0
         return int(self.free.sum()) - turned + (m * (m - 1) // 2 if self.correlated else 0)
 
     def padded(self, values: FloatArray) -> FloatArray:
-        """Return values (..., J) with room for the items that pad the table."""
+        """Return values (..., J) padded to the width of the table."""
         full = np.zeros((*values.shape[:-1], self.yes.shape[1]))
         full[..., : values.shape[-1]] = values
         return full
@@ -108,7 +108,7 @@ class Problem:
         return value
 
     def kernel_arguments(self, place: Place) -> tuple[tuple[object, ...], ...]:
-        """Return items, data and prior as the kernels take them."""
+        """Return items, data and prior as arguments of the kernels."""
         slopes = self.padded(np.ascontiguousarray(place.slopes.T))
         items = (
             slopes,
@@ -152,18 +152,18 @@ def make_problem(
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Parameters with what one pass gave there."""
+    """Parameters with the results of one pass at them."""
 
     place: Place
     log_likelihood: float
     objective: float  # with the log prior
-    gradient: FloatArray  # (P,), zero for what is held
+    gradient: FloatArray  # (P,), zero for fixed parameters
     complete: FloatArray  # (J, m + 1, m + 1) information of the expected counts, with priors
     patterns: FloatArray  # (U,) log-likelihoods
     mean: FloatArray  # (U, m) posterior means of abilities
     covariance: FloatArray  # (U, m, m)
     modes: FloatArray  # (U, m)
-    running: BoolArray  # (J,) items whose slopes are at the bound and push on
+    running: BoolArray  # (J,) items with slopes at the bound against the gradient
 
     @property
     def steepness(self) -> float:
@@ -223,7 +223,7 @@ def _by_correlations(problem: Problem, point: Point) -> FloatArray:
 
 
 def bounded(problem: Problem, place: Place) -> Place:
-    """Return the nearest place with slopes and intercepts inside the bounds."""
+    """Return the nearest point with slopes and intercepts within the bounds."""
     table = np.where(problem.free, place.table, 0.0)
     length = np.sqrt((table[:, :-1] ** 2).sum(axis=1))
     table[:, :-1] *= np.minimum(1.0, STEEPEST / np.maximum(length, 1e-300))[:, None]
@@ -232,7 +232,7 @@ def bounded(problem: Problem, place: Place) -> Place:
 
 
 def _held(place: Place, gradient: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the gradient without what pushes slopes beyond their bound, and whose it was."""
+    """Return the gradient without components across the bounds, and a mask of affected items."""
     slopes, by = place.slopes, gradient[:, :-1]
     length = np.sqrt((slopes**2).sum(axis=1))
     outward = (slopes * by).sum(axis=1) / np.maximum(length, 1e-300)
@@ -243,7 +243,7 @@ def _held(place: Place, gradient: FloatArray) -> tuple[FloatArray, BoolArray]:
 
 
 def admissible(correlation: FloatArray) -> bool:
-    """Return whether correlations of abilities are positive definite, with room to spare."""
+    """Return whether correlations of abilities are positive definite with a margin."""
     return bool(np.linalg.eigvalsh(correlation)[0] >= LEAST_EIGENVALUE)
 
 
@@ -259,7 +259,7 @@ def echelon(table: FloatArray, pivots: IntArray) -> FloatArray:
 
 
 def pivots_of(place: Place) -> IntArray:
-    """Return m items whose slopes point in the most different directions."""
+    """Return m items whose slopes have the most different directions."""
     slopes = place.slopes
     lengths = 1.0 + (slopes**2).sum(axis=1, keepdims=True)
     _, _, order = qr((slopes / np.sqrt(lengths)).T, pivoting=True, mode="economic")
@@ -267,7 +267,7 @@ def pivots_of(place: Place) -> IntArray:
 
 
 def with_pivots(problem: Problem, place: Place) -> tuple[Problem, Place]:
-    """Return the problem and place with the rotation taken out; others as they are."""
+    """Return problem and point without rotation; unchanged if not rotatable."""
     m = problem.dimensions
     if not problem.exploratory or m == 1:
         return problem, place

@@ -1,8 +1,8 @@
-"""What a fit on several abilities says, and the same fit on other axes.
+"""Result of a fit on several abilities, and its rotation.
 
-Rotation changes neither the likelihood nor what an item shares with the abilities. Loadings are
-rotated, slopes and abilities follow. Standard errors are those of the rotated solution as a
-function of the triangular one: central differences through the rotation, axes matched.
+Rotation does not change the likelihood or the communalities. Loadings are rotated, and slopes and
+abilities accordingly. Standard errors use central differences of the rotated solution, with
+matched axes, as a function of the triangular one.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class MultidimensionalIRT(Expects, Result):
         rest = sum(reason is Reason.PRIOR_ALONE for reason in self.reasons)
         if rest:
             lines.append(
-                f"{rest} of {len(self.labels)} {kind} without variance rest on the prior."
+                f"{rest} of {len(self.labels)} {kind} without variance depend on the prior alone."
             )
         left = int((~self.fitted).sum())
         if left:
@@ -257,12 +257,12 @@ Rotator = Callable[[FloatArray], Any]
 
 
 def rotated(fit: MultidimensionalIRT, by: Rotator) -> MultidimensionalIRT:
-    """Return the fit on the axes that `by` finds for its loadings."""
+    """Return the fit with its loadings rotated by `by`."""
     m = len(fit.dimensions)
     if fit.form != "exploratory" or m == 1:
         msg = (
             f"this fit is {fit.form} with {m} abilit{'y' if m == 1 else 'ies'}: only exploratory "
-            "fits with two abilities or more can be rotated"
+            "fits with two or more abilities can be rotated"
         )
         raise OptionError(msg)
     table, identity = fit._echelon, np.eye(m)
@@ -287,7 +287,7 @@ def rotated(fit: MultidimensionalIRT, by: Rotator) -> MultidimensionalIRT:
 
 
 def _turned(table: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return slopes and intercepts on new axes, and the correlations of these."""
+    """Return slopes and intercepts on new axes, and the axes' correlations."""
     new = table.copy()
     new[:, :-1] = table[:, :-1] @ np.linalg.inv(turn).T
     correlation = turn.T @ turn
@@ -316,14 +316,14 @@ def _errors(
     if not fit._covariance.size:
         return np.full(shape, np.nan), np.full(shape, np.nan), errors
     free = ~np.isnan(np.diagonal(fit._covariance))
-    free[m :: m + 1] = False  # intercepts stay what they are
+    free[m :: m + 1] = False  # intercepts do not change
     one_start = {"n_starts": 1} if "n_starts" in inspect.signature(by).parameters else {}
     finder: Rotator = partial(by, **one_start)
     near = _nearest_rotation(turn)
 
     def outcome(values: FloatArray) -> FloatArray:
         loadings, _ = standardised(values, np.eye(m), fit.link)
-        # Rotated to where the axes end, a single start finds the same minimum again.
+        # Starting at the final axes, a single start finds the same minimum.
         here = near @ np.array(finder(loadings @ near).transformation)
         new, correlation = _turned(values, _matched(here, turn))
         scaled, _ = standardised(new, correlation, fit.link)

@@ -1,15 +1,15 @@
-r"""Slopes and intercepts as loadings and thresholds, and back.
+r"""Conversion between slopes and intercepts, and loadings and thresholds.
 
-An item with slopes a and intercept d on abilities with correlations :math:`\Phi` is a variable of
-factor analysis, cut at a threshold, with
+An item with slopes a and intercept d on abilities with correlations :math:`\Phi` is a dichotomised
+variable of a factor model with
 
 .. math:: \lambda = \frac{a}{\sqrt{D^2 + a^\top \Phi a}}, \qquad
           \tau = \frac{-d}{\sqrt{D^2 + a^\top \Phi a}}, \qquad
           a = \frac{D\,\lambda}{\sqrt{1 - \lambda^\top \Phi \lambda}}, \qquad
           d = \frac{-D\,\tau}{\sqrt{1 - \lambda^\top \Phi \lambda}},                     \quad (1)
 
-D = 1 under the probit link, where this is exact, and 1.7 under the logit link, whose curve a
-normal ogive then follows to 0.01.
+D = 1 for the probit link, for which this is exact, and 1.7 for the logit link, whose curve then
+differs from a normal ogive by at most 0.01.
 
 References
 ----------

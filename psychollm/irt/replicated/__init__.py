@@ -1,1 +1,1 @@
-"""Fits of replicated answers: what a statistic would be if the model held, or if nothing did."""
+"""Fits of replicated answers, under the fitted model or under shuffling."""

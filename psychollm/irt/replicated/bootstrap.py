@@ -1,12 +1,13 @@
 r"""Parametric bootstrap of fit statistics under the model.
 
-Where respondents are few, or items many, S-X2, M2, X2 of pairs and Zh are far from the
-distributions they are compared with, and Q3 has none. The bootstrap needs none either: answers are
-drawn from the fitted model, with the gaps of the data; the model is fitted to them again with the
-same priors, starting at the fit; and the statistic is computed as it was from the data.
+With few respondents or many items, S-X2, M2, X2 of pairs and Zh do not follow their reference
+distributions, and Q3 has none. The bootstrap needs no reference distribution. It draws answers
+from the fitted model with the missing data of the table, refits the model with the same priors,
+and computes the statistic.
 
 Abilities are drawn from N(0, 1) for statistics of items, pairs and the model, and from each
-respondent's posterior for statistics of respondents, which are compared with themselves.
+respondent's posterior for statistics of respondents, because these compare a respondent with its
+own replicates.
 """
 
 from __future__ import annotations
@@ -116,12 +117,12 @@ def bootstrap_fit(
 
 
 def blank(size: int) -> FloatArray:
-    """Return the row of a replicate without variance."""
+    """Return the row of a replicate that cannot be fitted."""
     return np.full(size + 1, np.nan)
 
 
 def refitted(fit: IRTFit, answers: Oriented, statistic: FitStatistic) -> FloatArray:
-    """Return the statistic of answers fitted like `fit`, from its estimates; or empty."""
+    """Return the statistic of answers refitted like `fit`, starting at its estimates; or empty."""
     try:
         again = fit_answers(
             answers,
@@ -148,7 +149,7 @@ def table_of(answers: Oriented) -> Responses:
 
 
 class Sampler:
-    """Draws answers from a fitted model, with the gaps of the data."""
+    """Generator of answers from a fitted model, with the missing data of the table."""
 
     def __init__(self, fit: IRTFit, answers: Oriented, drawn: Drawn) -> None:
         self._fit, self._answers = fit, answers
@@ -160,7 +161,7 @@ class Sampler:
             self._reached, self._place = self._posterior(codes_for(fit, table_of(answers)))
 
     def _posterior(self, codes: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return distribution functions of abilities (U, Q), and whose is which (N,)."""
+        """Return distribution functions of abilities (U, Q), and each respondent's row (N,)."""
         fit, nothing = self._fit, np.zeros(self._parameters.shape[1])
         patterns = patterns_of(codes, fit.n_categories)
         problem = Problem(fit.family, patterns, nothing, nothing)
@@ -175,7 +176,7 @@ class Sampler:
         uniform = rng.random((n, 1))
         node = (self._reached[self._place] < uniform).sum(axis=1)
         node = np.minimum(node, self._grid.nodes.size - 1)
-        # a node stands for the cell around it
+        # a node represents the cell around it
         return np.asarray(self._grid.nodes[node] + self._grid.spacing * (rng.random(n) - 0.5))
 
     def answers(self, rng: np.random.Generator) -> Oriented:

@@ -1,20 +1,20 @@
 r"""Negative control: fits to shuffled answers.
 
-Each item's answers are shuffled among the respondents that gave one. That keeps every item's
-yes-rate and every gap, and destroys whatever items share; the same model with the same priors is
-fitted to the shuffled table. With two dozen models the slopes of a 2PL then still spread and still
-look like slopes. What the fit gains over chance is measured by the objective (log-likelihood with
-priors); an item's own slope is held against its slopes in the shuffled tables, and so is any other
-statistic of a fit.
+Each item's answers are shuffled among the respondents who answered it. This preserves yes rates
+and missing data, but removes all dependence between items. The same model with the same priors is
+fitted to the shuffled table. With two dozen models the slopes of a 2PL still vary as if they were
+real. The fit's gain over chance is measured by the objective (log-likelihood with priors); slopes
+and other statistics are compared with their values in the shuffled tables.
 
-With G the gain of the observed objective over the mean of the shuffled ones, 2 G is close to a
-noncentral chi-square less its degrees of freedom: its mean is the noncentrality :math:`\nu`, its
-variance :math:`v + 4 \nu`, v being that of the shuffled fits. The bounds of :math:`\nu` solve
+With G the gain of the observed objective over the mean of the shuffled ones, 2 G is approximately
+a noncentral chi-square minus its degrees of freedom, with mean :math:` u` (the noncentrality) and
+variance :math:`v + 4 u`, v being the variance of the shuffled fits. The bounds of :math:` u` solve
 :math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
 
 .. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
 
-and :math:`R^2 = 1 - \exp(-\nu / n)` over n answers (Cox & Snell, 1989) is what the fit explains.
+and :math:`R^2 = 1 - \exp(-\nu / n)` over n answers (Cox & Snell, 1989) is the proportion
+explained.
 
 References
 ----------
@@ -298,7 +298,7 @@ def shuffle_null(
 
 
 def _shuffled(values: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return a table with each column's answers shuffled among those that answered."""
+    """Return a table with answers shuffled within columns, missing data fixed."""
     moved = values.copy()
     for j in range(values.shape[1]):
         there = np.flatnonzero(~np.isnan(values[:, j]))

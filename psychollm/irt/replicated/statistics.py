@@ -1,10 +1,10 @@
-"""Statistics of a fit that can be set beside their values in fits of replicated answers.
+"""Statistics of a fit that can be compared with those of replicated answers.
 
 With b of n replicates at least as extreme as the observed value, :math:`p = (b + 1)/(n + 1)`;
-two-sided, twice the smaller tail. Where there are several values (items, pairs, respondents) each
-is measured from its mean over the replicates in units of its standard deviation, and the adjusted
-p value is the share of replicates whose most extreme value of all reaches it: the chance of any
-false alarm is then the level, however the values depend on each other (Westfall & Young, 1993).
+two-sided, twice the smaller tail. Multiple values (items, pairs, respondents) are standardised by
+their mean and SD over replicates. The adjusted p-value is the proportion of replicates whose most
+extreme value reaches the observed one, which controls the familywise error rate under any
+dependence (Westfall & Young, 1993).
 
 References
 ----------
@@ -94,7 +94,7 @@ def _pairs(table: FloatArray) -> FloatArray:
 
 
 def _s_x2(fit: IRTFit, table: Responses) -> FloatArray:
-    """Return S-X2, also without degrees of freedom, which replicates do not need."""
+    """Return S-X2, also for items without degrees of freedom."""
     codes = codes_for(fit, table)
     return spread(s_x2(fit, codes[(codes >= 0).all(axis=1)])[0], fit.fitted)
 
@@ -168,7 +168,7 @@ def statistic_of(
     return FitStatistic(found.name, found.compute, found.of, alternative, found.drawn)
 
 
-TIE = 1e-9  # values this close, relative to their spread, are equal
+TIE = 1e-9  # values this close, relative to their SD, are tied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -280,7 +280,7 @@ def beside(
     mean, sd = _centre(draws)
     with np.errstate(invalid="ignore", divide="ignore"):
         own, others = (observed - mean) / sd, (draws - mean) / sd
-    flat = sd == 0.0  # nothing varies: only ties
+    flat = sd == 0.0  # without variance there are only ties
     own = np.where(flat, np.sign(observed - mean), own)
     others = np.where(flat & np.isfinite(draws), 0.0, others)
     p = monte_carlo_p_value(own, others, alternative=alternative, tie=TIE)
@@ -288,7 +288,7 @@ def beside(
 
 
 def _centre(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations over the replicates that have a value."""
+    """Return means and standard deviations over replicates with a value."""
     known = np.isfinite(draws)
     n = known.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -298,7 +298,7 @@ def _centre(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _adjusted(own: FloatArray, others: FloatArray, alternative: Alternative) -> FloatArray:
-    """Return the share of replicates whose most extreme value reaches each."""
+    """Return the proportion of replicates whose most extreme value reaches each."""
     if alternative == "less":
         own, others = -own, -others
     elif alternative == "two-sided":

@@ -1,4 +1,4 @@
-"""Posterior means of abilities where answers are read range by range."""
+"""Posterior means of abilities from answers that are read in ranges."""
 
 from typing import Literal
 
@@ -28,8 +28,10 @@ def posterior_means(
     """Return means and deviations (N,) in units of the population, reasons and labels."""
     if fit.model not in STREAMED or fit.link != "logit" or method != "eap":
         msg = (
-            f"method={method!r} of a fit with model={fit.model!r} and link={fit.link!r} needs a "
-            "dense table: tables kept by their cells have 'eap' of "
+            f"method={method!r} of a fit with model={fit.model!r} and link={fit.link!r} needs "
+            f"a "
+            "dense table: scans and sparse tables support 'eap' for "
+            f""
             f"{', '.join(map(repr, STREAMED))} with the logit link"
         )
         raise OptionError(msg)

@@ -1,19 +1,20 @@
-r"""Maximisation of a marginal likelihood that is read range by range: accelerated EM.
+r"""Accelerated EM for a marginal likelihood that is read in ranges.
 
-A step is a scoring step of each item on the posteriors of the abilities, after which abilities are
-put on mean 0 and standard deviation 1 (parameter expansion, as in `irt.climb`). These are found in
-the gradient (integrate by parts),
+A step is a scoring step of each item under the posteriors of abilities, followed by
+standardisation of abilities to mean 0 and SD 1 (parameter expansion, as in `irt.climb`). Mean and
+SD follow from the gradient (integrate by parts),
 
 .. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
-On few nodes the left sides, of thousands of items each, have a far larger error than the right
-ones, and it would go to the scale, which answers tell little of. So the gradient is moved until
-(1) holds, along what a shift and a stretch of the scale do to it: see `_on_scale`.
+With few nodes the left sides, sums over thousands of items, have a far larger error than the right
+ones. The error would shift the scale, about which answers carry little information. The gradient
+is therefore adjusted until (1) holds, along its changes under a shift and stretch of the scale:
+see `_on_scale`.
 
-Where a test tells abilities well, mean and deviation are all that items share, and a few steps
-lead to the top; SQUAREM leaps where they do not. A step costs two readings of the table, or three
-where peaks have moved.
+With precise abilities, items are coupled only through mean and SD, and a few steps suffice;
+otherwise SQUAREM extrapolates. A step takes two data passes, or three if posterior modes have
+moved.
 """
 
 from collections.abc import Callable
@@ -28,18 +29,18 @@ from psychollm.irt.families import Family
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.streamed.posterior import FINEST, Posterior, StreamedAbilities
 
-SETTLING = 0.02  # of the variance of abilities: from there on items without a top are left out
-WORTH = 1.5  # the shortest leap, in steps of EM
+SETTLING = 0.02  # change of the abilities' variance below which diverging items are left out
+WORTH = 1.5  # shortest extrapolation, in EM steps
 LEAST_VARIANCE = 0.01  # of abilities after a step
 RIDGE = 1e-8  # of information
-LOSS = 1e-9  # of the objective, relative, that peaks off the middle of their nodes explain
-UNTOLD = 1e-10  # information of a respondent's answers where both sides of (1) are rounding
-STALLED = 4  # cycles in which the gradient may fail to fall before rounding is all that is left
+LOSS = 1e-9  # relative loss of the objective from modes off the centre of their nodes
+UNTOLD = 1e-10  # information per respondent for which both sides of (1) are rounding errors
+STALLED = 4  # cycles without a smaller gradient before rounding is assumed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """Parameters with the posteriors of abilities there."""
+    """Parameters with the posteriors of abilities at them."""
 
     parameters: FloatArray  # (J, p)
     abilities: StreamedAbilities
@@ -49,13 +50,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamedPoint(Seen):
-    """The same with what items get from them."""
+    """The same with gradients and information of items."""
 
-    gradient: FloatArray  # (J, p), with priors; a shared slope's stands with each item
+    gradient: FloatArray  # (J, p), with priors; repeated for each item for a shared slope
     expected: FloatArray  # (J, p, p)
     frozen: BoolArray  # (J, p)
-    target: FloatArray  # (J, p) where scoring steps of each item lead
-    mean: float  # of abilities; and their standard deviation: those of (1)
+    target: FloatArray  # (J, p) targets of each item's scoring step
+    mean: float  # mean and standard deviation of abilities, by (1)
     sd: float
 
     @property
@@ -72,7 +73,7 @@ class StreamedProblem:
     prior: NormalPrior
 
     def seen(self, parameters: FloatArray, abilities: StreamedAbilities) -> Seen:
-        """Read the likelihood."""
+        """Compute the likelihood by a data pass."""
         bounds = self.family.bounds
         parameters = np.clip(parameters, -bounds, bounds)
         posterior = abilities.posterior(parameters[None])
@@ -80,7 +81,7 @@ class StreamedProblem:
         return Seen(parameters, abilities.moved(posterior), posterior, objective)
 
     def completed(self, seen: Seen) -> StreamedPoint:
-        """Read the gradient, too."""
+        """Compute the gradient as well."""
         parameters = seen.parameters
         means, precisions = self.prior.means, self.prior.precisions
         known = np.stack([means, precisions, self.family.bounds])
@@ -97,9 +98,9 @@ class StreamedProblem:
         square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
         lost = seen.abilities.lost | frozen.any(axis=1)
         known_well = not self.family.tied and abs(square - 1.0) < SETTLING
-        known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid it is no edge
+        known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid it is not a step
         if known_well and lost.sum() > seen.abilities.lost.sum():
-            # An edge in the likelihood, which would tie the scale of all others to its bound.
+            # A step in the likelihood, which would tie the scale of all others to its bound.
             return self.at(parameters, replace(seen.abilities, lost=lost))
         frozen |= seen.abilities.lost[:, None]
         if self.family.tied:
@@ -118,11 +119,11 @@ class StreamedProblem:
         )
 
     def at(self, parameters: FloatArray, abilities: StreamedAbilities) -> StreamedPoint:
-        """Read likelihood and gradient."""
+        """Compute likelihood and gradient."""
         return self.completed(self.seen(parameters, abilities))
 
     def after(self, point: StreamedPoint) -> StreamedPoint | None:
-        """Return where a step of EM leads, a shorter one if it must be; None if all lead down."""
+        """Return the point after an EM step, shortened if needed; None if all descend."""
         target = scoring_step(self.family, point) if self.family.tied else point.target
         mean, sd = point.mean, point.sd
         if self.prior.precisions.any():  # which would pull them back
@@ -146,14 +147,14 @@ class StreamedProblem:
         step: FloatArray,
         bend: FloatArray,
     ) -> StreamedPoint | None:
-        """Return the point that two steps of EM aim at, if it is higher than the second."""
+        """Return the SQUAREM point, if it is higher than after two EM steps."""
         aim = start.parameters + 2.0 * length * step + length**2 * bend
         seen = self.seen(aim, second.abilities)
         return self.completed(seen) if seen.objective > second.objective else None
 
 
 def _on_scale(seen: Seen, score: FloatArray, information: FloatArray) -> FloatArray:
-    """Return what to add to scores (J, 2) so that (1) holds: a step along the scale's two ways."""
+    """Return the correction of scores (J, 2) for which (1) holds."""
     slope, posterior = seen.parameters[:, 0], seen.posterior
     means, zero = posterior.means, np.zeros(slope.size)
     shift, stretch = np.stack([zero, slope], axis=1), np.stack([slope, zero], axis=1)
@@ -173,7 +174,7 @@ def climb(
     steps: Steps,
     keep: Callable[[StreamedPoint, int], None],
 ) -> tuple[StreamedPoint, Convergence]:
-    """Maximise from a point; `keep` is handed the point after each cycle."""
+    """Maximise from a point; `keep` receives the point after each cycle."""
     passes = Passes(
         problem.after, lambda one, other: other.parameters - one.parameters, problem.leap, WORTH
     )

@@ -55,10 +55,10 @@ from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a fit is kept after each of its cycles; without a path nothing is."""
+    """Checkpoint file of a fit, written after each cycle; without a path, none."""
 
     path: Path | None
-    of: str  # what is fitted: another fit must not go on from there
+    of: str  # identifies the fit: another fit must not resume from it
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Write a checkpoint atomically."""
@@ -74,8 +74,9 @@ class Checkpoint:
         values = _loaded(self.path)
         if str(values["of"]) != self.of or not {*names, *_PEAKS} <= values.keys():
             msg = (
-                f"checkpoint: {self.path} was left by another fit (other answers, model or "
-                "priors): name another file, or delete it"
+                f"checkpoint: {self.path} belongs to another fit (other answers, model or "
+                ""
+                "priors): pass another file, or delete it"
             )
             raise InputError(msg)
         return values
@@ -97,7 +98,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class KeptRounds:
-    """Rounds of `estimate_items` in a checkpoint."""
+    """Checkpoint of iterations of `estimate_items`."""
 
     checkpoint: Checkpoint
 
@@ -137,12 +138,12 @@ class KeptRounds:
 _NUMBERS = ("change", "height", "taken", "top", "reach")
 _ITEMS = ("mean", "covariance", "weight", "step", "stride", "slope")
 _PEAKS = ("centre", "width", "lost", "far")
-# What numpy and zipfile raise of files that are something else, or damaged.
+# Errors of numpy and zipfile for other or damaged files.
 _UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile, NotImplementedError)
 
 
 def place_of(checkpoint: str | PathLike[str] | None) -> Path | None:
-    """Return its path; raise where it cannot be written, or holds something else."""
+    """Return the path; raise if it cannot be written or holds something else."""
     if checkpoint is None:
         return None
     try:
@@ -150,7 +151,7 @@ def place_of(checkpoint: str | PathLike[str] | None) -> Path | None:
         with TemporaryFile(dir=path.parent):
             pass
     except (OSError, TypeError) as error:
-        msg = f"checkpoint={checkpoint!r} is no file that can be written: {error}"
+        msg = f"checkpoint={checkpoint!r} cannot be written: {error}"
         raise InputError(msg) from error
     if path.exists():
         _loaded(path)
@@ -163,7 +164,7 @@ def _loaded(path: Path) -> dict[str, Any]:
             values = dict(kept)
         values["of"]
     except _UNREADABLE as error:
-        msg = f"checkpoint: {path} is no checkpoint of a fit: name another file"
+        msg = f"checkpoint: {path} is not a checkpoint of a fit: pass another file"
         raise InputError(msg) from error
     return values
 
@@ -177,13 +178,13 @@ def _with_peaks(abilities: StreamedAbilities, kept: Mapping[str, Any]) -> Stream
     return replace(abilities, far=bool(kept["far"]), **arrays)
 
 
-Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # respondents, items, which are the models
+Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # labels, and the models' side
 
 STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
 
 
 def sides_of(source: Responses, respondents: Respondents) -> tuple[CellTable, Sides]:
-    """Return the table with items in rows, and who is who."""
+    """Return the table with items in rows, and the labels of both sides."""
     if respondents == "models":
         return source.by_question, (source.models, source.questions, respondents)
     return source.by_model, (source.questions, source.models, respondents)
@@ -207,9 +208,11 @@ def fit_cells(
     check_choice("respondents", respondents, Respondents)
     if not isinstance(model, str) or model not in STREAMED or link != "logit":
         msg = (
-            f"model={model!r} with link={link!r} needs a dense table: tables kept by their cells "
-            f"are fitted with link='logit' and one of {', '.join(map(repr, STREAMED))}; for "
-            "others make the table dense"
+            f"model={model!r} with link={link!r} needs a dense table: scans and sparse tables "
+            f""
+            f"support link='logit' and {', '.join(map(repr, STREAMED))}; for "
+            "other "
+            "models make the table dense"
         )
         raise OptionError(msg)
     if standard_errors != "observed":
@@ -259,7 +262,7 @@ class Read:
 
     @property
     def has_answer(self) -> BoolArray:
-        """Which of no and yes each item was given (J, 2)."""
+        """Whether each item has a no and a yes (J, 2)."""
         return np.stack([self.item_yes < self.item_answers, self.item_yes > 0], axis=1)
 
     @property
@@ -289,9 +292,11 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
     except CodeError as error:
         row, code = error.args
         msg = (
-            f"responses: {items[row]!r} has code {code}, and tables kept by their cells are "
-            f"fitted with answers 0 and 1: split graded answers with {parameter('threshold')} "
-            "where they are read, or make the table dense for model='graded'"
+            f"responses: {items[row]!r} has code {code}, but scans and sparse tables "
+            f"need "
+            f"answers 0 and 1: split graded answers with {parameter('threshold')} "
+            "when "
+            "reading, or make the table dense for model='graded'"
         )
         raise CodeError(msg) from None
     return Read(
@@ -308,7 +313,7 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
 
 
 def _counted(table: CellTable, ranges: Ranges, n: int) -> tuple[IntArray, IntArray, bytes]:
-    """Return yes answers of items, yes and all answers of respondents (2, N), and checksums."""
+    """Return items' yes counts, respondents' yes and answer counts (2, N), and checksums."""
     item_yes, both, sums = [], np.zeros((2, n), dtype=np.int64), b""
     for low, high in ranges:
         cells = table.read(low, high, lasting=False)
@@ -398,7 +403,7 @@ def fit_streamed(
 def _start(
     read: Read, family: Family, abilities: StreamedAbilities, *, signed: bool
 ) -> FloatArray:
-    """Return a start (kept J, p) from shares of yes, and signs of item-rest covariances."""
+    """Return starting values (kept J, p) from yes rates and signs of item-rest covariances."""
     rates = (read.item_yes + 0.5) / (read.item_answers + 1.0)
     shares = np.stack([1.0 - rates, rates], axis=1)[abilities.keep]
     if not signed:
@@ -419,7 +424,7 @@ def _start(
 
 
 def _told(read: Read, model: Model, priors: Priors | ItemPopulation, keep: BoolArray) -> str:
-    """Return a few words that two fits have in common only if they are the same."""
+    """Return a string that identifies the fit."""
     labels = zlib.crc32(repr((read.respondents, read.items)).encode())
     rows = zlib.crc32(read.item_answers.tobytes())
     return f"{model}, {priors}, {keep.sum()} items, {[labels, rows, read.crc]}"
@@ -431,7 +436,7 @@ def _settled_result(
     items: FittedItems,
     standard_errors: StandardErrors | None,
 ) -> IRTFit:
-    """Return items that were fitted together with their distribution."""
+    """Return items fitted jointly with their distribution."""
     abilities = settled.abilities
     posterior = abilities.posterior(settled.parameters[None])
     missing = abilities.missing(settled.parameters, posterior)
@@ -457,8 +462,8 @@ def _settled_result(
 
 
 def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> FloatArray:
-    """Return covariances (J, 2, 2), NaN where a parameter is frozen or information singular."""
-    if family.tied:  # the slope is the scale of the abilities, and has its error from them alone
+    """Return covariances (J, 2, 2), NaN if a parameter is fixed or the information singular."""
+    if family.tied:  # the slope is the scale of abilities; its error is theirs
         information = information * np.eye(2)
         information[:, 0, 0] = np.inf
         return np.asarray(1.0 / np.where(np.eye(2) > 0.0, information, np.inf))
@@ -468,11 +473,11 @@ def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> F
 
 
 def _of_the_scale(parameters: FloatArray, posterior: Posterior) -> FloatArray:
-    """Return what the respondents, a sample, leave open of mean and deviation (J, 2, 2)."""
+    """Return the covariance due to sampling error of the abilities' mean and SD (J, 2, 2)."""
     told = 1.0 - posterior.variances
     both = np.zeros((len(parameters), 2, 2))
     both[:, 1, 1] = parameters[:, 0] ** 2 / told.sum()
     both[:, 0, 0] = parameters[:, 0] ** 2 / (2.0 * (told**2).sum())
-    if told.max() < UNTOLD:  # at a deviation of 0 the likelihood is flat
+    if told.max() < UNTOLD:  # at an SD of 0 the likelihood is flat
         both[:, 0, 0] = np.nan
     return both

@@ -1,7 +1,7 @@
-"""The readings of `Compiled` by torch, on a GPU or wherever torch computes.
+"""The data passes of `Compiled` by torch, on a GPU or any torch device.
 
-A cell has a row: what it adds is computed for all cells of a piece at once, in 64 bits, and summed
-by respondent or by item. On a GPU these sums are made in no fixed order.
+Contributions of all cells of a block are computed at once, one row per cell, in 64 bits, and
+summed by respondent or item. On a GPU the order of these sums is not fixed.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from psychollm.data.cells import CellTable
 from psychollm.irt.streamed.readings import Task
 from psychollm.kernels.irt_streamed import MOST_STEPS, move_items
 
-PIECE = 1 << 22  # nodes of all cells of a piece: 32 MB an array
+PIECE = 1 << 22  # nodes of all cells of a block: 32 MB per array
 
 
 def torch() -> Any:
@@ -43,7 +43,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class OnDevice:
-    """Readings by torch on a device, as torch names it."""
+    """Data passes by torch on a device."""
 
     device: str
 
@@ -70,7 +70,7 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information, which costs little here."""
+        """Return gradient and information, which is cheap here."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)
@@ -128,7 +128,7 @@ class OnDevice:
         return self._by_item(cells, added, len(point))
 
     def _chances(self, cells: _Piece, point: FloatArray, known: Any) -> tuple[Any, Any, Any]:
-        """Return nodes, weights and chances of yes of each cell (n, K)."""
+        """Return nodes, weights and probabilities of yes of each cell (n, K)."""
         k = known.shape[1] // 2
         theta, weight = known[cells.columns, :k], known[cells.columns, k : 2 * k]
         slope, intercept = self._put(point)[cells.items].T
@@ -156,7 +156,7 @@ class OnDevice:
 
 
 def _pieces(task: Task, table: CellTable, width: int) -> Iterator[tuple[int, int]]:
-    """Divide ranges so that the cells of each, so many numbers wide, take one array of PIECE."""
+    """Divide ranges so that each needs an array of at most PIECE numbers."""
     for low, high in task.ranges:
         n = int(table.start[high] - table.start[low]) * width // PIECE + 1
         yield from pairwise(np.linspace(low, high, min(n, high - low) + 1).astype(int).tolist())

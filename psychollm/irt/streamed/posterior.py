@@ -1,19 +1,19 @@
-r"""Posteriors of abilities where answers are read range by range, and what items get from them.
+r"""Posteriors of abilities from answers that are read in ranges, and statistics of items.
 
-Items are the rows of a `CellTable`; their cells are read twice in a pass. The first reading adds
-up the log-likelihood of each respondent at K nodes of its own,
+Items are the rows of a `CellTable`; their cells are read twice per step. The first data pass sums
+the log-likelihood of each respondent at its own K nodes,
 
 .. math:: \theta_{iq} = c_i + s_i x_q,                                                  \quad (1)
 
-where :math:`c_i` is the peak of its posterior, :math:`s_i^{-2}` the curvature there and
-:math:`x_q` are Gauss-Hermite nodes (adaptive quadrature); the second the gradient and information
-of each item under the posterior's weights at these nodes. The peaks are those of the pass before;
-where one lies elsewhere now, differences between the three nodes in the middle lead there, and
-the first reading is done again. With n answers of a respondent the relative error of K nodes is
-of order :math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few.
+where :math:`c_i` is the mode of its posterior, :math:`s_i^{-2}` the curvature there and
+:math:`x_q` are Gauss-Hermite nodes (adaptive quadrature). The second computes the gradient and
+information of each item under the posterior weights of these nodes. Modes are those of the
+previous step; if one has moved, a parabola through the three middle nodes locates it, and the
+first pass is repeated. With n answers of a respondent the relative error of K nodes is of order
+:math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few.
 
-Ranges are dealt to tasks that depend on the table alone, and what tasks return is added in their
-order: the sums are the same to the last bit whoever does the work.
+Ranges are assigned to tasks that depend on the table alone, and results are added in the order of
+tasks, so that sums are bitwise identical for any workers.
 
 References
 ----------
@@ -36,30 +36,36 @@ from psychollm.data.cells import PART, CellTable, parts
 from psychollm.irt.item_population import Expected
 from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
-TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
+TASK_BYTES = 1 << 28  # bytes of sums of all tasks together
 MOST_TASKS = 64
-WORTH = 50  # cells of a task for each respondent, whose sums it keeps
+WORTH = 50  # cells of a task per respondent
 LEAST_CELLS = 1 << 16  # of a range
-PARCELS = 4  # in which each of several processes gets its tasks: a message costs milliseconds
-LEAST_SHARED = 1 << 20  # cells; threads cost more than they bring where there are fewer
-NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
-# The same where items have a distribution: rounds end at a thousandth of a standard error.
+PARCELS = 4  # parcels per process, because a message takes milliseconds
+LEAST_SHARED = 1 << 20  # with fewer cells threads do not pay
+NODES = (
+    (50_000, 3),
+    (2_000, 5),
+    (500, 9),
+    (100, 15),
+    (0, 21),
+)  # by smallest number of answers
+# The same for hierarchical priors, whose iterations end at a thousandth of a standard error.
 FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
-SHORT, RARE = 100, 20  # answers, and rarer answers: fewer make posteriors skewed, or with edges
+SHORT, RARE = 100, 20  # fewer answers, or fewer of the rarer one, make posteriors skewed
 SKEWED = 21  # nodes for these
-SMALL, FINEST = 1 << 18, 201  # cells of a table where an even grid costs little, and its nodes
-HALF = 9.0  # of that grid, in deviations of the posterior
+SMALL, FINEST = 1 << 18, 201  # largest table for an even grid, and its nodes
+HALF = 9.0  # range of that grid, in posterior SDs
 FEWEST = 3
-OFF_PEAK = 0.5  # of a posterior's width, from which on nodes are laid anew
-NEARER = 0.7  # by which a reading must bring peaks nearer for another to be worth it
-FURTHEST = 2.0  # that a peak moves between two readings
+OFF_PEAK = 0.5  # shift of a mode, in posterior widths, that needs new nodes
+NEARER = 0.7  # reduction of the shift for which another pass is worthwhile
+FURTHEST = 2.0  # largest move of a mode between two passes
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """A table with items in rows and respondents in columns, and who reads it."""
+    """A table with items in rows and respondents in columns, with its reader."""
 
     table: CellTable
     ranges: tuple[Ranges, ...]  # of each task
@@ -76,7 +82,7 @@ class Answers:
         n_nodes: int,
         reader: Reader = COMPILED,
     ) -> "Answers":
-        """Deal ranges of rows to tasks."""
+        """Assign ranges of rows to tasks."""
         cells = int(table.start[-1])
         ranges = parts(table, int(np.clip(cells / MOST_TASKS, LEAST_CELLS, PART)))
         size = 8 * table.n_columns * (3 * n_nodes + 2)
@@ -89,7 +95,7 @@ class Answers:
         return cls(table, dealt, who, bar, reader)
 
     def each(self, function: Callable[[Task], T], points: FloatArray) -> Generator[T]:
-        """Yield what the function makes of each task where items are at `points`, in order."""
+        """Yield the function's result for each task, with items at `points`, in order."""
         tasks = (Task.of(ranges, points) for ranges in self.ranges)
         with closing(spread(function, tasks, self.who, parcels=PARCELS)) as results:
             for result in results:
@@ -99,7 +105,7 @@ class Answers:
 
 @lru_cache
 def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (K,) in widths of the posterior, and logs of their weights without a kernel."""
+    """Return nodes (K,) in posterior widths, and log weights without the normal kernel."""
     if n_nodes == FINEST:
         nodes = np.linspace(-HALF, HALF, FINEST)
         return nodes, np.full(FINEST, np.log(nodes[1] - nodes[0]))
@@ -108,13 +114,13 @@ def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
 
 
 def nodes_for(answers: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
-    """Return how many nodes do, given how many answers each respondent gave (N,)."""
+    """Return the number of nodes needed for these numbers of answers (N,)."""
     few = float(np.quantile(answers, 0.01))
     return next(k for least, k in counts if few >= least)
 
 
 def enough_nodes(answered: AnyArray, yes: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
-    """Return how many nodes do for the likelihood itself: more where a posterior is skewed."""
+    """Return the number of nodes for the likelihood itself: more for skewed posteriors."""
     few = np.quantile(answered, 0.01)
     rarer = np.minimum(yes, answered - yes)[answered >= few].min()
     if few >= SHORT and rarer >= RARE:
@@ -124,14 +130,14 @@ def enough_nodes(answered: AnyArray, yes: AnyArray, counts: Sequence[tuple[int, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Posteriors of N abilities on their nodes, from one reading."""
+    """Posteriors of N abilities on their nodes, from one data pass."""
 
     centre: FloatArray  # (N,)
     width: FloatArray  # (N,)
     weights: FloatArray  # (N, K)
     log_marginal: float  # of all respondents
-    peak: FloatArray  # (N,) as differences between nodes have it
-    spread: FloatArray  # (N,) the width there
+    peak: FloatArray  # (N,) modes from differences between nodes
+    spread: FloatArray  # (N,) widths at the modes
 
     @property
     def nodes(self) -> FloatArray:
@@ -161,7 +167,7 @@ class Posterior:
 
     @property
     def off(self) -> float:
-        """Largest distance of a peak from the middle of its nodes, in widths."""
+        """Largest distance of a mode from the centre of its nodes, in widths."""
         return float(np.max(np.abs(self.peak - self.centre) / self.spread))
 
 
@@ -172,7 +178,7 @@ def _nodes(centre: FloatArray, width: FloatArray, k: int) -> FloatArray:
 def posterior_at(
     answers: Answers, points: FloatArray, centre: FloatArray, width: FloatArray, k: int
 ) -> Posterior:
-    """Return posteriors where items are at any of `points` (S, J, 2), by one reading."""
+    """Return posteriors with items averaged over `points` (S, J, 2), by one data pass."""
     nodes = _nodes(centre, width, k)
     read = partial(answers.reader.likelihood, table=answers.table, nodes=nodes)
     total = np.zeros((centre.size, k + 2))
@@ -194,7 +200,7 @@ def posterior_at(
         peak=peak,
         spread=spread,
     )
-    if k == FINEST:  # moments find their way where an edge has no parabola
+    if k == FINEST:  # moments instead, if no parabola exists
         return replace(found, peak=found.means, spread=np.sqrt(found.variances) + 0.01 * width)
     return found
 
@@ -202,7 +208,7 @@ def posterior_at(
 def _peaks(
     joint: FloatArray, centre: FloatArray, width: FloatArray, k: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return where parabolas through the three middle nodes peak, and their widths."""
+    """Return peaks and widths of parabolas through the three middle nodes."""
     middle = k // 2
     step = width * (rules(k)[0][middle + 1] - rules(k)[0][middle])
     below, here, above = (joint[:, middle + i] for i in (-1, 0, 1))
@@ -214,7 +220,7 @@ def _peaks(
 def scores_at(
     answers: Answers, points: FloatArray, posterior: Posterior, *, curved: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    """Return gradients (S, J, 2) at points; if `curved`, mean information (J, 2, 2), too."""
+    """Return gradients (S, J, 2) at points; with `curved` also mean information (J, 2, 2)."""
     rows = _rows(posterior)
     read = partial(answers.reader.scores, table=answers.table, rows=rows, curved=curved)
     found = np.concatenate(list(answers.each(read, points)), axis=1)
@@ -226,7 +232,7 @@ def scores_at(
 def targets_at(
     answers: Answers, point: FloatArray, posterior: Posterior, prior: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return gradient (J, 2), information (J, 2, 2) and where scoring steps lead (J, 2)."""
+    """Return gradient (J, 2), information (J, 2, 2) and targets of scoring steps (J, 2)."""
     rows = _rows(posterior)
     read = partial(answers.reader.targets, table=answers.table, rows=rows, prior=prior)
     found = np.concatenate(list(answers.each(read, point[None])))
@@ -234,7 +240,7 @@ def targets_at(
 
 
 def missing_at(answers: Answers, point: FloatArray, posterior: Posterior) -> FloatArray:
-    """Return what abilities leave open of the information about each item (J, 2, 2)."""
+    """Return the missing information about each item (J, 2, 2)."""
     read = partial(answers.reader.missing, table=answers.table, rows=_rows(posterior))
     return _matrices(np.concatenate(list(answers.each(read, point[None]))))
 
@@ -253,23 +259,23 @@ class StreamedAbilities:
     """Respondents whose abilities are integrated out, as `item_population.Abilities`."""
 
     answers: Answers
-    keep: BoolArray  # (J,) which rows of the table are items
+    keep: BoolArray  # (J,) mask of the rows that are items
     centre: FloatArray  # (N,)
     width: FloatArray  # (N,)
     n_nodes: int
     tied: bool
     # (kept J,) items without a finite estimate, which carry no information about abilities
     lost: BoolArray
-    far: bool = True  # whether peaks may lie elsewhere
+    far: bool = True  # whether modes may have moved
 
     def posterior(self, points: FloatArray) -> Posterior:
-        """Return posteriors where items are at any of `points` (S, kept J, 2), peaks found."""
+        """Return posteriors with items averaged over `points` (S, kept J, 2), at located modes."""
         every, centre, width = self._every(points), self.centre, self.width
         searched, k, before = False, FEWEST if self.far else self.n_nodes, np.inf
         while True:
-            # Peaks are looked for with three nodes, a cheaper reading, until these lead no nearer.
+            # Modes are located with three nodes, which is cheaper, until they stop improving.
             found = posterior_at(self.answers, every, centre, width, k)
-            # A slope without bound makes an edge where a peak is never found.
+            # A diverging slope makes a step without a mode.
             near = not OFF_PEAK < found.off <= NEARER * before
             if near and k == self.n_nodes:
                 return found
@@ -297,11 +303,11 @@ class StreamedAbilities:
         return score, information, target
 
     def missing(self, point: FloatArray, posterior: Posterior) -> FloatArray:
-        """Return what abilities leave open of the information of items at a point (kept J, 2)."""
+        """Return the missing information of items at a point (kept J, 2)."""
         return missing_at(self.answers, self._every(point[None])[0], posterior)[self.keep]
 
     def moved(self, posterior: Posterior, mean: float = 0.0, sd: float = 1.0) -> Self:
-        """Return the respondents with nodes about these peaks, from `mean` in units of `sd`."""
+        """Return the respondents with nodes about these modes, from `mean` in units of `sd`."""
         return replace(
             self,
             centre=(posterior.peak - mean) / sd,
@@ -310,8 +316,8 @@ class StreamedAbilities:
         )
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return what items at `points` (S, J, p) get from abilities."""
-        # While items still move much, three nodes do.
+        """Return the information of abilities about items at `points` (S, J, p)."""
+        # Three nodes suffice while items change much.
         here = replace(self, n_nodes=FEWEST) if self.far else self
         posterior = here.posterior(points)
         score, information = self.scores(points, posterior, curved=False)
@@ -328,7 +334,7 @@ class StreamedAbilities:
         )
 
     def _every(self, points: FloatArray) -> FloatArray:
-        """Put points of items among all rows; the others are passed over."""
+        """Expand points of items to all rows; the others are skipped."""
         if self.keep.all() and not self.lost.any():
             return points
         every = np.full((len(points), self.keep.size, 2), np.nan)
@@ -337,7 +343,7 @@ class StreamedAbilities:
 
 
 def start_centres(yes: AnyArray, answered: AnyArray) -> FloatArray:
-    """Return rough abilities (N,) from how many answers, and how many of them yes."""
+    """Return rough abilities (N,) from counts of answers and of yes."""
     rates = (yes + 0.5) / (answered + 1.0)
     logits = np.log(rates / (1.0 - rates))
     weight = answered / (answered + 4.0)

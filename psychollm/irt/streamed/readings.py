@@ -1,4 +1,4 @@
-"""What a pass reads from the answers of some items, by compiled kernels."""
+"""Sums over the answers to some items, by compiled kernels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from psychollm.kernels.irt_streamed import (
     score_variances,
 )
 
-Ranges: TypeAlias = list[tuple[int, int]]  # of rows, one after the other
+Ranges: TypeAlias = list[tuple[int, int]]  # consecutive ranges of rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,26 +27,26 @@ class Task:
 
     @classmethod
     def of(cls, ranges: Ranges, points: FloatArray) -> "Task":
-        """Take the items of the ranges out of points (S, J, 2)."""
+        """Select the items of the ranges from points (S, J, 2)."""
         return cls(ranges, points[:, ranges[0][0] : ranges[-1][1]])
 
     def at(self, low: int, high: int) -> FloatArray:
-        """Return where items `low` to `high` are (S, high - low, 2)."""
+        """Return the points of items `low` to `high` (S, high - low, 2)."""
         first = self.ranges[0][0]
         return self.points[:, low - first : high - first]
 
     def parts(self) -> Iterator[tuple[int, int, FloatArray, FloatArray]]:
-        """Yield each range with the slopes and intercepts there, (S, high - low) each."""
+        """Yield each range with its slopes and intercepts, (S, high - low) each."""
         for low, high in self.ranges:
             slope, intercept = np.ascontiguousarray(np.moveaxis(self.at(low, high), -1, 0))
             yield low, high, slope, intercept
 
 
 class Reader(Protocol):
-    """Who computes the sums over the answers to the items of a task.
+    """Protocol for sums over the answers to the items of a task.
 
-    Items whose points are NaN are passed over: they add nothing, their sums are 0 and their
-    targets NaN. `rows` are nodes, weights and means of posteriors (N, 2 K + 1).
+    Items whose points are NaN are skipped: their sums are 0 and their targets NaN. `rows` are
+    nodes, weights and means of posteriors (N, 2 K + 1).
     """
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
@@ -60,7 +60,7 @@ class Reader(Protocol):
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return gradient and information at one point, and where scoring steps lead (J, 7)."""
+        """Return gradient, information and targets of scoring steps at one point (J, 7)."""
 
     def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
         """Return variances of the items' scores given the answers at one point (J, 3)."""
