@@ -1,4 +1,4 @@
-"""Floor 3: tetrachoric correlations of models or questions, their smoothing, their spectrum."""
+"""Layer 3, latent correlations of models or questions: estimation, smoothing, spectrum."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,4 +1,4 @@
-"""`polychoric_by_group`: a matrix of correlations for each of several groups of units."""
+"""`polychoric_by_group`: polychoric correlations in groups of units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.data.labels import group_members, listed
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
-FEWEST = 10  # units in a group
+FEWEST = 10  # fewest units in a group
 
 
 def polychoric_by_group(
@@ -96,7 +96,8 @@ def _check_varying(part: Responses, of: Axis, name: Hashable) -> None:
     same = [label for label, size in zip(labels, sizes, strict=True) if size == 1]
     if same:
         msg = (
-            f"{listed(same)} got one answer only in group {name!r}, so that nothing correlates "
-            "with it there: leave such items out"
+            f"{listed(same)} have only one answer in group {name!r} and no correlations "
+            ""
+            "there: omit them"
         )
         raise CodeError(msg)

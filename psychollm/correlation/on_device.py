@@ -1,9 +1,9 @@
-"""Tetrachoric correlations by torch, the pairs of many rows at once, in 64 bits.
+"""Tetrachoric correlations by torch, for many pairs at once, in 64 bits.
 
-Equation (1) of `kernels.tetrachoric` is the same whichever signs are flipped, so it is solved as
-it stands, by Halley's steps, each with the whole integral: 20 nodes on each of [t, sqrt t] and
-[sqrt t, 1]. They are enough down to `LEAST`, which is |rho| = 0.97, and for thresholds within
-`FAR`. Pairs beyond, and those with an empty cell, are left to the kernels, which have the rules.
+Equation (1) of `kernels.tetrachoric` does not depend on signs. It is solved by Halley's steps with
+the whole integral: 20 nodes on each of [t, sqrt t] and [sqrt t, 1]. This is accurate down to
+`LEAST`, |rho| = 0.97, and for thresholds within `FAR`. Kernels solve the other pairs, and those
+with an empty cell.
 """
 
 import math
@@ -15,15 +15,15 @@ from psychollm.data.pair_counts import PairCounts
 from psychollm.kernels.bivariate import NODES_20, TWO_PI, WEIGHTS_20
 from psychollm.kernels.tetrachoric import FAR, INTERIOR, PANEL_RATIO
 
-PIECE = 1 << 20  # pairs solved at once: 8 MB an array
-STEPS = 5  # pairs that have not converged by then are left to the processor
+PIECE = 1 << 20  # pairs per block: 8 MB per array
+STEPS = 5  # iterations; pairs that have not converged are left to the processor
 LEAST = PANEL_RATIO**2
-ROUNDING = 1e-14  # of the integral, relative
+ROUNDING = 1e-14  # relative, of the integral
 CLOSE = 5e-13  # to the root, t
 
 
 def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> None:
-    """Fill the bundle of `correlate_pairs` below its diagonal, but for pairs left to it."""
+    """Fill the bundle of `correlate_pairs` below its diagonal, except for pairs left to it."""
     torch, k = torch_on(device), len(counts.labels)
     *arrays, iterations, status = out
     iterations.fill(STEPS)
@@ -40,14 +40,14 @@ def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> N
 
 
 def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any, Any]:
-    """Return correlation, complement and residual of pairs; NaN for those that are left."""
+    """Return correlation, complement and residual of pairs; NaN for pairs left to the kernels."""
     n10, n01 = yes - n11, other - n11
     n00 = n - yes - n01
     a, b = _threshold(torch, yes, n), _threshold(torch, other, n)
     cross = (n11 * n00 - n10 * n01) / n**2
     sign = cross.sign()
     curve = ((a - sign * b) ** 2 / 8, sign * a * b / 2)
-    # The kernels' start with a smaller power is closer to independence, where g is not small.
+    # The kernels' start with a smaller power: closer to independence, so g is not small.
     odds = (n11 * n00) / (n10 * n01)
     t = torch.tan(0.5 * math.pi / (1 + torch.maximum(odds, 1 / odds) ** 0.25))
     t, residual, error = _root(torch, t.clamp(LEAST, 1), TWO_PI * cross.abs(), curve)
@@ -59,7 +59,7 @@ def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any
 
 
 def _root(torch: Any, t: Any, target: Any, curve: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return the t where the integral is the target, what is left there, and how far t may be."""
+    """Return the root t of integral = target, its residual, and its error bound."""
     gap, product = curve
     for _ in range(STEPS):
         newton = (_integral(torch, t, *curve) - target) / _integrand(torch, t, *curve)
@@ -86,6 +86,6 @@ def _integrand(torch: Any, t: Any, gap: Any, product: Any) -> Any:
 
 
 def _threshold(torch: Any, yes: Any, n: Any) -> Any:
-    """Return the latent values above which shares yes / n lie, from the smaller tail."""
+    """Return thresholds with upper probabilities yes / n, computed from the smaller tail."""
     tail = torch.special.ndtri(torch.minimum(yes, n - yes) / n)
     return torch.where(2 * yes > n, tail, -tail)

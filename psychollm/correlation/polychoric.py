@@ -1,4 +1,4 @@
-"""`polychoric`: the correlation of the latent normals behind ordered answers, pair by pair."""
+"""`polychoric`: pairwise correlations of latent normal variables behind ordered answers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def padded_cuts(thresholds: FloatArray) -> FloatArray:
 
 
 def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> FloatArray:
-    """Return the units, or their weights, of each pair and on the diagonal of each row (k, k)."""
+    """Return numbers (or weights) of units, of pairs and, on the diagonal, of rows (k, k)."""
     k = len(codes)
     answered = codes >= 0
     n = np.empty((k, k))
@@ -82,9 +82,9 @@ def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> Floa
 
 
 BLOCK = 512
-"""Number of units whose influences are in memory together."""
+"""Number of units whose influences are in memory at a time."""
 MAX_NUMBERS = 200_000_000
-"""Most counts held for all pairs."""
+"""Maximum number of counts over all pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -173,9 +173,9 @@ class PolychoricCorrelation(Result):
     def covariance(self, *, thresholds: bool = False) -> FloatArray:
         """Return the covariance matrix of the correlations below the diagonal, row by row.
 
-        It is the sum over units of products of their contributions to the estimates, with
-        thresholds estimated (Muthén, 1984). Units are read in blocks, so that memory holds little
-        besides the result.
+        It is the sum over units of products of their influences, with estimated thresholds
+        (Muthén, 1984). Units are processed in blocks, so that memory is little more than that of
+        the result.
 
         Parameters
         ----------
@@ -204,9 +204,11 @@ class PolychoricCorrelation(Result):
         if bad.size:
             a, b = self.labels[i[bad[0]]], self.labels[j[bad[0]]]
             msg = (
-                f"{bad.size} pairs have no standard error, {a!r} with {b!r} among them: their "
-                "correlation is undefined or at a bound. Leave such rows out, or use another "
-                "empty_cells rule"
+                f"{bad.size} pairs have no standard error, such as {a!r} with {b!r}: their "
+                ""
+                "correlations are undefined or at a bound. Omit such rows, or use another "
+                ""
+                "continuity correction by empty_cells="
             )
             raise InputError(msg)
         cuts = padded_cuts(self.thresholds)
@@ -261,7 +263,7 @@ class PolychoricCorrelation(Result):
         return row_margins(self._codes, self._weights, self._tables.shape[1])
 
     def _influences(self) -> tuple[FloatArray, ...]:
-        """Return what `influence_pairs` fills."""
+        """Return empty arrays for `influence_pairs`."""
         p, size = self._tables.shape[:2]
         out = (
             np.empty((p, size, size)),
@@ -281,7 +283,7 @@ class PolychoricCorrelation(Result):
         return out
 
     def _design(self) -> FloatArray:
-        """Return what unequal weights widen standard errors by."""
+        """Return the factor by which unequal weights widen standard errors."""
         if not self._weights.size:
             return np.ones(self.matrix.shape)
         answered = (self._codes >= 0).astype(np.float64)
@@ -398,7 +400,10 @@ def _correlated(
     size = max(2, *map(len, answers))
     pairs = len(codes) * (len(codes) - 1) // 2
     if pairs * size**2 > MAX_NUMBERS:
-        msg = f"{pairs:,} tables of {size} x {size} answers do not fit: select fewer {of}"
+        msg = (
+            f"{pairs:,} tables of {size} x {size} answers do not fit into memory: select "
+            f"fewer {of}"
+        )
         raise ShapeError(msg)
     tables = np.empty((pairs, size, size))
     count_tables(codes, w, tables)

@@ -1,4 +1,4 @@
-"""`polyserial` and `biserial`: continuous scores against ordered or yes/no answers."""
+"""`polyserial` and `biserial`: correlations of scores with ordered or binary answers."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _serial(scores: Any, table: Responses, method: str) -> SerialCorrelation:
 
 
 def _pair(z: FloatArray, codes: AnyArray, out: FloatArray) -> int:
-    """Fill the estimate of one pair; leave it undefined where nothing varies."""
+    """Fill the estimate of one pair; undefined without variance."""
     used, ranks = np.unique(codes, return_inverse=True)
     if used.size < 2 or np.ptp(z) == 0.0:
         return 0

@@ -1,10 +1,10 @@
 r"""`smooth`: nearest correlation matrix to an indefinite matrix, by one of five criteria.
 
 Shrinkage is :math:`S(\alpha) = \alpha T + (1 - \alpha) G` for a correlation matrix T (Higham,
-Strabić & Šego, 2016). With a positive definite target the least :math:`\alpha` that leaves no
+Strabić & Šego, 2016). With a positive definite target the smallest :math:`\alpha` without a
 negative eigenvalue has a closed form: if :math:`\mu < 0` is the smallest eigenvalue of
-:math:`L^{-1} G L^{-\prime}`, where :math:`T = L L'`, then :math:`\alpha = -\mu / (1 - \mu)`.
-With a singular target it is bisected.
+:math:`L^{-1} G L^{-\prime}`, where :math:`T = L L'`, then :math:`\alpha = -\mu / (1 - \mu)`. With
+a singular target it is found by bisection.
 
 References
 ----------
@@ -57,7 +57,7 @@ BISECTIONS = 60
 
 
 def equal_correlations(matrix: FloatArray) -> FloatArray:
-    """Return the matrix whose correlations all equal the mean one, held where that is PSD."""
+    """Return the matrix of equal correlations at their mean, clipped to be PSD."""
     k = len(matrix)
     mean = (float(matrix.sum()) - k) / (k * (k - 1))
     target = np.full_like(matrix, max(mean, -1.0 / (k - 1)))
@@ -66,13 +66,14 @@ def equal_correlations(matrix: FloatArray) -> FloatArray:
 
 
 def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> Repair:
-    """Mix a matrix with a target: by the weight given, or the least that suffices."""
+    """Mix a matrix with a target by the given weight, or the smallest sufficient one."""
     least, steps = least_shrinkage(matrix, target)
     weight = least if shrinkage is None else shrinkage
     if weight < least - ROUNDING:
         msg = (
-            f"shrinkage={weight:g} leaves a negative eigenvalue: with this target it must be at "
-            f"least {least:.6g}; shrinkage=None takes that"
+            f"shrinkage={weight:g} leaves a negative eigenvalue: this target needs at "
+            f""
+            f"least {least:.6g}, the default"
         )
         raise OptionError(msg)
     smooth = as_correlation(weight * target + (1.0 - weight) * matrix)
@@ -82,11 +83,11 @@ def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> R
         reason="closed form" if steps == 1 else "bisection",
         objective=sum_of_squares(smooth - matrix),
     )
-    return Repair(smooth, ending, f"target mixed in with weight {weight:.6g}", shrinkage=weight)
+    return Repair(smooth, ending, f"weight of the target {weight:.6g}", shrinkage=weight)
 
 
 def least_shrinkage(matrix: FloatArray, target: FloatArray) -> tuple[float, int]:
-    """Return the least weight of the target without negative eigenvalues, and the steps taken."""
+    """Return the smallest sufficient weight of the target, and the number of steps."""
     if np.linalg.eigvalsh(target)[0] < DEFINITE:
         return _bisect(matrix, target)
     root = np.linalg.cholesky(target)
@@ -97,7 +98,7 @@ def least_shrinkage(matrix: FloatArray, target: FloatArray) -> tuple[float, int]
 
 
 def _bisect(matrix: FloatArray, target: FloatArray) -> tuple[float, int]:
-    """Halve the interval of weights; its upper end always suffices, to rounding error."""
+    """Bisect the interval of weights; its upper end always suffices, up to rounding error."""
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2.0
@@ -113,7 +114,7 @@ Method: TypeAlias = Literal["nearest", "weighted", "clip", "shrink", "minimum_tr
 Target: TypeAlias = Literal["identity", "equal"]
 
 SCALING = 0.98
-_UNTOUCHED = "already positive semidefinite: left as it was"
+_UNTOUCHED = "already positive semidefinite, unchanged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -133,9 +134,8 @@ class Smoothing(Result):
     largest_pair : tuple
         Its two labels; empty if nothing moved.
     eigenvalues_before, eigenvalues_after : ndarray of shape (k,)
-        Falling.
-    deficit : float
-        Sum of absolute values of the negative eigenvalues before smoothing.
+        Descending. deficit : float Sum of absolute values of the negative eigenvalues before
+        smoothing.
     method : str
         Smoothing method.
     note : str
@@ -313,7 +313,7 @@ def smooth(
 
 
 def _eigenvalues(matrix: FloatArray) -> FloatArray:
-    """Return eigenvalues, falling."""
+    """Return eigenvalues in descending order."""
     return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64).copy()
 
 
@@ -325,7 +325,7 @@ def _report(
     repair: Repair,
     adjusted: int,
 ) -> Smoothing:
-    """Measure what a repair did."""
+    """Describe the changes of a smoother."""
     k = len(values)
     moved = repair.matrix - values
     i, j = np.tril_indices(k, -1)
@@ -359,14 +359,14 @@ def _untouched(values: FloatArray) -> Repair:
 def _check_options(
     method: Method, weights: object, target: object, shrinkage: float | None, scaling: float | None
 ) -> None:
-    """Refuse options that the method would ignore, and numbers out of range."""
+    """Refuse options that the method does not use, and numbers out of range."""
     check_choice("method", method, Method)
     owners = {"weights": "weighted", "target": "shrink", "shrinkage": "shrink"}
     owners["scaling"] = "minimum_trace"
     given = {"weights": weights, "target": target, "shrinkage": shrinkage, "scaling": scaling}
     for name, owner in owners.items():
         if given[name] is not None and method != owner:
-            msg = f"{name}= belongs to method={owner!r}, not to {method!r}: leave it out"
+            msg = f"{name}= is for method={owner!r}, not {method!r}: omit it"
             raise OptionError(msg)
     if isinstance(target, str):
         check_choice("target", target, Target)
@@ -385,7 +385,8 @@ def _weights(matrix: object, weights: ArrayLike | None, labels: Labels) -> Float
         return _positive(square_of(weights, "weights", k), "weights", labels)
     if not hasattr(matrix, "se"):
         msg = (
-            "method='weighted' needs standard errors: pass a Correlation rather than a bare "
+            "method='weighted' needs standard errors: pass a Correlation instead of a plain "
+            ""
             "matrix, or weights= of shape (k, k)"
         )
         raise OptionError(msg)
@@ -399,9 +400,11 @@ def _positive(array: FloatArray, name: str, labels: Labels) -> FloatArray:
     bad = ~(np.isfinite(array) & (array > 0))
     if bad.any():
         msg = (
-            f"{name} of pairs must be positive and finite, but are not at "
-            f"{name_pairs(bad, labels)}; an estimate at -1 or 1 has no standard error: use "
-            "another continuity correction than 'none', or pass weights="
+            f"{name} of pairs must be positive and finite, but are not for "
+            f""
+            f"{name_pairs(bad, labels)}. Estimates at -1 or 1 have no standard error: use "
+            "a "
+            "continuity correction other than 'none', or pass weights="
         )
         raise InputError(msg)
     return array

@@ -1,4 +1,4 @@
-"""`spectrum`: eigenvalues and loadings of a matrix of correlations, signs and order by a rule."""
+"""`spectrum`: eigenvalues and loadings of a correlation matrix, with fixed order and signs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import MatrixLike, correlation_matrix
 
-# Sums and entries of a vector this small relative to its size are rounding error.
+# Relative size below which sums and entries of a vector are rounding error.
 ZERO = 1e-9
 
 
@@ -23,10 +23,8 @@ class Spectrum(Result):
     Attributes
     ----------
     eigenvalues : ndarray of shape (k,)
-        Falling.
-    shares : ndarray of shape (k,)
-        Eigenvalues over k: proportions of variance, which sum to one. Negative ones have no
-        interpretation.
+        Descending. shares : ndarray of shape (k,) Eigenvalues over k: proportions of variance,
+        which sum to one. Negative ones have no interpretation.
     loadings : ndarray of shape (k, k)
         Column c has the correlations of the variables with component c: the eigenvector times the
         root of its eigenvalue, or zero if that is negative. The sum of each column is positive; if
@@ -109,7 +107,7 @@ def spectrum(matrix: MatrixLike) -> Spectrum:
 
 
 def signed(loadings: FloatArray) -> FloatArray:
-    """Turn each column so that its sum is positive, or else its first entry that is not zero."""
+    """Make the sum of each column positive or, if zero, its first non-zero entry."""
     sums = loadings.sum(axis=0)
     sizes = np.abs(loadings)
     first = np.argmax(sizes > ZERO * sizes.max(axis=0), axis=0)

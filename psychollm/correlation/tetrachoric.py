@@ -1,4 +1,4 @@
-"""`tetrachoric`: the correlation of the latent normals behind binary answers, pair by pair."""
+"""`tetrachoric`: pairwise correlations of latent normal variables behind binary answers."""
 
 from __future__ import annotations
 
@@ -154,11 +154,11 @@ class PairStatus(IntEnum):
     INTERIOR = 0
     """The equation was solved inside (-1, 1)."""
     AT_BOUND = 1
-    """An empty cell puts the root at -1 or 1, and no rule moved it."""
+    """An empty cell puts the root at -1 or 1, without a continuity correction."""
     ADJUSTED = 2
-    """An empty cell was filled by the empty-cell rule before solving."""
+    """An empty cell had a continuity correction before solving."""
     UNDEFINED = 3
-    """No estimate exists: a model answered only yes or only no, or the pair shares no question."""
+    """There is no estimate: a model is constant, or the pair shares no question."""
 
 
 def status_names(correlation: Any) -> AnyArray:
@@ -427,7 +427,7 @@ def _as_counts(
     """Count pairs if `data` are responses."""
     if isinstance(data, PairCounts):
         if weights is not None:
-            msg = "weights belong to the questions: pass them to PairCounts.count, not with counts"
+            msg = "weights are for questions: pass them to PairCounts.count, not with counts"
             raise OptionError(msg)
         return data
     table = as_responses(data, of=of, needs="cells")
@@ -435,7 +435,7 @@ def _as_counts(
 
 
 def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
-    """Both standard errors, widened by the design effect of unequal weights."""
+    """Return both standard errors, widened by the design effect of unequal weights."""
     counts = correlation.counts
     estimated, held = np.empty_like(correlation.matrix), np.empty_like(correlation.matrix)
     standard_error_pairs(
@@ -451,7 +451,7 @@ def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
 
 
 def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArray:
-    """Return Fisher-z intervals (..., 2) within (-1, 1); NaN where the standard error is."""
+    """Return Fisher-z intervals (..., 2) within (-1, 1); NaN if the standard error is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.arctanh(matrix)
         reach = ndtri(0.5 + 0.5 * level) * se / ((1.0 - matrix) * (1.0 + matrix))
@@ -464,8 +464,8 @@ def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArr
 def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
     """Return likelihood-ratio intervals of every pair (k, k, 2), from the unadjusted counts."""
     # All rho whose profile log-likelihood is within half a chi-square quantile (1 df) of the
-    # maximum. With an empty cell that is at the bound and one end is free. Unequal weights stretch
-    # the interval by their design effect.
+    # maximum. With an empty cell the maximum is at the bound and only one end is free. Unequal
+    # weights widen the interval by their design effect.
     out = np.empty((*matrix.shape, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(counts.squares > 0, counts.n / counts.squares, 1.0)
@@ -475,7 +475,7 @@ def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> Fl
 
 
 def pairs_in_words(correlation: Any, title: str) -> str:
-    """Say between what the correlations of pairs lie, and how their estimates came about."""
+    """Describe the range of the correlations, and the status of their estimates."""
     lower = np.tril_indices(len(correlation.labels), -1)
     status, values = correlation.status[lower], correlation.matrix[lower]
     number = {one: int(np.count_nonzero(status == one)) for one in PairStatus}

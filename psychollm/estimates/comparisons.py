@@ -373,7 +373,7 @@ def compare_all(
     check_choice("tail", tail, Tail)
     coverage = check_fraction("level", estimate.level if level is None else level)
     if len(estimate.labels) < 2:
-        msg = f"{estimate.name} holds one {estimate.axis} only: a comparison needs two"
+        msg = f"{estimate.name} has only one {estimate.axis}: a comparison needs two"
         raise ShapeError(msg)
     i, j = np.triu_indices(len(estimate.labels), 1)
     value = np.asarray(estimate.value[i] - estimate.value[j], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Floor 3: factor solutions without empty-cell rules, and the scores of questions."""
+"""Layer 3, factor analysis: extraction, rotation, confirmatory models, scores."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,9 +1,9 @@
 r"""`confirmatory_factors`: a confirmatory factor model, fitted to correlations.
 
-Loadings are free where the model says so and zero elsewhere, factors have variance one, and
-thresholds of ordered answers are those of the data. With residuals e of the correlations below the
-diagonal, :math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j` (plus a covariance of residuals where
-a pair is allowed one), the estimates minimise
+The model defines the free loadings; the others are zero. Factors have variance one, and thresholds
+of ordered answers are those of the data. With residuals e of the correlations below the diagonal,
+:math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j` (plus a residual covariance for pairs in the
+model), the estimates minimise
 
 .. math:: F = \tfrac12\, e^\top W e                                                      \quad (1)
 
@@ -13,12 +13,12 @@ derivatives :math:`\Delta` and :math:`B = (\Delta^\top W \Delta)^{-1}` their cov
 
 .. math:: \tfrac1n\, B \Delta^\top W \Gamma W \Delta B ,                                  \quad (2)
 
-and a parameter held at zero, with derivatives d, would lower n times twice F by about
+and freeing a parameter fixed at zero, with derivatives d, would lower 2 n F by about
 
 .. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
 
-SciPy's trust region finds the minimum to what the value of the function tells, half the digits.
-The gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
+SciPy's trust region finds the minimum to half the digits, the precision of function values. The
+gradient is more precise: plain Gauss-Newton steps follow as long as they reduce it.
 
 References
 ----------
@@ -81,7 +81,7 @@ class Least(NamedTuple):
     steps: int
 
     def ending(self, model: str) -> Convergence:
-        """Return how the iteration ended; warn where it stopped early."""
+        """Return the convergence status; warn if the iteration stopped early."""
         ending = Convergence.of_gradient(
             converged=self.gradient <= SETTLED,
             steps=self.steps,
@@ -126,12 +126,12 @@ class _Model:
     # Order of the parameters: loadings, factor correlations below the diagonal (both row by row),
     # covariances of residuals.
     free: BoolArray  # (k, m)
-    rows: IntArray  # (k,) places in the whole matrix
+    rows: IntArray  # (k,) positions in the whole matrix
     size: int  # rows of the whole matrix
     correlated: bool
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m
-    joined: IntArray  # (r,) pairs whose residuals covary, as places below the diagonal
+    joined: IntArray  # (r,) pairs with residual covariances, as positions below the diagonal
 
     def used(self) -> IntArray:
         """Return the positions of the model's pairs in the whole matrix."""
@@ -181,7 +181,7 @@ class _Model:
         return np.stack(columns, axis=1)
 
     def with_positive_sums(self, x: FloatArray) -> FloatArray:
-        """Turn factors so that their loadings sum to something positive."""
+        """Reverse factors so that their loadings have positive sums."""
         loadings, phi = self.unpack(x)
         signs = np.where(loadings.sum(axis=0) < 0.0, -1.0, 1.0)
         parts = [(loadings * signs)[self.free]]
@@ -191,13 +191,13 @@ class _Model:
         return np.concatenate(parts)
 
     def names_of_joined(self) -> tuple[tuple[Hashable, Hashable], ...]:
-        """Return the variables of the pairs whose residuals covary."""
+        """Return the variables of the pairs with residual covariances."""
         i, j = np.tril_indices(len(self.labels), -1)
         return tuple((self.labels[j[pair]], self.labels[i[pair]]) for pair in self.joined)
 
 
 def starting_loadings(R: FloatArray, free: BoolArray) -> FloatArray:
-    """Return first loadings (k, m): each factor from the correlations of its own variables."""
+    """Return starting loadings (k, m), each factor from the correlations of its variables."""
     loadings = np.zeros(free.shape)
     for f in range(free.shape[1]):
         own = np.flatnonzero(free[:, f])
@@ -359,14 +359,14 @@ def confirmatory_factors(
 
 
 def loading_pattern(model: LoadingPattern, labels: Labels) -> tuple[IntArray, BoolArray]:
-    """Return the rows that a model names and who of them loads on what (rows, m)."""
+    """Return the rows that a model names and their pattern of loadings (rows, m)."""
     if not isinstance(model, Mapping) or not model:
         msg = "model must map names of factors to labels of variables: {'F': ['a', 'b', 'c']}"
         raise OptionError(msg)
     wanted = [label for group in model.values() for label in group]
     unknown = [label for label in wanted if label not in set(labels)]
     if unknown:
-        msg = f"model names {listed(unknown)}, which the matrix has not: it has {listed(labels)}"
+        msg = f"model names {listed(unknown)}, which the matrix lacks: it has {listed(labels)}"
         raise LabelError(msg)
     empty = [name for name, group in model.items() if not len(group)]
     if empty:
@@ -388,7 +388,7 @@ def _joined(plan: _Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> _Model:
         low, high = sorted(row[label] for label in pair)
         chosen.append(high * (high - 1) // 2 + low)
     if len(set(chosen)) < len(chosen):
-        msg = "residual_pairs holds a pair twice: name each once"
+        msg = "residual_pairs contains a pair twice: name each pair once"
         raise LabelError(msg)
     return replace(plan, joined=np.array(chosen, dtype=np.int64))
 

@@ -53,7 +53,7 @@ class ModificationIndices(Result):
     _AXES = Axes({}, "kind", "first", "second", "index", "scaled", "change")
 
     def __repr__(self) -> str:
-        lines = [f"ModificationIndices of {len(self.kind)} parameters held at zero"]
+        lines = [f"ModificationIndices of {len(self.kind)} parameters fixed at zero"]
         rows = zip(self.kind, self.first, self.second, self.index, self.change, strict=True)
         for kind, first, second, index, change in list(rows)[:8]:
             lines.append(
@@ -148,7 +148,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:
-        """Variables with a communality of one or more, and factors with such correlations."""
+        """Variables with communalities, and factors with correlations, of one or more."""
         rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
         size = np.abs(np.tril(self.factor_correlation, -1))
         return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))
@@ -180,7 +180,7 @@ class ConfirmatoryFactors(Expects, Result):
         )
 
     def _held(self) -> tuple[list[tuple[str, Hashable, Hashable]], FloatArray]:
-        """Name the parameters held at zero; return derivatives by them (p, c)."""
+        """Return names of the parameters fixed at zero, and derivatives (p, c)."""
         k = len(self.labels)
         first, second = np.tril_indices(k, -1)
         structure = self.loadings @ self.factor_correlation

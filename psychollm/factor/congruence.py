@@ -1,11 +1,11 @@
-r"""`congruence`: how alike two sets of loadings are.
+r"""`congruence`: similarity of two sets of loadings.
 
 Tucker's coefficient of columns x and y is the cosine between them,
 
 .. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
 
-Unlike a correlation it keeps the means: columns that are proportional agree perfectly. Above .95
-factors count as equal, from .85 to .94 as fairly similar (Lorenzo-Seva & ten Berge, 2006).
+Unlike a correlation it does not centre: only proportional columns have a coefficient of 1. Factors
+count as equal above .95, as fairly similar from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
 
 References
 ----------
@@ -155,7 +155,7 @@ def tucker(loadings: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _unit(loadings: FloatArray) -> FloatArray:
-    """Scale columns to length one, the largest entry first lest squares underflow."""
+    """Scale columns to length one, first by the largest entry so that squares do not underflow."""
     scaled = loadings / np.abs(loadings).max(axis=0)
     return np.asarray(scaled / np.sqrt(np.sum(scaled**2, axis=0)), dtype=np.float64)
 
@@ -177,7 +177,7 @@ def read_columns(data: Any, name: str) -> Columns:
         msg = f"{name} must have shape (k,) or (k, m), not empty, got {values.shape}"
         raise ShapeError(msg)
     if np.isinf(values).any():
-        msg = f"{name} holds infinite values: no loading is"
+        msg = f"{name} holds infinite values: loadings are finite"
         raise InputError(msg)
     return Columns(values, rows, columns or tuple(range(values.shape[1])))
 
@@ -207,7 +207,7 @@ def _aligned(first: Columns, second: Columns) -> Columns:
 
 
 def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Match columns so that the sum of sizes is largest."""
+    """Match columns with the largest sum of absolute coefficients."""
     from scipy.optimize import linear_sum_assignment
 
     sizes = np.nan_to_num(np.abs(matrix), nan=0.0)
@@ -221,7 +221,7 @@ def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def _reasons(name: str, loadings: Columns) -> tuple[str, ...]:
-    """Say why a column has no congruence with anything."""
+    """Return why columns have no congruence."""
     reasons = []
     for column, values in zip(loadings.columns, loadings.values.T, strict=True):
         undefined = np.flatnonzero(np.isnan(values))
@@ -230,5 +230,5 @@ def _reasons(name: str, loadings: Columns) -> tuple[str, ...]:
             names = listed([rows[i] for i in undefined])
             reasons.append(f"column {column!r} of {name} is undefined for {names}: drop them")
         elif not values.any():
-            reasons.append(f"column {column!r} of {name} is zero throughout: it has no direction")
+            reasons.append(f"column {column!r} of {name} is zero throughout")
     return tuple(reasons)

@@ -1,13 +1,13 @@
-r"""What a factor model of yes-or-no answers expects: its ogives, averaged over the factors.
+r"""Expected binary answers of a factor model: its ogives averaged over the factors.
 
-A variable says yes where its latent response exceeds its threshold. Given the answers of a unit,
-its factors have the posterior mean :math:`\mu` and covariance C of
-`psychollm.factor.factor_scores`; taken as normal, the chance of a yes is
+A variable is answered yes if its latent response exceeds its threshold. Given the answers of a
+unit, its factors have the posterior mean :math:`\mu` and covariance C of
+`psychollm.factor.factor_scores`. With a normal posterior, the probability of a yes is
 
 .. math:: \Phi\Big(\frac{\lambda^\top\mu - \tau}
           {\sqrt{1 - \lambda^\top \Phi \lambda + \lambda^\top C \lambda}}\Big).          \quad (1)
 
-Solutions without thresholds take those that the shares of yes in the answers imply.
+Solutions without thresholds use those implied by the yes rates.
 """
 
 from typing import Any
@@ -28,12 +28,12 @@ from psychollm.factor.factor_scores import (
 
 
 def expected_answers(solution: Any, responses: Any) -> Expected:
-    """Return what a factor solution expects; the variables are the side that has their labels."""
+    """Return the expected answers of a factor solution, with variables identified by label."""
     table = as_table(responses)
     of: Any = "questions" if _fits(solution.labels, table.questions, table.models) else "models"
     values, units = in_order(table, solution.labels, of)
     if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
-        msg = "responses: factors expect yes-or-no answers: pass answers coded 0 and 1"
+        msg = "responses: expected answers need binary data: pass answers coded 0 and 1"
         raise CodeError(msg)
     loadings = np.array(solution.loadings, dtype=np.float64).reshape(len(values), -1)
     tau = getattr(solution, "thresholds", None)

@@ -1,4 +1,4 @@
-r"""`factor_scores`: scores of units on factors, and how well determined they are.
+r"""`factor_scores`: scores of units on factors, and their determinacy.
 
 With pattern :math:`\Lambda`, factor correlations :math:`\Phi`, uniquenesses :math:`\Psi` and
 correlations R, scores are :math:`Z W` of standardised variables Z, with
@@ -9,14 +9,14 @@ correlations R, scores are :math:`Z W` of standardised variables Z, with
 .. math:: W_{\text{ten Berge}} = R^{-1/2} C \Phi^{1/2}, \qquad
           C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
 
-Regression scores come nearest to the factors; Bartlett's are unbiased for a given unit; ten
-Berge's correlate as the factors do. Of yes-or-no answers, posterior means (EAP) use what the
-answers say rather than their standardised values. The determinacy of a factor is the correlation
-of its regression score with it, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`: below
-about .9 units with the same answers may differ much.
+Regression scores have the smallest error; Bartlett's are unbiased for a given unit; ten Berge's
+correlate as the factors do. Posterior means (EAP) model binary answers instead of using
+standardised values. The determinacy of a factor is its correlation with its regression score,
+:math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. Below about .9, units with equal answers
+may differ much.
 
-A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes where its
-latent response exceeds the threshold: given the factors f, with probability
+A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
+response exceeds the threshold: given the factors f, with probability
 
 .. math:: \Phi\Big(\frac{\lambda^\top f - \tau}{\sqrt{1 - \lambda^\top \Phi \lambda}}\Big),
           \qquad f \sim N(0, \Phi) .                                                     \quad (3)
@@ -65,7 +65,7 @@ OTHER: dict[Axis, Axis] = {"models": "questions", "questions": "models"}
 ScoreMethod: TypeAlias = Literal["regression", "bartlett", "ten_berge", "eap"]
 SMALLEST = 1e-8
 NODES = {1: 61, 2: 21, 3: 15}
-POINTS, LEAST_NODES = 512, 262_144  # quasi-random points of a pattern, and of all patterns
+POINTS, LEAST_NODES = 512, 262_144  # quasi-random points per pattern, and over all patterns
 LEAST_UNIQUENESS = 1e-3
 WIDTH = 8
 
@@ -187,14 +187,14 @@ def factor_scores(
     if method == "eap":
         return _posterior_means(solution, values, units, thresholds)
     if thresholds is not None:
-        msg = f"thresholds are for method='eap', not {method!r}: leave them out"
+        msg = f"thresholds are for method='eap', not {method!r}: omit them"
         raise OptionError(msg)
     Z = _standardised(values, solution.labels)
     L, phi = np.array(solution.loadings), np.array(solution.factor_correlation)
     R = np.array(solution._matrix)
     if method == "bartlett" and float(np.min(solution.uniquenesses)) < SMALLEST:
         bad = [solution.labels[i] for i in np.flatnonzero(solution.uniquenesses < SMALLEST)]
-        msg = f"variables {listed(bad)} have no uniqueness: use method='regression'"
+        msg = f"variables {listed(bad)} have zero uniqueness: use method='regression'"
         raise InputError(msg)
     weights = score_weights(L, phi, R, method)
     scores = Z.T @ weights
@@ -313,14 +313,14 @@ def in_order(
 
 
 def _check_varied(values: FloatArray, labels: tuple[Hashable, ...]) -> None:
-    """Raise if a row does not vary."""
+    """Raise if a row has zero variance."""
     seen = ~np.isnan(values)
     varied = [
         bool(own.any()) and np.ptp(row[own]) > 0.0 for row, own in zip(values, seen, strict=True)
     ]
     if not all(varied):
         bad = [label for label, varies in zip(labels, varied, strict=True) if not varies]
-        msg = f"data does not vary in {listed(bad)}: leave them out of the analysis"
+        msg = f"data have zero variance in {listed(bad)}: omit them"
         raise InputError(msg)
 
 
@@ -342,7 +342,7 @@ def _score_incomplete(
     R: FloatArray,
     method: ScoreMethod,
 ) -> None:
-    """Score units with missing values, pattern by pattern, in place: scores and distances."""
+    """Score units with missing values in place, by pattern: scores and errors."""
     partial = np.flatnonzero(gaps.any(axis=0))
     patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
     for p, gap in enumerate(patterns):
@@ -361,7 +361,7 @@ def posterior_scores(
     loadings: FloatArray, correlation: FloatArray, thresholds: FloatArray, answers: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return posterior means (units, m) and covariances (units, m, m); NaN without answers."""
-    # answers (k, units): 1 for yes, 0 for no, NaN for none.
+    # answers (k, units): 1 for yes, 0 for no, NaN for missing.
     k, m = loadings.shape
     rows, where = np.unique(np.nan_to_num(answers.T, nan=-1.0), axis=0, return_inverse=True)
     width = -(-k // WIDTH) * WIDTH
@@ -388,5 +388,5 @@ def posterior_scores(
 
 
 def thresholds_of(answers: FloatArray) -> FloatArray:
-    """Return the thresholds (k,) that shares of yes imply."""
+    """Return the thresholds (k,) that yes rates imply."""
     return np.asarray(-ndtri(np.nanmean(answers, axis=1)) + 0.0, dtype=np.float64)

@@ -1,7 +1,7 @@
-r"""`FactorFit`: how well a factor model reproduces correlations, in the usual numbers.
+r"""`FactorFit`: fit indices of a factor model of correlations.
 
-With the statistic T and d degrees of freedom, those of the model without factors :math:`T_0`,
-:math:`d_0`, and n observations,
+With statistic T and d degrees of freedom, :math:`T_0` and :math:`d_0` for the model without
+factors, and n observations,
 
 .. math:: \mathrm{RMSEA} = \sqrt{\max\Big(\frac{T - d}{d\,n}, 0\Big)}, \quad
           \mathrm{CFI} = 1 - \frac{\max(T - d, 0)}{\max(T_0 - d_0, T - d, 0)}, \quad
@@ -10,9 +10,9 @@ With the statistic T and d degrees of freedom, those of the model without factor
 .. math:: \mathrm{SRMR} = \sqrt{\operatorname{mean}_{i<j}\, e_{ij}^2}, \qquad
           \mathrm{BIC} = T - d \log n .                                                  \quad (2)
 
-The interval of RMSEA inverts the noncentral chi-square distribution of T. Where a statistic
-carries a correction that depends on the number of factors, as Bartlett's does, Tucker and Lewis
-give the model without factors the same one: TLI takes that :math:`T_0`, and CFI its own.
+The interval of RMSEA inverts the noncentral chi-square distribution of T. If the correction of a
+statistic depends on the number of factors, as Bartlett's does, TLI applies the model's correction
+to :math:`T_0`, as Tucker and Lewis do; CFI uses the baseline's own.
 
 References
 ----------
@@ -67,17 +67,17 @@ class FactorFit(Result):
     baseline_df: float
     rmsea: float
     rmsea_interval: FloatArray  # (2,) at 90 %, as is customary
-    close_fit_p_value: float  # of RMSEA no larger than 0.05
+    close_fit_p_value: float  # p-value of close fit, RMSEA at most 0.05
     cfi: float
     tli: float
     srmr: float
     bic: float
-    sabic: float  # BIC with n adjusted for small samples
+    sabic: float  # BIC with sample-size adjusted n
     n: float
-    test: str  # what the statistic is, or why there is none
+    test: str  # name of the test, or why there is none
 
     def summary(self) -> str:
-        """Describe how well the model fits."""
+        """Describe the fit in one sentence."""
         text = f"SRMR {self.srmr:.3f}"
         if self.test.startswith("no "):
             text += f"; {self.test}"
@@ -110,8 +110,8 @@ def fit_indices(
     same_correction: float | None = None,
 ) -> FactorFit:
     """Return (1) and (2), from statistic and degrees of freedom of model and baseline."""
-    # `multiplier` stands for n in RMSEA: n - 1 where the statistics count so. `same_correction` is
-    # the statistic of the baseline with the model's correction, for TLI.
+    # `multiplier` replaces n in RMSEA, for statistics based on n - 1. `same_correction` is the
+    # baseline's statistic with the model's correction, for TLI.
     from scipy.stats import chi2, ncx2
 
     (T, d), (T0, d0) = model, baseline
@@ -189,9 +189,9 @@ def fit_of_loadings(
     *,
     normal: bool,
 ) -> FactorFit:
-    """Return the fit of orthogonal loadings: robust where the covariance is known."""
+    """Return the fit of orthogonal loadings, robust if the covariance is known."""
     # W are the weights of dwls (k, k) or wls (p, p), gamma is n times the covariance matrix of the
-    # correlations (p, p); without gamma there is a test only where normal theory may hold.
+    # correlations (p, p); without gamma there is a test only if normal theory may be valid.
     k, m = loadings.shape
     pairs = np.tril_indices(k, -1)
     implied = loadings @ loadings.T
@@ -202,7 +202,7 @@ def fit_of_loadings(
         T, T0, same = likelihood_ratio(R, implied, n if normal else float("nan"), m)
         words = "likelihood ratio, Bartlett-corrected"
         if not normal:
-            words = "no chi-square: normal theory does not hold, pass covariance"
+            words = "no chi-square: normal theory is not valid, pass covariance"
         elif not np.isfinite(n):
             words = "no chi-square without the number of observations: pass n"
         elif not np.isfinite(T):

@@ -1,4 +1,4 @@
-r"""Tests of fit of a model of correlations, for any weights of the fit.
+r"""Tests of fit for models of correlations with any weights.
 
 Residuals :math:`e = r - \rho(\hat\theta)` with derivatives :math:`\Delta`, weights W and
 :math:`\Gamma`, n times the covariance matrix of r, give
@@ -6,9 +6,9 @@ Residuals :math:`e = r - \rho(\hat\theta)` with derivatives :math:`\Delta`, weig
 .. math:: T = n\, e^\top W e, \qquad
           U = W - W\Delta (\Delta^\top W \Delta)^{-} \Delta^\top W .                      \quad (1)
 
-T is a sum of chi-squares weighted by the eigenvalues of :math:`U\Gamma`, which are one only where
-:math:`W = \Gamma^{-1}`. With :math:`t_1 = \operatorname{tr} U\Gamma` and
-:math:`t_2 = \operatorname{tr} (U\Gamma)^2`, and d degrees of freedom,
+T is a sum of chi-squares weighted by the eigenvalues of :math:`U\Gamma`, which are one only if
+:math:`W = \Gamma^{-1}`. With :math:`t_1 = \operatorname{tr} U\Gamma` and :math:`t_2 =
+\operatorname{tr} (U\Gamma)^2`, and d degrees of freedom,
 
 .. math:: \text{Satorra-Bentler: } \frac{d}{t_1} T, \qquad
           \text{scaled and shifted: } a T + d - a t_1,\; a = \sqrt{d / t_2}, \qquad
@@ -40,7 +40,7 @@ FLAT = 1e-9
 
 
 class Quadratic(NamedTuple):
-    """T of (1) with what corrects it."""
+    """T of (1) with the terms of its corrections."""
 
     statistic: float
     df: int
@@ -60,7 +60,7 @@ class Quadratic(NamedTuple):
         return a * T + d - a * first, float(d)
 
     def scaling(self, test: RobustTest) -> float:
-        """Return what the corrected statistic divides T by, before any shift."""
+        """Return the divisor of T in the corrected statistic, before any shift."""
         _, d, first, second = self
         if test == "standard" or d == 0:
             return 1.0
@@ -97,7 +97,7 @@ def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
     """Return n times the covariance matrix of k (k - 1) / 2 correlations, checked."""
     values = covariance_of(covariance, k)
     if not np.isfinite(n):
-        msg = "covariance needs the number of observations as well: it is not known, pass n"
+        msg = "the number of observations is unknown: pass n with covariance"
         raise OptionError(msg)
     return n * values
 
@@ -114,7 +114,7 @@ def covariance_of(covariance: Any, k: int) -> FloatArray:
 def full_weights(gamma: FloatArray) -> FloatArray:
     """Return the weights of WLS, the inverse of gamma (p, p)."""
     if np.linalg.eigvalsh(gamma)[0] <= 1e-10 * float(np.diagonal(gamma).max()):
-        msg = "covariance is singular: there are fewer observations than pairs. Use 'dwls'"
+        msg = "covariance is singular, because there are fewer observations than pairs: use 'dwls'"
         raise InputError(msg)
     return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
 

@@ -44,11 +44,7 @@ NEAR = 1e-4  # of the gradient on the coarse grid, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_ITERATIONS = 500
-LEFT_OUT = (
-    0.9,
-    0.6,
-    0.0,
-)  # fractions of the missing information to subtract
+LEFT_OUT = (0.9, 0.6, 0.0)  # fractions of the missing information to subtract
 STALE = 0.03  # a matrix is reused if at most this fraction of the gradient remains
 FLAT = 1e-6  # below this gradient norm only rounding may be left
 AT_BOUND = 1e-3  # relative distance from a bound that counts as at the bound

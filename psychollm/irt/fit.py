@@ -86,10 +86,7 @@ from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
 MANY = 1000  # with more items, a 2PL of a dense table is fitted by its cells
-PASSES, SETTLED = (
-    4,
-    0.02,
-)  # most refits with families, and their tolerance
+PASSES, SETTLED = 4, 0.02  # most refits with families, and their tolerance
 
 
 def fit_irt(

@@ -1,4 +1,4 @@
-"""What every null needs of a table: packed answers, counts, correlations and their statistics."""
+"""Input of null distributions: packed answers, counts, correlations and their statistics."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ StackStatistic: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def eigenvalues(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Eigenvalues, descending, shape (m, k)."""
+    """Return descending eigenvalues, shape (m, k)."""
     values: FloatArray = np.ascontiguousarray(np.linalg.eigvalsh(matrices)[:, ::-1])
     return values
 
 
 def shares(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Eigenvalues over k, shape (m, k)."""
+    """Return eigenvalues over k, shape (m, k)."""
     return np.asarray(eigenvalues(matrices, thresholds) / matrices.shape[-1])
 
 
 def negative_mass(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Sum of the negative eigenvalues' sizes over k, shape (m,)."""
+    """Return the absolute sum of negative eigenvalues over k, shape (m,)."""
     return np.asarray(-np.minimum(shares(matrices, thresholds), 0.0).sum(axis=1))
 
 
 def mean_correlation(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Mean of the off-diagonal correlations, shape (m,)."""
+    """Return the mean of the off-diagonal correlations, shape (m,)."""
     k = matrices.shape[-1]
     return np.asarray((matrices.sum(axis=(1, 2)) - k) / (k * (k - 1)))
 
@@ -59,7 +59,7 @@ def second_loadings(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def quadratic_r2(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """R squared of loadings on thresholds and their squares, shape (m,); NaN below four rows."""
+    """Return R squared of loadings on thresholds, linear and squared; NaN below four rows."""
     loadings = component_loadings(matrices, 0)
     return np.array(
         [quadratic_fit(tau, x)[1] for tau, x in zip(thresholds, loadings, strict=True)]
@@ -67,7 +67,7 @@ def quadratic_r2(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def quadratic_fit(thresholds: FloatArray, loadings: FloatArray) -> tuple[FloatArray, float]:
-    """Coefficients (constant, linear, quadratic) and R squared of loading on threshold."""
+    """Return coefficients and R squared of the quadratic regression of loading on threshold."""
     keep = np.isfinite(thresholds) & np.isfinite(loadings)
     tau, x = thresholds[keep], loadings[keep]
     if tau.size < 4 or np.ptp(tau) == 0 or np.ptp(x) == 0:
@@ -113,7 +113,7 @@ def stack_statistic(statistic: Statistic) -> tuple[str, StackStatistic]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A table packed for the kernels, with the rules of the correlation."""
+    """A table packed for the kernels, with the options of the correlation."""
 
     packed: tuple[Any, ...]  # (yes, answered, mask, n_questions, totals, sizes)
     counts: PairCounts
@@ -135,7 +135,7 @@ class Design:
 
 
 def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
-    """Pack a table, refusing rows without variation and pairs without common questions."""
+    """Pack a table, refusing zero-variance rows and pairs without common questions."""
     if isinstance(data, Design):
         return data
     check_choice("empty_cells", empty_cells, EmptyCells)
@@ -150,7 +150,7 @@ def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missin
 
 
 def _check_variation(counts: PairCounts) -> None:
-    """Refuse models that gave one answer only."""
+    """Refuse models with constant answers."""
     rates = counts.yes_rates
     constant = np.flatnonzero(~((rates > 0) & (rates < 1)))
     if constant.size:
@@ -158,21 +158,23 @@ def _check_variation(counts: PairCounts) -> None:
         usable = "responses.select(models=validity_screen(responses).usable)"
         usable = parameter("screen", python=usable)
         msg = (
-            f"models {names} answered only yes, only no, or nothing: they have no correlation. "
-            f"Leave them out: {usable}"
+            f"models {names} have constant answers or none, and so no correlation. "
+            f"Omit "
+            f"them: {usable}"
         )
         raise CodeError(msg)
 
 
 def _check_overlap(counts: PairCounts) -> None:
-    """Refuse pairs of models that share no question, or have no variation on those they share."""
+    """Refuse pairs of models without common questions, or without variance on them."""
     row, rest = counts.yes, counts.n - counts.yes
     bad = np.argwhere(np.tril((counts.n == 0) | (row * rest <= 0) | (row.T * rest.T <= 0), -1))
     if bad.size:
         i, j = bad[0]
         msg = (
             f"models {counts.labels[i]!r} and {counts.labels[j]!r} have no correlation on the "
-            f"{counts.n[i, j]:g} questions that both answered ({len(bad)} such pairs): leave one "
-            f"of them out with {parameter('models', python='responses.select(models=...)')}"
+            f"{counts.n[i, j]:g} questions that both answered ({len(bad)} such pairs): omit "
+            f"one "
+            f"of them by {parameter('models', python='responses.select(models=...)')}"
         )
         raise CodeError(msg)

@@ -1,4 +1,4 @@
-"""`one_factor_null`: what a statistic of the correlations is where one factor is all there is."""
+"""`one_factor_null`: null distribution of a statistic under exactly one factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`permutation_null`: what a statistic of the correlations is where no shared signal is."""
+"""`permutation_null`: null distribution of a statistic without a common factor."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SCHEMES = {
     "within_question": WITHIN_QUESTION,
     "both_margins": BOTH_MARGINS,
 }
-# Chains looked at by the mixing diagnostic, and trades per model by default: every model then
-# trades 80 times on average, each time redistributing all it does not share with its partner.
+# Chains in the mixing diagnostic, and default trades per model: each model then trades 80 times on
+# average, and each trade redistributes all that partners do not share.
 MIXING_CHAINS = 40
 TRADES_PER_MODEL = 40
 
@@ -134,7 +134,7 @@ def permutation_null(
 def _permuted_block(
     seeds: WordArray, *, design: Design, scheme: str, trades: int, compute: StackStatistic
 ) -> FloatArray:
-    """Statistics of the replicates of some seeds."""
+    """Return the statistics of replicates with these seeds."""
     matrices, thresholds = draw_permuted(
         seeds,
         SCHEMES[scheme],
@@ -150,7 +150,7 @@ def _permuted_block(
 def _mixing(
     design: Design, trades: int, compute: StackStatistic, generator: np.random.Generator
 ) -> Mixing:
-    """Follow some chains, and compare the statistic halfway with the end."""
+    """Compare the statistic halfway and at the end of some chains."""
     stops = np.unique(np.maximum(1, trades * np.array([1, 2, 4, 8]) // 8))
     seeds = replicate_seeds(2 * MIXING_CHAINS, generator)
     changed = np.mean([trade_path(seed, design.packed, stops) for seed in seeds[:10]], axis=0)

@@ -273,7 +273,7 @@ class TestProperties:
         once = run(indefinite(k, seed), method)
         twice = run(once.matrix, method)
         np.testing.assert_array_equal(twice.matrix, once.matrix)
-        assert "left as it was" in twice.note
+        assert "unchanged" in twice.note
         assert twice.largest_pair == ()
 
     @given(k=st.integers(3, 8), seed=st.integers(0, 10_000))
@@ -298,7 +298,7 @@ class TestProperties:
         assert found.matrix.tobytes() == matrix.tobytes()
         assert found.method == method
         assert "already positive semidefinite" in found.note
-        assert "left as it was" in found.summary()
+        assert "unchanged" in found.summary()
         assert found.deficit == 0
         assert matrix.flags.writeable, "the caller's array is not frozen"
 
@@ -383,7 +383,7 @@ class TestErrors:
     def test_standard_errors_at_the_bound(self):
         counts = psy.PairCounts.count([[1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 1, 0]])
         correlation = psy.tetrachoric(counts, empty_cells="none")
-        with pytest.raises(InputError, match="another continuity correction than 'none'"):
+        with pytest.raises(InputError, match="continuity correction other than 'none'"):
             smooth(correlation, method="weighted")
 
     def test_early_stop_is_said(self, monkeypatch):

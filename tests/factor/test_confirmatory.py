@@ -202,7 +202,7 @@ def test_order_and_turning_of_variables_do_not_matter():
     [
         (np.eye(4), {"F": range(4)}, {}, OptionError, "covariance of the correlations"),
         (np.eye(4), {"F": range(4)}, {"covariance": np.eye(6)}, OptionError, "pass n"),
-        (np.eye(4), {"F": [0, 9]}, {}, LabelError, "names 9, which the matrix has not"),
+        (np.eye(4), {"F": [0, 9]}, {}, LabelError, "names 9, which the matrix lacks"),
         (np.eye(4), {"F": []}, {}, OptionError, "'F' of the model have no variables"),
         (np.eye(4), {}, {}, OptionError, "must map names"),
         (np.eye(4), {"F": range(4)}, {"estimator": "ml"}, OptionError, "estimator='ml'"),

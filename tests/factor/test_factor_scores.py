@@ -112,7 +112,7 @@ def test_labels():
     ("data", "options", "error", "message"),
     [
         (np.ones((3, 5)), {}, ShapeError, "3 models, the solution 8 variables"),
-        (np.vstack([np.ones(9), np.eye(7, 9)]), {}, InputError, "does not vary in 0"),
+        (np.vstack([np.ones(9), np.eye(7, 9)]), {}, InputError, "zero variance in 0"),
         (np.full((8, 4), np.inf), {}, CodeError, "infinity"),
         (np.eye(8), {"method": "magic"}, OptionError, "method='magic'"),
     ],
@@ -204,7 +204,7 @@ def test_posterior_means_of_bad_input():
         factor_scores(solution, answers, thresholds=np.zeros(8))
     with pytest.raises(ShapeError, match="8 finite numbers"):
         factor_scores(solution, answers, method="eap", thresholds=np.zeros(3))
-    with pytest.raises(InputError, match="does not vary"):
+    with pytest.raises(InputError, match="zero variance"):
         factor_scores(solution, np.vstack([np.ones(100), answers[1:]]), method="eap")
 
 

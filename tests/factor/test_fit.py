@@ -74,9 +74,11 @@ def test_ordered_answers_have_no_normal_theory_test():
         assert numbers[tested].isna().all()
         assert found.fit.srmr > 0
         assert "chi-square(" not in found.summary()
-        assert "no chi-square: normal theory does not hold, pass covariance" in found.summary()
+        assert "no chi-square: normal theory is not valid, pass covariance" in found.summary()
         assert np.isnan(sampling_adequacy(correlation, n=500).chi_square)
-        with pytest.raises(OptionError, match=r"too small .* ordered answers: pass covariance"):
+        with pytest.raises(
+            OptionError, match=r"underestimates .* ordered answers: pass covariance"
+        ):
             loading_errors(found)
     robust = factor_analysis(poly, 2, covariance=poly.covariance())
     assert "chi-square(134)" in robust.summary()
@@ -99,5 +101,5 @@ def test_fit_of_exact_loadings():
     R = np.full((4, 4), 0.36) + 0.64 * np.eye(4)
     found = fit_of_loadings(R, np.full((4, 1), 0.6), "ml", 100, None, None, normal=False)
     assert found.summary() == (
-        "SRMR 0.000; no chi-square: normal theory does not hold, pass covariance"
+        "SRMR 0.000; no chi-square: normal theory is not valid, pass covariance"
     )

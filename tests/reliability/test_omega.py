@@ -383,7 +383,7 @@ def test_lambda6_of_a_singular_matrix_is_undefined():
 @pytest.mark.parametrize(
     ("data", "options", "error", "message"),
     [
-        (np.random.default_rng(0).normal(size=(20, 5)), {}, ShapeError, "ask for at most 2"),
+        (np.random.default_rng(0).normal(size=(20, 5)), {}, ShapeError, "use at most 2"),
         (np.eye(5), {}, ShapeError, "5 items can identify"),
         (np.ones((6, 6)), {"n_factors": 2}, InputError, "more than the items of the matrix hold"),
         (np.eye(9), {"n_factors": 0}, OptionError, "n_factors=0"),

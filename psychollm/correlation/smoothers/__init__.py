@@ -1,5 +1,5 @@
-"""Ways to make a matrix of correlations positive semidefinite: one file per way.
+"""Methods that make a correlation matrix positive semidefinite, one per file.
 
-Each takes a symmetric matrix with unit diagonal and returns a `Repair`. They check nothing: the
-door is `psychollm.correlation.smoothing.smooth`.
+Each takes a symmetric matrix with unit diagonal and returns a `Repair`. Arguments are checked by
+the entry point, `psychollm.correlation.smoothing.smooth`.
 """

@@ -6,9 +6,9 @@ is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. Its directional derivative (Sun & Sun
 .. math:: \Pi'(A)[H] = P \, (\Omega \circ P' H P) \, P', \qquad
           \Omega_{ab} = \frac{\max(\lambda_a, 0) + \max(\lambda_b, 0)}{|\lambda_a| + |\lambda_b|}
 
-The simplest repair clips eigenvalues that are not positive and rescales the diagonal to one: the
-method of Knol and Berger (1991, equation 27), with the numbers of R's ``psych::cor.smooth``. It
-minimises nothing, but needs one decomposition only.
+The simplest method clips non-positive eigenvalues and rescales the diagonal to one (Knol & Berger,
+1991, equation 27), with the constants of R's ``psych::cor.smooth``. It is not optimal, but needs
+only one decomposition.
 
 References
 ----------
@@ -28,7 +28,7 @@ import numpy as np
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
 
-# Rounding leaves eigenvalues of a singular matrix this far below zero, at k = 1,000 and less.
+# Rounding error of zero eigenvalues for k up to 1,000.
 ROUNDING = 1e-12
 # psych first tests for an eigenvalue below 2.2e-16. This is below the rounding error of a singular
 # matrix, so that the test is arbitrary; we clip below its second threshold.
@@ -37,7 +37,7 @@ RAISED_TO = 100 * TOO_SMALL
 
 
 class Repair(NamedTuple):
-    """What a smoother returns."""
+    """Result of a smoother."""
 
     matrix: FloatArray  # (k, k)
     convergence: Convergence
@@ -47,7 +47,7 @@ class Repair(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """The projection of a symmetric matrix onto the cone, with what its derivative needs."""
+    """The projection of a symmetric matrix onto the cone, with terms for its derivative."""
 
     values: FloatArray  # (k,) ascending
     vectors: FloatArray  # (k, k)
@@ -64,7 +64,7 @@ def project(matrix: FloatArray) -> Projection:
 
 
 def divided_differences(values: FloatArray) -> FloatArray:
-    """Return Omega of the module docstring, zero where both eigenvalues are zero."""
+    """Return Omega of the module docstring, zero if both eigenvalues are zero."""
     raised = np.maximum(values, 0.0)
     sizes = np.abs(values)
     below = sizes[:, None] + sizes

@@ -5,10 +5,10 @@ communalities
 
 .. math:: \min_h \sum_i h_i \quad \text{subject to} \quad R_0 + \operatorname{diag} h \succeq 0,
 
-a semidefinite program with a unique solution (Della Riccia & Shapiro, 1982). Where R has a
-negative eigenvalue, some communality exceeds one: a Heywood case. Bentler and Yuan shrink the
-correlations of those variables only. For a constant :math:`c \le 1`, let
-:math:`\delta_i = \sqrt{c / h_i}` where :math:`h_i \ge 1`, and :math:`\delta_i = 1` elsewhere; then
+a semidefinite program with a unique solution (Della Riccia & Shapiro, 1982). If R has a negative
+eigenvalue, some communality exceeds one: a Heywood case. Bentler and Yuan shrink only the
+correlations of such variables. For a constant :math:`c \le 1`, let :math:`\delta_i = \sqrt{c /
+h_i}` if :math:`h_i \ge 1`, and :math:`\delta_i = 1` elsewhere; then
 
 .. math:: R^* = \Delta R_0 \Delta + I
               = \Delta (R_0 + \operatorname{diag} h) \Delta
@@ -51,9 +51,9 @@ from psychollm._base.types import FloatArray
 from psychollm.correlation.smoothers.cone import Repair, as_correlation, hollow
 
 TOLERANCE = 1e-12  # duality gap per unit of trace
-GOOD_ENOUGH = 1e-8  # a gap that rounding error may leave
+GOOD_ENOUGH = 1e-8  # gap due to rounding error
 MAX_STEPS = 100
-HEYWOOD = 1.0 - 1e-8  # rounding error does not decide whether two clones are scaled
+HEYWOOD = 1.0 - 1e-8  # tolerance, so that duplicates are not scaled by chance
 
 
 class _Iterate(NamedTuple):
@@ -86,14 +86,14 @@ def minimum_trace(matrix: FloatArray, scaling: float) -> Repair:
 
 def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Convergence]:
     """Return the communalities of minimum-trace factor analysis, shape (k,)."""
-    # The reduced matrix is positive semidefinite at every iterate, so it is for the answer.
+    # Every iterate, including the last, has a positive semidefinite reduced matrix.
     point = _start(matrix)
     target = point.gap / (4 * len(matrix))
     steps, stalled = 0, False
     while point.gap > TOLERANCE * point.trace and steps < MAX_STEPS and not stalled:
         point, length = _step(point, target)
         stalled = length < 1e-6
-        # Long steps mean that the path is followed closely: aim further.
+        # Long steps mean that the central path is followed closely, so aim further.
         target = point.gap / ((4 if length > 1.8 else 2) * len(matrix))
         steps += 1
     relative = point.gap / point.trace
@@ -129,7 +129,7 @@ def _step(point: _Iterate, target: float) -> tuple[_Iterate, float]:
 
 
 def _longest(matrix: FloatArray, change: FloatArray) -> float:
-    """Return the longest step, at most one, that keeps the matrix well inside the cone."""
+    """Return the longest step, at most one, that stays well inside the cone."""
     length = 1.0
     while not _is_definite(matrix + length * change):
         length *= 0.8

@@ -1,4 +1,4 @@
-r"""The nearest correlation matrix, all pairs equal.
+r"""The nearest correlation matrix with equal weights of pairs.
 
 Minimise :math:`\tfrac12 \lVert X - G \rVert_F^2` over positive semidefinite X with unit diagonal:
 the least squares approximation of Knol and ten Berge (1989), the nearest correlation matrix of
@@ -43,10 +43,10 @@ from psychollm.correlation.smoothers.cone import (
     sum_of_squares,
 )
 
-TOLERANCE = 1e-12  # of the diagonal, root mean square
+TOLERANCE = 1e-12  # root mean square, of the diagonal
 MAX_STEPS = 100
 CG_STEPS = 200
-RIDGE = 1e-12  # keeps the Newton equation definite where the projection loses a row
+RIDGE = 1e-12  # keeps the Newton equation definite if the projection loses a row
 
 
 class _Dual(NamedTuple):
@@ -78,7 +78,7 @@ def nearest(matrix: FloatArray) -> Repair:
         reason=f"diagonal met to {dual.error:.1e}",
         objective=sum_of_squares(smooth - matrix),
     )
-    return Repair(smooth, ending, "nearest in the Frobenius norm, all pairs equal")
+    return Repair(smooth, ending, "nearest in the Frobenius norm, equal weights")
 
 
 def _at(matrix: FloatArray, y: FloatArray) -> _Dual:
@@ -89,7 +89,7 @@ def _at(matrix: FloatArray, y: FloatArray) -> _Dual:
 
 
 def _newton_direction(dual: _Dual) -> FloatArray:
-    """Solve the Newton equation, more accurately the nearer the solution is."""
+    """Solve the Newton equation, more accurately near the solution."""
     vectors = dual.projection.vectors
     omega = divided_differences(dual.projection.values)
     squares = vectors**2
@@ -111,7 +111,7 @@ def _search(matrix: FloatArray, dual: _Dual, direction: FloatArray) -> _Dual | N
     for halvings in range(30):
         step = 0.5**halvings
         trial = _at(matrix, dual.y + step * direction)
-        # Near the solution the value is flat to rounding error, and the gradient decides.
+        # Near the solution the value is constant up to rounding, so the gradient decides.
         if trial.value <= dual.value + 1e-4 * step * slope or trial.error <= dual.error / 2.0:
             return trial
     return None

@@ -1,8 +1,8 @@
-r"""The nearest correlation matrix where each pair counts by its own weight.
+r"""The nearest correlation matrix with weights of pairs.
 
 Minimise :math:`f(X) = \sum_{i<j} w_{ij} (x_{ij} - g_{ij})^2` over positive semidefinite X with
-unit diagonal (the H-weighted problem of Higham, 2002). With weights :math:`1/\mathrm{se}^2` a
-poorly known pair gives way to a well known one.
+unit diagonal (the H-weighted problem of Higham, 2002). With weights :math:`1/\mathrm{se}^2`
+imprecise correlations move more than precise ones.
 
 The augmented Lagrangian of Qi and Sun (2011): for a multiplier :math:`Z \succeq 0` and a penalty
 :math:`\sigma`, the off-diagonal entries of X minimise the strongly convex
@@ -16,7 +16,7 @@ Every such Z gives a lower bound of the minimum,
 .. math:: d(Z) = -\tfrac12 \sum_{i \ne j} z_{ij}^2 / w_{ij} - \sum_{i \ne j} z_{ij} g_{ij}
           - \sum_i z_{ii},
 
-so that f - d at the end certifies how far from the minimum the answer can be at most.
+so that the final f - d bounds the distance from the minimum.
 
 References
 ----------
@@ -43,11 +43,11 @@ from psychollm.correlation.smoothers.cone import (
 from psychollm.correlation.smoothers.nearest import nearest
 
 TOLERANCE = 1e-10
-GOOD_ENOUGH = 1e-9  # a relative gap that rounding error may leave
+GOOD_ENOUGH = 1e-9  # relative gap due to rounding error
 MAX_ROUNDS = 60
-MAX_STEPS = 50  # of Newton's method within a round
+MAX_STEPS = 50  # Newton steps per outer iteration
 CG_STEPS = 200
-FIRST_PENALTY = 10.0  # times the geometric mean of the weights
+FIRST_PENALTY = 10.0  # in units of the geometric mean of the weights
 HARDER = 4.0
 
 
@@ -87,7 +87,7 @@ def weighted_nearest(matrix: FloatArray, weights: FloatArray) -> Repair:
         reason=reason,
         objective=objective * unit,
     )
-    return Repair(smooth, ending, "nearest, each pair counting by its weight")
+    return Repair(smooth, ending, "nearest, with weights of pairs")
 
 
 def _normalise(matrix: FloatArray, weights: FloatArray) -> tuple[_Problem, float]:
@@ -99,7 +99,7 @@ def _normalise(matrix: FloatArray, weights: FloatArray) -> tuple[_Problem, float
 
 
 def _solve(problem: _Problem) -> tuple[_Point, FloatArray, int, bool]:
-    """Alternate between X and Z; return the last point, Z, rounds and whether they met."""
+    """Alternate between X and Z; return the last point, Z, iterations and convergence."""
     k = len(problem.matrix)
     pairs = problem.weights[np.tril_indices(k, -1)]
     penalty = FIRST_PENALTY * float(np.exp(np.log(pairs).mean()))
@@ -123,14 +123,14 @@ def _solve(problem: _Problem) -> tuple[_Point, FloatArray, int, bool]:
 def _minimise(
     problem: _Problem, x: FloatArray, multiplier: FloatArray, penalty: float, wanted: float
 ) -> _Point:
-    """Minimise the augmented Lagrangian over X until its gradient is as small as wanted."""
+    """Minimise the augmented Lagrangian over X until its gradient is small enough."""
     point = _at(problem, x, multiplier, penalty)
     for _ in range(MAX_STEPS):
         if point.error <= wanted:
             break
         direction = _newton_direction(problem, point, penalty)
         better = _search(problem, point, direction, multiplier, penalty)
-        if better is None:  # rounding error: the next round goes on from here
+        if better is None:  # rounding error: the next iteration continues from here
             break
         point = better
     return point
@@ -160,7 +160,7 @@ def _newton_direction(problem: _Problem, point: _Point, penalty: float) -> Float
     direction = conjugate_gradient(
         hessian, -point.gradient, diagonal, tolerance=tolerance, limit=CG_STEPS
     )
-    # Rounding makes the direction asymmetric, which the decomposition would not see.
+    # Rounding makes the direction asymmetric, which the decomposition would ignore.
     return np.asarray((direction + direction.T) / 2.0)
 
 

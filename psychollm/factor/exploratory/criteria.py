@@ -1,4 +1,4 @@
-r"""What a rotation makes small: one record per criterion, with its gradient.
+r"""Rotation criteria with gradients.
 
 With loadings :math:`\Lambda` (k, m) and squares :math:`s_{ij} = \lambda_{ij}^2`,
 
@@ -10,8 +10,8 @@ With loadings :math:`\Lambda` (k, m) and squares :math:`s_{ij} = \lambda_{ij}^2`
 .. math:: \text{oblimin: } \tfrac14 \sum_{j \ne l} \Big(\sum_i s_{ij} s_{il}
           - \tfrac{\gamma}{k} \sum_i s_{ij} \sum_i s_{il}\Big),                        \quad (3)
 
-the last with :math:`\gamma = 0` direct quartimin. The family of Crawford and Ferguson weighs the
-complexity of rows against that of columns,
+with :math:`\gamma = 0` direct quartimin. The Crawford-Ferguson family weights the complexity of
+rows against that of columns,
 
 .. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
           + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj},                          \quad (4)
@@ -20,10 +20,9 @@ with :math:`\kappa = m / 2k` equamax and :math:`\kappa = (m - 1) / (k + m - 2)` 
 
 .. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m},                            \quad (5)
 
-the bifactor criterion (3) over all columns but the first, and a target H of which some entries are
-given asks for the least :math:`\tfrac12 \sum (\lambda_{ij} - h_{ij})^2` over those. A criterion is
-a function of a stack of loadings and knows nothing of transformations: those are in
-`gradient_projection`.
+the bifactor criterion is (3) over all columns except the first, and the criterion of a partially
+specified target H is :math:`\tfrac12 \sum (\lambda_{ij} - h_{ij})^2` over its given entries.
+Criteria are functions of stacks of loadings; `gradient_projection` handles transformations.
 
 References
 ----------
@@ -69,11 +68,11 @@ class Criterion:
     evaluate: Evaluate
     # whether the factors may correlate
     oblique: bool
-    # whether rows are scaled to length one first (Kaiser) unless the caller says otherwise
+    # default of scaling rows to length one (Kaiser)
     normalise: bool = False
-    # how many factors keep a place of their own: the general one of a bifactor solution
+    # number of leading factors with fixed positions: the general one of a bifactor solution
     leading: int = 0
-    # whether all factors keep place and sign, as those of a target do
+    # whether all factors keep position and sign, as for a target
     fixed: bool = False
 
 
@@ -89,7 +88,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return direct oblimin (3): zero is quartimin, lower makes the factors less correlated."""
+    """Return direct oblimin (3): zero is quartimin, lower values reduce factor correlations."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2
@@ -102,7 +101,7 @@ def oblimin(gamma: float = 0.0) -> Criterion:
 
 
 def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
-    """Return (4): a kappa of zero makes rows simple, one columns."""
+    """Return (4): a kappa of zero simplifies rows, one simplifies columns."""
     if not 0.0 <= kappa <= 1.0:
         msg = f"kappa={kappa!r} must be a number from 0 to 1"
         raise OptionError(msg)
@@ -151,7 +150,7 @@ def bifactor(*, oblique: bool = False) -> Criterion:
 
 
 def target(values: Any, *, oblique: bool = True) -> Criterion:
-    """Return the distance from given loadings (k, m), NaN where nothing is asked for."""
+    """Return the distance from given loadings (k, m), NaN for free entries."""
     wanted = float_array(values, "target")
     if wanted.ndim != 2:
         msg = f"a target must have shape (k, m), as the loadings have, got {wanted.shape}"

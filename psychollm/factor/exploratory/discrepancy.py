@@ -1,8 +1,8 @@
-r"""How far a factor model is from a matrix, as a function of the uniquenesses alone.
+r"""Discrepancy functions of factor models, as functions of the uniquenesses alone.
 
-With the loadings at their best for given uniquenesses :math:`\psi`, least squares and maximum
-likelihood are functions of eigenvalues. Unweighted least squares (minres) needs those of
-:math:`R - \Psi`, :math:`\gamma_1 \ge \gamma_2 \ge \dots` with eigenvectors v,
+With optimal loadings for given uniquenesses :math:`\psi`, least squares and maximum likelihood are
+functions of eigenvalues. Unweighted least squares (minres) needs those of :math:`R - \Psi`,
+:math:`\gamma_1 \ge \gamma_2 \ge \dots` with eigenvectors v,
 
 .. math:: F = \tfrac12 \sum_{j \in T} \gamma_j^2, \qquad
           \frac{\partial F}{\partial \psi_a} = -\sum_{j \in T} \gamma_j v_{aj}^2,         \quad (1)
@@ -13,17 +13,17 @@ and maximum likelihood those of :math:`\Psi^{-1/2} R \Psi^{-1/2}`, :math:`\theta
           \frac{\partial F}{\partial \log \psi_a} = -\sum_{j \in T} (\theta_j - 1) v_{aj}^2.
                                                                                        \quad (2)
 
-The tail T holds all but the first m eigenvalues, and those of the first m that no real loading can
-reach (:math:`\gamma_j < 0`, :math:`\theta_j < 1`). Derivatives of eigenvectors give the second
+The tail T has all eigenvalues after the first m, and those of the first m that no real loading can
+produce (:math:`\gamma_j < 0`, :math:`\theta_j < 1`). Derivatives of eigenvectors give the second
 derivatives: with :math:`P = \sum_T v_j v_j^\top` and :math:`Q = \sum_T \theta_j v_j v_j^\top`
 
 .. math:: H_{ab} = P_{ab} Q_{ab} + \sum_{j \in T} \sum_{l \notin T} c_{jl}\,
           v_{aj} v_{al} v_{bj} v_{bl},                                                 \quad (3)
 
-where Q is P again and :math:`c_{jl} = 2\gamma_j / (\gamma_j - \gamma_l)` for least squares, and
+where Q equals P and :math:`c_{jl} = 2\gamma_j / (\gamma_j - \gamma_l)` for least squares, and
 :math:`c_{jl} = (\theta_j - 1)(\theta_j + \theta_l) / (\theta_j - \theta_l)` for the likelihood.
 
-Everything here works on a stack of problems at once: replicates of a bootstrap are one call.
+All functions take stacks of problems, so that bootstrap replicates need one call.
 
 References
 ----------
@@ -60,10 +60,10 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discrepancy:
-    """One measure of misfit, as a function of `to_parameters` of the uniquenesses."""
+    """A discrepancy function of the transformed uniquenesses (`to_parameters`)."""
 
     decompose: Callable[[FloatArray, FloatArray, int], Spectrum]
-    terms: Callable[[FloatArray], FloatArray]  # what each eigenvalue adds to F
+    terms: Callable[[FloatArray], FloatArray]  # contribution of each eigenvalue to F
     slopes: Callable[[FloatArray], FloatArray]  # its factor in the gradient
     second: Callable[[FloatArray], FloatArray]  # its weight in Q of (3)
     crossed: Callable[[FloatArray, FloatArray], FloatArray]  # c of (3), for tail and head
@@ -135,7 +135,7 @@ def _canonical(spectrum: Spectrum, psi: FloatArray, n_factors: int) -> FloatArra
 
 def _likelihood_term(values: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A matrix that is not positive definite has no likelihood: no step may go there.
+        # A matrix that is not positive definite has no likelihood, so no step may lead to one.
         terms = np.where(values > 0.0, values - 1.0 - np.log(values), np.inf)
     return np.asarray(terms, dtype=np.float64)
 
@@ -150,7 +150,7 @@ ULS = Discrepancy(
     to_parameters=np.copy,
     to_uniquenesses=np.copy,
 )
-"""Unweighted least squares (1): the loadings that leave the smallest residuals."""
+"""Unweighted least squares (1)."""
 
 ML = Discrepancy(
     decompose=_rescaled,
@@ -162,4 +162,4 @@ ML = Discrepancy(
     to_parameters=np.log,
     to_uniquenesses=np.exp,
 )
-"""Maximum likelihood (2), for matrices of covariances of normal variables."""
+"""Maximum likelihood (2), for covariance matrices of normal variables."""

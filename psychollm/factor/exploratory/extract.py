@@ -29,7 +29,7 @@ DISCREPANCIES = {"minres": ULS, "ml": ML}
 MAX_ITERATIONS = 20_000
 NEAR_BOUND = 1e-8
 SMALLEST_EIGENVALUE = 0.01
-"""Smallest eigenvalue after mending: below it a likelihood is about that direction alone."""
+"""Smallest eigenvalue after shrinkage: a smaller one would dominate the likelihood."""
 DEFINITE = 1e-10
 
 
@@ -45,17 +45,17 @@ class Extraction(Result):
     """
 
     loadings: FloatArray  # (k, m)
-    uniquenesses: FloatArray  # (k,) variance that the factors leave
-    communalities: FloatArray  # (k,) variance that they explain
-    shares: FloatArray  # (m,) of all variance
+    uniquenesses: FloatArray  # (k,) unique variance
+    communalities: FloatArray  # (k,) common variance
+    shares: FloatArray  # (m,) proportions of total variance
     objective: float  # discrepancy at the solution
-    heywood: BoolArray  # (k,) the uniqueness would be zero or negative
+    heywood: BoolArray  # (k,) whether the uniqueness is at its bound
     degrees_of_freedom: int
-    minima: int  # distinct values of the discrepancy at which the starts ended
+    minima: int  # number of distinct local minima found
     method: str
     labels: tuple[Hashable, ...]  # (k,)
     convergence: Convergence
-    _matrix: FloatArray  # (k, k) what was analysed
+    _matrix: FloatArray  # (k, k) analysed matrix
 
     _AXES = Axes(
         {"model": "labels"},
@@ -175,7 +175,7 @@ def extract(
 
 
 def degrees_of_freedom(k: int, m: int) -> int:
-    """Return how many more correlations there are than free parameters."""
+    """Return the number of correlations minus that of free parameters."""
     return ((k - m) ** 2 - (k + m)) // 2
 
 
@@ -184,7 +184,7 @@ def check_identified(k: int, m: int, *, of: str = "rows") -> None:
     if m < k and degrees_of_freedom(k, m) >= 0:
         return
     most = max((j for j in range(1, k) if degrees_of_freedom(k, j) >= 0), default=0)
-    advice = f"ask for at most {most}" if most else "one factor needs at least three"
+    advice = f"use at most {most}" if most else "one factor needs at least three"
     msg = f"n_factors={m} is more than {k} {of} can identify: {advice}"
     raise ShapeError(msg)
 
@@ -216,7 +216,7 @@ def _minimised(
 
 @dataclass(frozen=True, slots=True)
 class PrincipalAxes:
-    """Where the iteration of communalities ended, for each of a stack of matrices."""
+    """Final communalities of each of a stack of matrices."""
 
     loadings: FloatArray  # (b, k, m)
     converged: BoolArray  # (b,)
@@ -244,27 +244,29 @@ def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> Pr
 
 
 def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:
-    """Mix a matrix without a likelihood with the identity, and warn; return the weight too."""
+    """Mix a matrix without a likelihood with the identity and warn; return also the weight."""
     mended, weight = shrunk(matrix)
     if not weight:
         return matrix, 0.0
     smallest = float(np.linalg.eigvalsh(matrix)[0])
-    # Smoothing ends at the edge, where a second smoothing leaves everything as it is.
+    # A smoothed matrix is on the boundary, where smoothing again changes nothing.
     smoothed = smallest > -ROUNDING
-    state = "singular, as smoothing leaves it" if smoothed else "not positive definite"
+    state = "singular after smoothing" if smoothed else "not positive definite"
     unsmoothed = "the matrix before it was smoothed" if smoothed else "matrix"
     msg = (
         f"the matrix is {state} (smallest eigenvalue {smallest:.3g}), and method={method!r} needs "
-        f"a positive definite one: correlations were shrunk by {percent(weight, 1)}. For another "
-        f"repair pass smooth({unsmoothed}, method='minimum_trace'), or use method='minres', which "
-        "needs none"
+        f"a positive definite one: correlations were shrunk by {percent(weight, 1)}. "
+        f"Alternatives are "
+        f"smooth({unsmoothed}, method='minimum_trace') and "
+        "method='minres', which "
+        "accepts any matrix"
     )
     warn(msg)
     return mended, weight
 
 
 def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
-    """Mix a matrix that is not positive definite with the identity; return the weight too."""
+    """Mix a matrix that is not positive definite with the identity; return also the weight."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest > DEFINITE:
         return matrix, 0.0

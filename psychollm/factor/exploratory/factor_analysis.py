@@ -96,11 +96,11 @@ def factor_analysis(
         Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
         and promax, no for the others.
     n_starts : int
-        Starts: the axes as they are, and random ones.
+        Number of starts of the rotation: the unrotated axes and random ones.
     min_uniqueness : float
         Smallest uniqueness allowed. Principal axes and minimum rank have no bound.
     rng : Generator, int or None
-        Source of the random starts; fixed by default, so that the answer is always the same.
+        Random generator or seed of the starts; fixed by default, so that results are reproducible.
 
     Returns
     -------
@@ -110,9 +110,9 @@ def factor_analysis(
     Raises
     ------
     ShapeError
-        If so many factors are not identified: a model of m factors needs ``(k - m)**2 >= k + m``.
+        If the factors are not identified: m factors need ``(k - m)**2 >= k + m``.
     InputError, OptionError
-        If the matrix does not hold correlations, or an option does not belong to the method.
+        If the matrix does not contain correlations, or an option does not apply to the method.
 
     Warns
     -----
@@ -199,7 +199,7 @@ def factor_analysis(
 
 
 def observations(correlation: Any, n: float | None) -> float:
-    """Return the number of observations: given, or the harmonic mean over pairs, or NaN."""
+    """Return the number of observations: as given, the harmonic mean over pairs, or NaN."""
     if n is not None:
         if not 1.0 < (size := check_number("n", n)) <= 1e9:
             msg = f"n={n!r} must be a number of observations above 1, and at most 1e9"
@@ -213,7 +213,7 @@ def observations(correlation: Any, n: float | None) -> float:
 
 
 def of_normal(correlation: Any) -> bool:
-    """Return whether these may be correlations of normal variables as they were observed."""
+    """Return whether these may be unadjusted correlations of normal variables."""
     return not any(hasattr(correlation, name) for name in ("thresholds", "eigenvalues_before"))
 
 
@@ -227,7 +227,7 @@ def _weights(
 ) -> FloatArray | None:
     """Return weights (k, k) for dwls, (p, p) for wls, and None otherwise."""
     if weights is not None and method != "dwls":
-        msg = f"weights belong to method='dwls', not to method={method!r}"
+        msg = f"weights are for method='dwls', not method={method!r}"
         raise OptionError(msg)
     if method == "wls":
         if gamma is None:
@@ -267,7 +267,7 @@ def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | N
     fitted: Any
     if W is not None:
         weigh = weigh_each(W) if method == "dwls" else weigh_jointly(W, len(R))
-        # From where minres ends, then from uniform uniquenesses.
+        # Start from the minres solution, then from uniform uniquenesses.
         minres = extract(R, n_factors=m, min_uniqueness=low).loadings
         uniform = uniqueness_starts(R, low, MOST_STARTS)[1:]
         spectra = ULS.decompose(np.broadcast_to(R, (len(uniform), *R.shape)), uniform, m)

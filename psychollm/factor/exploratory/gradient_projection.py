@@ -1,15 +1,14 @@
-r"""Rotation by gradient projection: one algorithm for all criteria, with many starts.
+r"""Rotation by gradient projection: one algorithm for all criteria.
 
-Factors are turned by T with :math:`\Lambda = A (T^\top)^{-1}`, :math:`\Phi = T^\top T`, and unit
-columns of T where they may correlate, orthonormal ones where not. The gradient of the criterion
-with respect to T is projected on what these constraints leave free; a step is taken and put back
-on the constraints, by scaling columns or by the polar decomposition; steps are halved until the
-criterion falls enough.
+Factors are rotated by T with :math:`\Lambda = A (T^\top)^{-1}`, :math:`\Phi = T^\top T`. T has
+unit columns for oblique rotations and orthonormal ones for orthogonal rotations. The gradient of
+the criterion in T is projected onto the tangent space of these constraints. The result of each
+step is projected back, by scaling columns or by the polar decomposition; steps are halved until
+the criterion falls enough.
 
-Plain descent takes hundreds of steps for the last digits. Steps therefore have the length that
-the change of the gradient suggests (Barzilai & Borwein, 1988), which costs nothing and arrives in
-a few dozen; a step may climb as long as it stays below the worst of the last few values (Grippo,
-Lampariello & Lucidi, 1986).
+Plain descent takes hundreds of steps. Step lengths are therefore derived from the change of the
+gradient (Barzilai & Borwein, 1988), which needs a few dozen. A step may increase the criterion as
+long as it stays below the largest of the last few values (Grippo, Lampariello & Lucidi, 1986).
 
 References
 ----------
@@ -42,7 +41,7 @@ LONGEST, SHORTEST = 1e6, 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turned:
-    """Where each start ended."""
+    """Final states of the starts."""
 
     loadings: FloatArray  # (b, k, m)
     transformations: FloatArray  # (b, m, m) T
@@ -51,7 +50,7 @@ class Turned:
     steps: IntArray  # (b,)
 
     def ending(self, start: int) -> Convergence:
-        """Return how the descent from one start ended."""
+        """Return the convergence status of one start."""
         return Convergence.of_steps(
             converged=bool(self.converged[start]),
             steps=int(self.steps[start]),
@@ -68,7 +67,7 @@ def turn(
     max_steps: int = 2000,
 ) -> Turned:
     """Minimise a criterion over transformations, from each of several starts (b, m, m)."""
-    # The first axis of loadings (b, k, m) may be 1: many starts of one problem.
+    # The first axis of loadings (b, k, m) may be 1, for many starts of one problem.
     loadings = np.broadcast_to(loadings, (len(starts), *loadings.shape[1:]))
     ways = _Ways(criterion, loadings)
     T = starts.copy()
@@ -106,7 +105,7 @@ def random_starts(n: int, m: int, rng: np.random.Generator) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """How loadings and gradients follow from T, and how T stays admissible."""
+    """Loadings and gradients as functions of T, and projection of T."""
 
     criterion: Criterion
     loadings: FloatArray  # (b, k, m) A
@@ -144,7 +143,7 @@ class _Ways:
         ceiling: FloatArray,
         which: IntArray,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return transformations one step on, and which of them moved."""
+        """Return transformations after one step, and a mask of those that moved."""
         moved_to, waiting, length = T.copy(), np.arange(len(T)), length.copy()
         squares = np.sum(gradient**2, axis=(1, 2))
         slack = 1e-15 * (1.0 + np.abs(ceiling))
@@ -168,7 +167,7 @@ def _size(gradient: FloatArray) -> FloatArray:
 
 
 def _next_length(change: FloatArray, bend: FloatArray) -> FloatArray:
-    """Return the step length under which the last change of the gradient would fit a quadratic."""
+    """Return the step length for which a quadratic would explain the last gradient change."""
     along = np.abs(np.sum(change * bend, axis=(1, 2)))
     with np.errstate(divide="ignore", invalid="ignore"):
         length = np.sum(change**2, axis=(1, 2)) / along

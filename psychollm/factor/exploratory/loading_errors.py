@@ -1,11 +1,10 @@
-r"""`loading_errors`: how sure rotated loadings are.
+r"""`loading_errors`: standard errors of rotated loadings.
 
 Rotated loadings and factor correlations are a function h of the p correlations. With their
 covariance matrix C, the delta method gives :math:`J C J^\top`, J the derivatives of h: central
-differences of the whole analysis, extraction and rotation, restarted at the solution and solved to
-the last digit, all at once. The bootstrap repeats the analysis on resampled units; replicates are
-aligned with the solution, factors matched and turned so that congruence is largest, before
-anything is averaged: unaligned ones would mix factors.
+differences of the whole analysis, extraction and rotation, restarted at the solution. The
+bootstrap repeats the analysis on resampled units. Factors of each replicate are matched with the
+solution, and reversed if needed, for the largest congruence; otherwise averages would mix factors.
 
 For normal variables the covariance of two correlations is
 
@@ -202,10 +201,10 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Repeat:
-    """The analysis of a solution, for stacks of matrices, started at the solution."""
+    """Repetition of an analysis for stacks of matrices, started at its solution."""
 
     solution: FactorSolution
-    criterion: Criterion | None  # none where nothing is rotated
+    criterion: Criterion | None  # none without rotation
 
     @classmethod
     def of(cls, solution: FactorSolution, criterion: Criterion | None) -> _Repeat:
@@ -227,7 +226,7 @@ class _Repeat:
         again = minimise(STACKED[solution.method], matrices, start, m, 1e-4)
         T = np.array(solution.transformation)
         plain = solution.loadings @ T.T
-        # Axes of the unrotated solution may turn within their space: bring them back.
+        # Axes of the unrotated solution may rotate within their space, so align them.
         left, _, right = np.linalg.svd(np.swapaxes(again.loadings, 1, 2) @ plain)
         A = again.loadings @ (left @ right)
         if self.criterion is None:
@@ -253,7 +252,7 @@ def _covariance(solution: FactorSolution, given: Any) -> FloatArray:
         return covariance_of(given, len(solution.labels))
     if not solution._normal:
         msg = (
-            "errors of normal variables are too small for correlations of ordered answers: pass "
+            "normal theory underestimates the errors of correlations of ordered answers: pass "
             "covariance, such as polychoric(...).covariance(), or replicates"
         )
         raise OptionError(msg)
@@ -300,7 +299,7 @@ def _bootstrap(
 def align(
     loadings: FloatArray, phi: FloatArray, reference: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return loadings, factor correlations, congruences, in order and signs of a reference."""
+    """Return loadings, factor correlations and congruences, aligned with a reference."""
     from scipy.optimize import linear_sum_assignment
 
     matrix = np.nan_to_num(tucker(reference, loadings))
@@ -316,8 +315,9 @@ def _bias(solution: FactorSolution) -> str:
         return ""
     pairs = len(solution.labels) * (len(solution.labels) - 1) // 2
     return (
-        f"biased: {solution.adjusted_pairs} of {pairs} correlations have a table with an empty "
-        "cell; pairwise_likelihood or full_information do without them"
+        f"biased: {solution.adjusted_pairs} of {pairs} correlations have a table with an "
+        "empty "
+        "cell; pairwise_likelihood and full_information need no correction"
     )
 
 

@@ -1,19 +1,19 @@
-"""Uniquenesses at which a factor model fits best: Newton's method, from several starts.
+"""Optimal uniquenesses of a factor model by Newton's method, from several starts.
 
-Least-squares and likelihood surfaces are flat: where a line search sees no more descent, loadings
-may still be wrong in the fourth digit. Newton steps with the exact second derivatives end where
-the gradient vanishes to rounding error. Second derivatives that are not positive definite are
-taken along their eigenvectors with the sign removed, so that a step always goes down. Uniquenesses
-near their bound that press against it go there along the gradient alone, lest the step of the
-others count on a move that the bound forbids (Bertsekas, 1982).
+Least-squares and likelihood surfaces are flat: when a line search detects no further descent,
+loadings may still be wrong in the fourth digit. Newton steps with exact second derivatives end
+with a gradient of zero up to rounding error. Negative eigenvalues of the second derivatives are
+replaced by their absolute values, so that steps always descend. Uniquenesses near a bound, with a
+gradient towards it, follow the gradient alone, so that the other steps do not rely on a move that
+the bound prevents (Bertsekas, 1982).
 
 The surfaces may have several minima, above all with weak factors and near Heywood cases.
 `lowest_minimum` descends from squared multiple correlations and from uniform points together, and
 keeps the lowest end.
 
-More starts follow until a further minimum is improbable: with w distinct minima found from n
-starts, :math:`w (n - 1) / (n - w - 2)` are expected in all; the search ends where that is below
-:math:`w + 1/2`. Eight starts that agree are enough.
+More starts follow until a further minimum is improbable: with w distinct minima from n starts, the
+expected total is :math:`w (n - 1) / (n - w - 2)`. The search ends when that is below :math:`w +
+1/2`. Eight starts with one minimum are enough.
 
 References
 ----------
@@ -35,20 +35,20 @@ from psychollm.factor.exploratory.discrepancy import Discrepancy, Spectrum
 
 FIRST_STARTS, MOST_STARTS = 8, 64
 End = TypeVar("End")
-GRADIENT = 1e-14  # steps end here, times the largest eigenvalue: its rounding error
-SETTLED = 1e-10  # a solution whose gradient is larger has not converged
+GRADIENT = 1e-14  # gradient, relative to the largest eigenvalue, that is rounding error
+SETTLED = 1e-10  # a larger gradient means no convergence
 MAX_STEPS = 60
 MAX_HALVINGS = 25
 SAME_MINIMUM = 1e-8
-FLAT = 1e-10  # curvature below this share of the largest counts as none
+FLAT = 1e-10  # smaller curvature, relative to the largest, counts as zero
 AT_BOUND, NEAR_BOUND = 1e-12, 1e-2
 
 
 class Lowest(NamedTuple, Generic[End]):
-    """The lowest minimum that was reached."""
+    """The lowest minimum found."""
 
     end: End
-    minima: int  # distinct values at which the starts ended
+    minima: int  # number of distinct minima found
     n_starts: int
 
 
@@ -58,9 +58,9 @@ def multistart(
     tolerance: float,
 ) -> Lowest[End]:
     """Descend from the first eight starts, then from more, and keep the lowest end."""
-    # `descend` takes starts (b, ...) to the value at which each ended, infinite where it did not
-    # arrive, with whatever else is to be kept. Gaps wider than `tolerance`, relative to the lowest
-    # value if that exceeds 1, part minima; of several ends at one minimum the first is kept.
+    # `descend` maps starts (b, ...) to final values, infinite without convergence, and other
+    # results. Gaps above `tolerance`, relative to the lowest value if that exceeds 1, separate
+    # minima; of several starts with the lowest minimum the first is kept.
     ends: list[End] = []
     values = np.empty(0)
     minima, best = 1, 0
@@ -73,14 +73,14 @@ def multistart(
 
 
 def no_more_expected(minima: int, n_starts: int) -> bool:
-    """Return whether less than half a minimum is expected beyond those that starts found."""
+    """Return whether less than half a further minimum is expected."""
     spare = n_starts - minima - 2
     return spare > 0 and minima * (n_starts - 1) < (minima + 0.5) * spare
 
 
 def lowest_of(values: FloatArray, tolerance: float) -> tuple[int, int]:
-    """Return the first start that ended at the lowest value, and how many values are distinct."""
-    # Starts that end at one minimum differ by rounding: a gap between sorted values parts minima.
+    """Return the first start with the lowest value, and the number of distinct values."""
+    # Values at one minimum differ by rounding, so gaps between sorted values separate minima.
     ends = np.sort(values[np.isfinite(values)])
     if not ends.size:
         return 0, 1
@@ -89,22 +89,22 @@ def lowest_of(values: FloatArray, tolerance: float) -> tuple[int, int]:
 
 
 class Minimum(NamedTuple):
-    """Where each problem of a stack ended."""
+    """Final states of a stack of problems."""
 
     uniquenesses: FloatArray  # (b, k)
     loadings: FloatArray  # (b, k, m)
     objective: FloatArray  # (b,)
-    gradient: FloatArray  # (b,) largest component that may still move
+    gradient: FloatArray  # (b,) largest component not at a bound
     converged: BoolArray  # (b,)
     steps: IntArray  # (b,)
 
     def at(self, i: int) -> "Minimum":
-        """Return one end as a stack of its own."""
+        """Return one state as a stack of one."""
         return Minimum._make(part[i : i + 1] for part in self)
 
 
 def squared_multiple(matrices: FloatArray) -> FloatArray:
-    """Return squared multiple correlations (b, k): what the other variables explain of each."""
+    """Return squared multiple correlations (b, k) of each variable on the others."""
     inverse = np.linalg.pinv(matrices, hermitian=True)
     with np.errstate(divide="ignore"):
         explained = 1.0 - 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
@@ -169,9 +169,9 @@ def lowest_minimum(
 
 
 def uniqueness_starts(matrix: FloatArray, low: float, n: int) -> FloatArray:
-    """Return uniquenesses (n, k) to start from: by squared multiple correlations, then uniform."""
-    # The uniform ones are always the same, and dealt out by the order of squared multiple
-    # correlations, so that the order of variables does not matter.
+    """Return starting uniquenesses (n, k): from squared multiple correlations, then uniform."""
+    # The uniform ones are fixed and assigned by rank of squared multiple correlations, so that the
+    # order of variables does not matter.
     explained = squared_multiple(matrix[None])[0]
     first = np.clip(1.0 - explained, max(low, 0.05), 1.0)
     uniform = np.random.default_rng(0).uniform(low, 1.0, (n - 1, len(matrix)))
@@ -192,7 +192,7 @@ class _Stack:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
 
     def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
-        """Return which parameters push against a bound no farther than `margin`."""
+        """Return which parameters are within `margin` of a bound that the gradient points to."""
         low, high = self.bounds[0] + margin, self.bounds[1] - margin
         pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
         return np.asarray(pressed, dtype=np.bool_)
@@ -200,7 +200,7 @@ class _Stack:
     def descend(
         self, x: FloatArray, going: IntArray, direction: FloatArray, ceiling: FloatArray
     ) -> BoolArray:
-        """Halve steps until they end below; move `x` in place and return which moved."""
+        """Halve steps until they descend; move `x` in place and return a mask of moves."""
         waiting, length = np.arange(going.size), 1.0
         moved = np.zeros(going.size, dtype=np.bool_)
         for _ in range(MAX_HALVINGS):
@@ -216,7 +216,7 @@ class _Stack:
 
 
 def _direction(gradient: FloatArray, hessian: FloatArray, apart: BoolArray) -> FloatArray:
-    """Return steps (b, k): Newton's, downhill whatever the curvature; scaled gradients `apart`."""
+    """Return steps (b, k): descending Newton steps; scaled gradients for those `apart`."""
     either = apart[:, :, None] | apart[:, None, :]
     scales = np.abs(np.diagonal(hessian, axis1=1, axis2=2))
     own = np.eye(apart.shape[1]) * np.where(apart, scales, 0.0)[:, :, None]

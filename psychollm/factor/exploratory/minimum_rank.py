@@ -1,4 +1,4 @@
-r"""Minimum rank factor analysis: the least common variance that the factors leave unexplained.
+r"""Minimum rank factor analysis: least unexplained common variance.
 
 Uniquenesses are chosen such that :math:`R - \Psi` has no negative eigenvalue and that the
 eigenvalues after the first m have the smallest sum,
@@ -6,13 +6,14 @@ eigenvalues after the first m have the smallest sum,
 .. math:: \min_{\Psi \ge 0} \; \sum_{j > m} \gamma_j(R - \Psi)
           \quad\text{with}\quad R - \Psi \succeq 0 .                                      \quad (1)
 
-The sum of the last eigenvalues is concave in the uniquenesses: its tangent lies above it, so that
-minimising the tangent, whose slopes are :math:`-w_i = -\sum_{j > m} v_{ij}^2`, never climbs. The
-constraints are kept by a barrier that is lowered step by step,
+The sum of the last eigenvalues is concave in the uniquenesses: its tangent, with slopes
+:math:`-w_i = -\sum_{j > m} v_{ij}^2`, is above it, so that minimising the tangent never increases
+it. A decreasing barrier enforces the constraints,
 
 .. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i ,          \quad (2)
 
-each by Newton's method; at the end the value is within :math:`2 k \mu` of the optimum of (1).
+minimised by Newton's method for each :math:`\mu`; the final value is within :math:`2 k \mu` of the
+optimum of (1).
 
 References
 ----------
@@ -38,11 +39,11 @@ SAME_MINIMUM = 1e-7
 
 
 class MinimumRank(NamedTuple):
-    """Where the iteration ended."""
+    """Final state of the iteration."""
 
     uniquenesses: FloatArray  # (k,)
     loadings: FloatArray  # (k, m)
-    objective: float  # common variance that m factors leave unexplained
+    objective: float  # common variance unexplained by m factors
     gradient: float
     converged: bool
     steps: int
@@ -52,7 +53,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
     """Minimise (1) for a positive definite matrix of correlations (k, k), from several starts."""
     shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
     scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
-    # Half as far as the matrix stays positive definite.
+    # Half the distance at which the matrix stays positive definite.
     starts = 0.5 * np.linalg.eigvalsh(scaled)[:, :1] * shapes
 
     def descend(block: FloatArray) -> list[tuple[float, MinimumRank]]:
@@ -63,7 +64,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
 
 
 def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> MinimumRank:
-    """Minimise (1) from one start, uniquenesses that leave the matrix positive definite."""
+    """Minimise (1) from one start with a positive definite reduced matrix."""
     k = len(matrix)
     barrier, steps, change = FIRST_BARRIER, 0, np.inf
     while barrier > LAST_BARRIER:
@@ -105,12 +106,12 @@ def _on_tangent(
             slope = -weights + barrier * (np.diagonal(inverse) - 1.0 / psi)
             bend = barrier * (inverse**2 + np.diag(1.0 / psi**2))
             move = np.linalg.solve(bend, -slope)
-        except np.linalg.LinAlgError:  # as near to the bounds as rounding allows
+        except np.linalg.LinAlgError:  # limited by rounding near the bounds
             return psi, step
         decrement = float(-slope @ move)
         if decrement < 1e-12 * barrier:
             return psi, step
-        # Self-concordance: a step so damped stays inside, but for rounding.
+        # By self-concordance, a step with this damping stays inside, up to rounding.
         move /= 1.0 + np.sqrt(max(decrement, 0.0) / barrier)
         while not _inside(matrix, psi + move):
             move *= 0.5

@@ -1,8 +1,8 @@
-r"""`procrustes`: loadings turned as near as they come to loadings that are given.
+r"""`procrustes`: rotation of loadings towards target loadings.
 
 Orthogonal factors have a closed form: with the singular value decomposition
-:math:`\Lambda^\top H = U S V^\top`, no orthonormal T brings :math:`\Lambda T` nearer to H than
-:math:`U V^\top` (Schonemann, 1966). Correlated factors need an iteration; it starts there.
+:math:`\Lambda^\top H = U S V^\top`, :math:`T = U V^\top` is the orthonormal T with :math:`\Lambda
+T` nearest to H (Schonemann, 1966). Correlated factors need an iteration, which starts there.
 
 References
 ----------
@@ -101,7 +101,7 @@ def _target(target: Any, A: FloatArray, labels: tuple[Any, ...], *, labelled: bo
         return H
     if set(names) != set(labels):
         alone = [name for name in names if name not in set(labels)]
-        msg = f"target has rows that loadings have not: {listed(alone)}"
+        msg = f"target has rows that loadings lack: {listed(alone)}"
         raise LabelError(msg)
     where = {name: i for i, name in enumerate(names)}
     return H[[where[label] for label in labels]]

@@ -1,8 +1,8 @@
-r"""`rotate`: axes under which each variable loads on few factors.
+r"""`rotate`: rotation of loadings to simple structure.
 
-Rotation changes what the factors are called, not what they explain: :math:`\Lambda \Phi
-\Lambda^\top` stays. A criterion may have several minima; the best of many starts is taken, and how
-many distinct ones were found is said.
+Rotation changes the interpretation of factors, but not the implied correlations :math:`\Lambda
+\Phi \Lambda^\top`. A criterion may have several minima; the result is the best of many starts,
+with the number of distinct minima.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
     labels = as_labels("model", rows, len(values))
     bad = np.flatnonzero(np.isnan(values).any(axis=1))
     if bad.size:
-        msg = f"loadings are undefined for {listed([labels[i] for i in bad])}: leave them out"
+        msg = f"loadings are undefined for {listed([labels[i] for i in bad])}: omit them"
         raise InputError(msg)
     return values, labels
 
@@ -69,8 +69,8 @@ class Rotation(Result):
     factor_correlation: FloatArray  # (m, m)
     transformation: FloatArray  # (m, m) T: loadings are the unrotated ones times inv(T).T
     communalities: FloatArray  # (k,)
-    criterion: float  # its value, of normalised loadings where they were normalised
-    minima: int  # distinct values at which the starts ended
+    criterion: float  # its value, for normalised loadings if `normalise`
+    minima: int  # number of distinct minima found
     method: str
     labels: tuple[Hashable, ...]  # (k,)
     convergence: Convergence
@@ -219,7 +219,7 @@ def rotate(
 
 
 def hofmann_complexity(loadings: FloatArray) -> FloatArray:
-    """Return the number of factors that each variable loads on (k,), one at least."""
+    """Return the number of factors that each variable loads on (k,), at least one."""
     squares = loadings**2
     with np.errstate(invalid="ignore"):
         complexity = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
@@ -233,7 +233,7 @@ def check_order(
     index = np.array(order, dtype=np.int64)
     turns = np.ones(m) if signs is None else np.array(signs, dtype=np.float64)
     if sorted(index.tolist()) != list(range(m)) or turns.shape != (m,):
-        msg = f"order={order!r}, signs={signs!r}: give each of the {m} factors a place"
+        msg = f"order={order!r}, signs={signs!r}: order must contain each of the {m} factors once"
         raise OptionError(msg)
     if not np.isin(turns, (-1.0, 1.0)).all():
         msg = f"signs={signs!r} must be 1 or -1"
@@ -252,7 +252,7 @@ def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[s
 
 
 def _arranged(rotation: Rotation, criterion: Criterion) -> Rotation:
-    """Return factors by falling share, sums positive; those with a place of their own keep it."""
+    """Return factors by descending variance with positive sums, except those of fixed position."""
     if criterion.fixed:
         return rotation
     shares = rotation.shares.copy()
@@ -277,11 +277,11 @@ def _criterion(method: RotationMethod | Criterion) -> Criterion:
 
 
 def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
-    """Return the transformation with the lowest value among starts that arrived."""
+    """Return the transformation with the lowest value among converged starts."""
     arrived = turned.converged if turned.converged.any() else np.ones_like(turned.converged)
     values = np.where(arrived, turned.values, np.inf)
     best = int(values.argmin())
-    # A start on a ridge stays there: it is no minimum.
+    # A start on a ridge stays there, which is not a minimum.
     moved = arrived & (turned.steps > 0)
     minima = lowest_of(values[moved if moved.any() else arrived], SAME_MINIMUM)[1]
     return turned.transformations[best], turned.ending(best), minima
@@ -299,6 +299,6 @@ def _towards_powers(A: FloatArray, T: FloatArray) -> FloatArray:
     simple = A @ T
     target = simple * np.abs(simple) ** (PROMAX_POWER - 1)
     U = T @ np.linalg.lstsq(simple, target, rcond=None)[0]
-    # Loadings are A U with U = inv(T).T: the factors have unit variance with columns of T so long.
+    # Loadings are A U with U = inv(T).T; this length of T's columns gives factors unit variance.
     oblique = np.linalg.inv(U).T
     return np.asarray(oblique / np.sqrt(np.sum(oblique**2, axis=0)), dtype=np.float64)

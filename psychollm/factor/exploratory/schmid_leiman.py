@@ -1,15 +1,15 @@
 r"""`schmid_leiman`: general factor and orthogonal group factors from correlated factors.
 
-Correlated factors have a factor in common. With pattern loadings :math:`\Lambda` and loadings
-:math:`\gamma` of the factors on that general one,
+Correlated factors share a general factor. With pattern loadings :math:`\Lambda` and loadings
+:math:`\gamma` of the factors on it,
 
 .. math:: g = \Lambda \gamma, \qquad
           F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2},                       \quad (1)
 
-are the loadings of the variables on the general factor and on group factors, all orthogonal. Where
-the general factor reproduces the factor correlations, communalities stay what they were; three
-factors are reproduced exactly unless a :math:`\gamma_j` would exceed one. The correlation of two
-factors does not say how to divide it: equal loadings :math:`\sqrt{|\phi|}` are taken, and said.
+are the loadings of the variables on the general factor and on group factors, all orthogonal. If
+the general factor reproduces the factor correlations, communalities do not change; with three
+factors it does unless a :math:`\gamma_j` would exceed one. With two factors the loadings are not
+identified and are set equal, :math:`\sqrt{|\phi|}`.
 
 References
 ----------
@@ -58,8 +58,8 @@ class SchmidLeiman(Result):
     second_order: FloatArray  # (m,) loadings of the factors on the general one
     communalities: FloatArray  # (k,)
     uniquenesses: FloatArray  # (k,)
-    identified: bool  # three factors or more
-    heywood: bool  # a factor has no variance of its own
+    identified: bool  # whether there are three factors or more
+    heywood: bool  # whether a factor has no specific variance
     labels: tuple[Hashable, ...]  # (k,)
 
     _AXES = Axes(
@@ -153,7 +153,7 @@ def schmid_leiman(
 
 
 class SecondOrder(NamedTuple):
-    """Loadings (b, m) of factors on the general factor, and where one has reached its bound."""
+    """Loadings (b, m) of factors on the general factor, and a mask of those at the bound."""
 
     loadings: FloatArray
     heywood: BoolArray  # (b,)
@@ -184,7 +184,7 @@ def second_order(
 def transformed(loadings: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return general (..., k) and group (..., k, m) loadings (1)."""
     general = np.einsum("...kj,...j->...k", loadings, gamma)
-    # One factor is general altogether; an ultra-Heywood case leaves nothing of a group factor.
+    # A single factor is all general; in an ultra-Heywood case the group factor vanishes.
     rest = np.sqrt(np.maximum(1.0 - gamma**2, 0.0))
     return general, loadings * rest[..., None, :]
 
@@ -193,7 +193,7 @@ def _factor_correlation(solution: Any, given: Any, m: int) -> FloatArray:
     if given is None:
         given = getattr(solution, "factor_correlation", None)
     if given is None:
-        msg = "factor_correlation is needed with plain loadings: pass it, or a Rotation"
+        msg = "factor_correlation is missing: pass it with plain loadings, or pass a Rotation"
         raise InputError(msg)
     phi = float_array(given, "factor_correlation")
     fits = phi.shape == (m, m) and bool(np.allclose(phi, phi.T, rtol=0.0, atol=1e-10))

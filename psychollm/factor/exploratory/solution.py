@@ -1,4 +1,4 @@
-"""`FactorSolution`: what a factor analysis found, rotated, with how it ended and how it fits."""
+"""`FactorSolution`: rotated factor solution with fit and convergence status."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ class FactorSolution(Expects, Result):
     factors: tuple[str, ...]  # m
     convergence: Convergence
     rotation_convergence: Convergence
-    _matrix: FloatArray  # (k, k) what was analysed
+    _matrix: FloatArray  # (k, k) analysed matrix
     _weights: FloatArray | None  # (k, k), (p, p) or none
-    _normal: bool  # whether normal theory may hold without a covariance
+    _normal: bool  # whether normal theory may be valid without a covariance
 
     _EXPECTED = ("factor.expected", "expected_answers")
 

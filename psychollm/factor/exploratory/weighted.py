@@ -1,23 +1,24 @@
-r"""Factors by weighted least squares: correlations count by their precision.
+r"""Factors by weighted least squares, with correlations weighted by precision.
 
 The loadings minimise, over the correlations below the diagonal,
 
 .. math:: F = \tfrac12\, e^\top W e, \qquad e = r - \operatorname{vech}(\Lambda\Lambda^\top),\;(1)
 
-with W the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS). Rows are written
+with W the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS). Rows are
+parameterised as
 
 .. math:: \lambda_i = \sqrt{1 - u}\; \frac{\sin |x_i|}{|x_i|}\, x_i ,                     \quad (2)
 
-so that no communality exceeds 1 - u, u being the smallest uniqueness allowed; where it is reached
-the derivative vanishes like everywhere else, and Newton's method needs no bounds.
+so that no communality exceeds 1 - u, u being the smallest uniqueness allowed. The derivative
+vanishes also at this bound, so Newton's method needs no constraints.
 
-One factor, as the bootstrap of omega fits it thousands of times, has exact second derivatives and
-a bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}` instead: `weighted_factor`.
+A single factor, which the bootstrap of omega fits thousands of times, has exact second derivatives
+and the bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}` instead: `weighted_factor`.
 
-Both end with damped Newton steps. Where no second derivatives are given, they are central
-differences of the gradient, accurate to about ten digits: enough for steps whose error shrinks
-with each. Directions without curvature, such as rotations of a solution, are left alone; curvature
-that is negative is taken with its sign removed, so that every step goes down.
+Both end with damped Newton steps. Otherwise second derivatives are central differences of the
+gradient, accurate to about ten digits, which suffices for convergence. Steps ignore directions
+without curvature, such as rotations of a solution. Negative curvature is replaced by its absolute
+value, so that every step descends.
 
 References
 ----------
@@ -48,7 +49,7 @@ FIRST_STEPS = 2000
 SAME_MINIMUM = 1e-6
 BOUND = 0.9995
 SPACING = 6e-6  # cube root of the rounding error
-FLAT = 1e-9  # curvature below this share of the largest counts as none
+FLAT = 1e-9  # smaller curvature, relative to the largest, counts as zero
 GRADIENT = 1e-13
 SETTLED = 1e-10
 MAX_STEPS = 100
@@ -60,7 +61,7 @@ class Bottom(NamedTuple):
 
     x: FloatArray  # (p,)
     value: float
-    gradient: float  # largest component that may still move
+    gradient: float  # largest component not at a bound
     steps: int
 
     @property
@@ -86,7 +87,7 @@ def descend(
     hessian: Callable[[FloatArray], FloatArray] | None = None,
     bound: float = np.inf,
 ) -> Bottom:
-    """Minimise from x (p,), no component larger than `bound`, to the last digit."""
+    """Minimise from x (p,), with components up to `bound`, to full precision."""
     value, gradient = evaluate(x)
     pressed = (np.abs(x) >= bound) & (gradient * x < 0.0)
     largest, steps = float(np.abs(gradient[~pressed]).max(initial=0.0)), 0
@@ -98,7 +99,7 @@ def descend(
         along = (vectors.T @ gradient[~pressed]) / np.where(steep, sizes, np.inf)
         direction = np.zeros(x.size)
         direction[~pressed] = -vectors @ along
-        # Steps are halved until they end lower, or as low with a smaller gradient.
+        # Steps are halved until they descend, or keep the value with a smaller gradient.
         slack, length, lower = 1e-14 * (1.0 + abs(value)), 1.0, False
         for _ in range(MAX_HALVINGS):
             proposed = np.clip(x + length * direction, -bound, bound)
@@ -124,7 +125,7 @@ class WeightedFactors(NamedTuple):
     gradient: float
     converged: bool
     steps: int
-    minima: int  # distinct values at which the starts ended
+    minima: int  # number of distinct minima found
 
 
 def weigh_each(weights: FloatArray) -> Weigh:
@@ -147,7 +148,7 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
 def weighted_factors(
     correlation: FloatArray, weigh: Weigh, starts: FloatArray, low: float
 ) -> WeightedFactors:
-    """Minimise (1) from loadings `starts` (n, k, m), as far as more than eight are needed."""
+    """Minimise (1) from loadings `starts` (n, k, m), using more than eight only if needed."""
     from scipy.optimize import minimize
 
     shape, reach = starts.shape[1:], np.sqrt(1.0 - low)
@@ -174,7 +175,7 @@ def weighted_factors(
             )
             for start in block
         ]
-        # Relative to no factors at all: weights come on any scale.
+        # Relative to a model without factors, because weights have any scale.
         return [(end.fun / nothing, (np.asarray(end.x, np.float64), end.nit)) for end in ends]
 
     (x, first_steps), minima, _ = multistart(approach, starts, SAME_MINIMUM)
@@ -205,11 +206,11 @@ def _unbent(loadings: FloatArray) -> FloatArray:
 
 
 def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return the gradient with respect to x from that with respect to the bent rows."""
+    """Return the gradient in x from that in the rows (2)."""
     size = _sizes(rows)
     ratio = np.sinc(size / np.pi)
     along = np.sum(rows * slope, axis=1, keepdims=True)
-    # (cos s - sin s / s) / s^2, by its series where it would cancel
+    # (cos s - sin s / s) / s^2, by its series to avoid cancellation
     small = size < 1e-3
     safe = np.where(small, 1.0, size)
     bend = np.where(small, -1.0 / 3.0 + size**2 / 30.0, (np.cos(safe) - ratio) / safe**2)

@@ -1,4 +1,4 @@
-r"""`confirmatory_groups`: one factor model in several groups, with equality constraints.
+r"""`confirmatory_groups`: a multi-group factor model with equality constraints.
 
 Thresholds and correlations :math:`m_g` of independent groups, below each other, with n times their
 covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squares,
@@ -79,12 +79,12 @@ class Sample:
 
     @property
     def n_thresholds(self) -> int:
-        """How many of the moments are thresholds."""
+        """Number of thresholds among the moments."""
         return int(self.cuts.sum())
 
 
 def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[Sample, BoolArray]:
-    """Return the moments of several groups and who loads on what."""
+    """Return the moments of several groups and the pattern of loadings."""
     if not isinstance(correlations, Mapping) or len(correlations) < 2:
         msg = (
             "correlations must map two or more groups to results of polychoric: "
@@ -121,10 +121,10 @@ def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[S
 
 
 def _selected(part: Any, kept: Labels, name: Hashable) -> Any:
-    """Return the items of the model in their order."""
+    """Return the items of the model in order."""
     absent = [label for label in kept if label not in set(part.labels)]
     if absent:
-        msg = f"{listed(absent)} are not in group {name!r}: a model of groups needs them in all"
+        msg = f"{listed(absent)} are not in group {name!r}: all groups need all items"
         raise LabelError(msg)
     return part if part.labels == kept else part.select(kept)
 
@@ -218,10 +218,12 @@ def fit_sample(
     free: Sequence[Hashable],
     test: RobustTest,
 ) -> GroupFactors:
-    """Fit moments of several groups: `confirmatory_groups` without the reading."""
+    """Fit moments of several groups, for `confirmatory_groups`."""
     strange = [item for item in free if item not in set(sample.labels)]
     if strange:
-        msg = f"free names {listed(strange)}, which the model has not: {listed(sample.labels)}"
+        msg = (
+            f"free names {listed(strange)}, which the model lacks; it has {listed(sample.labels)}"
+        )
         raise LabelError(msg)
     apart = np.array([label in set(free) for label in sample.labels])
     layout = layout_of(Shape.of(pattern, sample.cuts), len(sample.groups), invariance, apart)
@@ -245,7 +247,7 @@ def fit_sample(
     _check_identified(jacobian, weights)
     spread = np.sqrt(np.maximum(np.diagonal(sandwich(jacobian, weights, gamma)[1]), 0.0))
     errors = np.where(layout.place == HELD, 0.0, spread[np.maximum(layout.place, 0)])
-    # The baseline model has no correlations at all, and thresholds that are free in every group.
+    # The baseline has no correlations, and free thresholds in every group.
     groups, n, t = len(sample.groups), float(sample.n.sum()), sample.n_thresholds
     pairs = np.tile(np.arange(sample.observed.shape[1]) >= t, groups)
     nothing, own = np.empty((int(pairs.sum()), 0)), np.ix_(pairs, pairs)
@@ -290,7 +292,7 @@ def fit_sample(
 
 
 def _start(layout: Layout, sample: Sample) -> FloatArray:
-    """Return first parameters (G, size): thresholds as observed, loadings from correlations."""
+    """Return starting values (G, size): observed thresholds, loadings from correlations."""
     shape, k = layout.shape, len(sample.labels)
     values = layout.value.copy()
     t = sample.n_thresholds
@@ -306,7 +308,7 @@ def _start(layout: Layout, sample: Sample) -> FloatArray:
 
 
 def _check_identified(jacobian: FloatArray, weights: FloatArray) -> None:
-    """Refuse parameters that the moments do not determine."""
+    """Refuse parameters that are not identified."""
     p, q = jacobian.shape
     rank = inverse_of(jacobian.T @ weighted_by(weights, jacobian))[1]
     if rank < q:

@@ -1,6 +1,6 @@
-r"""`measurement_invariance`: the models of several groups from nothing equal to all equal.
+r"""`measurement_invariance`: nested multi-group models with increasing equality constraints.
 
-Two uncorrected statistics differ by a sum of weighted chi-squares. With derivatives
+The difference of two uncorrected statistics is a weighted sum of chi-squares. With derivatives
 :math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smaller,
 :math:`P = \Delta_1^\top W \Delta_1` and :math:`H = \Delta_1^{+} \Delta_0`, the weights are the
 eigenvalues of :math:`U \Gamma`,
@@ -8,15 +8,16 @@ eigenvalues of :math:`U \Gamma`,
 .. math:: U = W \Delta_1 \big( P^{-1} - H (H^\top P H)^{-1} H^\top \big) \Delta_1^\top W, \quad (1)
 
 (Satorra, 2000), and the difference is scaled and shifted to their sum and sum of squares
-(Asparouhov & Muthen, 2010). Subtracting two corrected statistics is no test at all.
+(Asparouhov & Muthen, 2010). The difference of two corrected statistics is not a valid test.
 
-That a step is not rejected does not show that the equalities hold. What they cost is the RMSEA of
-the difference test T with d degrees of freedom in G groups of n units together,
+A non-significant step does not establish the equalities. Their loss of fit is measured by the
+RMSEA of the difference test T with d degrees of freedom, in G groups with n units in total,
 
 .. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)},        \quad (2)
 
-whose interval inverts the noncentral chi-square distribution of T: equalities are shown to hold
-where they cost less than what matters (Yuan & Chan, 2016; Savalei, Brace & Fouladi, 2024).
+whose interval inverts the noncentral chi-square distribution of T. Equalities are established if
+the loss is below the smallest effect of interest (Yuan & Chan, 2016; Savalei, Brace & Fouladi,
+2024).
 
 References
 ----------
@@ -233,7 +234,10 @@ def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:
     """Refuse models of different data, and models in the wrong order."""
     same = larger.labels == smaller.labels and larger.groups == smaller.groups
     if not same or not np.allclose(larger._weights, smaller._weights, rtol=1e-12):
-        msg = "larger and smaller are models of different data: fit both to one table and groups"
+        msg = (
+            "larger and smaller are models of different data: fit both to the same table and "
+            "groups"
+        )
         raise InputError(msg)
     if larger._derivatives.shape[1] < smaller._derivatives.shape[1]:
         msg = (
@@ -258,7 +262,7 @@ class MeasurementInvariance(Result):
     levels : tuple of str
         Level of invariance of each model, from least to most restrictive.
     fits : tuple of GroupFactors
-        Names of the models.
+        Fitted models.
     differences : tuple of FitDifference
         Comparison of each model with the one before it.
     alpha : float

@@ -1,8 +1,8 @@
 r"""Parameters of several groups: fixed, group-specific or equal in all.
 
-The first group is the reference: its scales are one
-and its factors have mean zero and variance one, so that its thresholds and loadings are the
-standardised ones. What the other groups share with it depends on the level (Wu & Estabrook, 2016):
+The first group is the reference. Its scales are one and its factors have mean zero and variance
+one, so that its thresholds and loadings are standardised. The level determines the equalities (Wu
+& Estabrook, 2016):
 
 ============  ======================================  ==========================================
 level         the same in all groups                  free in the others
@@ -14,22 +14,22 @@ scalar        thresholds, loadings, intercepts        scales, factor variances, 
 strict        all of these and residual variances     factor variances, factor means
 ============  ======================================  ==========================================
 
-An item of two answers has one threshold, which fixes either its intercept or its scale, never
-both: its scale stays one at the level of thresholds, and so does the variance of a factor without
-other items at the metric level. Such items are tested at the scalar level, thresholds and loadings
-together, by how far their thresholds over loadings lie on one line: the variance of the factor in
-the other groups shows only where thresholds differ between items. Items that are named as free
-have thresholds and loadings of their own in every group.
+The single threshold of a binary item identifies either its intercept or its scale. Its scale is
+therefore one at the thresholds level, as is, at the metric level, the variance of a factor with
+binary items only. Thresholds and loadings of binary items are tested jointly at the scalar level,
+by the linearity of their threshold-to-loading ratios; factor variances in other groups are
+identified only if thresholds differ between items. Free items have their own thresholds and
+loadings in every group.
 
 The latent answer of item i in group g is :math:`y_i = \nu_i + \lambda_i^\top f + e_i` with factors
-of mean :math:`\kappa` and covariance matrix :math:`\Phi`; it is cut at :math:`\tau_{ic}`. Only its
-standardised form is seen: with the scale :math:`s_i = 1 / \operatorname{sd}(y_i)` (the delta
-parameterisation of Muthen),
+of mean :math:`\kappa` and covariance matrix :math:`\Phi`; its thresholds are :math:`\tau_{ic}`.
+Only its standardised form is observed. With the scale :math:`s_i = 1 / \operatorname{sd}(y_i)`
+(the delta parameterisation of Muthen),
 
 .. math:: t_{ic} = s_i (\tau_{ic} - \nu_i - \lambda_i^\top \kappa), \qquad
           \rho_{ij} = s_i s_j\, \lambda_i^\top \Phi \lambda_j .                           \quad (1)
 
-Equal residual variances make scales follow from the reference group (its scales are one):
+With equal residual variances, scales follow from the reference group, whose scales are one:
 
 .. math:: s_{ig}^{-2} = 1 - \lambda_{i1}^\top \Phi_1 \lambda_{i1}
                           + \lambda_{ig}^\top \Phi_g \lambda_{ig} .                       \quad (2)
@@ -61,13 +61,13 @@ LEAST = 1e-6  # smallest variance of a latent answer
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shape:
-    """Places of the parameters of one group: thresholds, intercepts, scales, loadings, factors."""
+    """Positions of one group's parameters: thresholds, intercepts, scales, loadings, factors."""
 
-    free: BoolArray  # (k, m) which items load on which factors
+    free: BoolArray  # (k, m) pattern of loadings
     item_of_threshold: IntArray  # (t,)
     loading_item: IntArray  # (l,)
     loading_factor: IntArray  # (l,)
-    thresholds: IntArray  # (t,) places
+    thresholds: IntArray  # (t,) positions
     intercepts: IntArray  # (k,)
     scales: IntArray  # (k,)
     loadings: IntArray  # (l,)
@@ -77,7 +77,7 @@ class Shape:
 
     @classmethod
     def of(cls, free: BoolArray, cuts: IntArray) -> "Shape":
-        """Lay out k items with `cuts` (k,) thresholds each."""
+        """Return the positions for k items with `cuts` (k,) thresholds each."""
         k, m = free.shape
         item, factor = np.nonzero(free)
         sizes = (int(cuts.sum()), k, k, item.size, m, m * (m + 1) // 2)
@@ -99,12 +99,12 @@ class Shape:
 
     @property
     def variances(self) -> IntArray:
-        """Places of the factor variances (m,)."""
+        """Positions of the factor variances (m,)."""
         i, j = np.tril_indices(self.free.shape[1])
         return np.asarray(self.covariances[i == j], dtype=np.int64)
 
     def of_item(self, item: int) -> IntArray:
-        """Return the places of all parameters of one item."""
+        """Return the positions of all parameters of one item."""
         return np.concatenate(
             [
                 self.thresholds[self.item_of_threshold == item],
@@ -118,8 +118,8 @@ class Shape:
 class Layout:
     """Position of each group's parameters among the free ones."""
 
-    # `place` is the position among the q free parameters, or `HELD` where `value` holds; `derived`
-    # marks scales that follow from the residual variance of the reference group.
+    # `place` is the position among the q free parameters, or `HELD` for fixed parameters with
+    # `value`; `derived` marks scales that follow from the reference group's residual variance.
 
     shape: Shape
     place: IntArray  # (G, size)
@@ -128,11 +128,11 @@ class Layout:
     n_free: int
 
     def full(self, x: FloatArray) -> FloatArray:
-        """Return the parameters of all groups (G, size), derived scales as they are held."""
+        """Return the parameters of all groups (G, size), derived scales at their fixed values."""
         return np.where(self.place == HELD, self.value, x[np.maximum(self.place, 0)])
 
     def gathered(self, columns: FloatArray) -> FloatArray:
-        """Sum derivatives (p, G, size) by the parameters into those by the free ones (p, q)."""
+        """Return derivatives by the free parameters (p, q) from those by all (p, G, size)."""
         flat = self.place.ravel()
         free = np.flatnonzero(flat != HELD)
         total = np.zeros((self.n_free, len(columns)))
@@ -140,7 +140,7 @@ class Layout:
         return total.T
 
     def start(self, values: FloatArray) -> FloatArray:
-        """Return free parameters (q,) from values (G, size), the first group's where shared."""
+        """Return free parameters (q,) from values (G, size); shared ones from the first group."""
         x = np.empty(self.n_free)
         for group in range(len(self.place) - 1, -1, -1):
             used = self.place[group] != HELD
@@ -149,7 +149,7 @@ class Layout:
 
 
 def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> Layout:
-    """Lay out `groups` groups at a level, items in `free` (k,) with parameters of their own."""
+    """Return the layout of groups at a level, with group-specific items in `free` (k,)."""
     rank = LEVELS.index(level)
     binary = np.bincount(shape.item_of_threshold, minlength=len(free)) < 2
     equal = ~free if rank else np.zeros(len(free), dtype=np.bool_)
@@ -185,7 +185,7 @@ def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> 
 def parameter_names(
     shape: Shape, labels: Sequence[Hashable], factors: Sequence[str]
 ) -> list[tuple[str, Hashable, Hashable]]:
-    """Return kind, item or factor, and factor or number of each parameter of a group."""
+    """Return kind, item or factor, and factor or index of each parameter of a group."""
     item = shape.item_of_threshold
     first = np.searchsorted(item, item)
     names: list[tuple[str, Hashable, Hashable]] = [
@@ -213,12 +213,12 @@ class Parts(NamedTuple):
 
     @property
     def shared(self) -> FloatArray:
-        """Variances that the factors bring to the latent answers (k,)."""
+        """Variances of the latent answers due to factors (k,)."""
         return np.asarray(np.sum((self.loadings @ self.covariance) * self.loadings, axis=1))
 
 
 def unpack(shape: Shape, row: FloatArray) -> Parts:
-    """Return the parts of one group's parameters (size,)."""
+    """Return one group's parameters (size,), unpacked."""
     k, m = shape.free.shape
     loadings, covariance = np.zeros((k, m)), np.zeros((m, m))
     loadings[shape.loading_item, shape.loading_factor] = row[shape.loadings]
@@ -317,7 +317,7 @@ def own_columns(layout: Layout, full: FloatArray, group: int) -> FloatArray:
 
 
 def _shared_derivatives(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return derivatives of the variances that factors bring (k, size)."""
+    """Return derivatives of the variances due to factors (k, size)."""
     part = unpack(shape, row)
     out = np.zeros((len(shape.free), shape.size))
     structure = part.loadings @ part.covariance

@@ -1,8 +1,7 @@
-r"""A factor model of several groups: its parameters, its fit, which equalities it breaks.
+r"""Result of a multi-group factor model, with score tests of its equalities.
 
-Tests of equalities between groups come from the constrained model alone. Letting go of an equality
-adds parameters with derivatives E. What the model cannot absorb of them, and how far the residuals
-e pull, is
+Score tests of equalities between groups need only the constrained model. Releasing an equality
+adds parameters with derivatives E. Their part not absorbed by the model, and the score, are
 
 .. math:: E_\perp = E - \Delta B \Delta^\top W E, \qquad s = E^\top W e, \qquad
           B = (\Delta^\top W \Delta)^{-1}.                                                \quad (1)
@@ -12,9 +11,9 @@ matrix :math:`E_\perp^\top W \Gamma W E_\perp`, so that
 
 .. math:: s^\top (E_\perp^\top W \Gamma W E_\perp)^{-} s                                  \quad (2)
 
-is chi-square with the rank of that matrix whatever the weights (Satorra, 1989). The index in use
-elsewhere, :math:`s^\top (E_\perp^\top W E_\perp)^{-} s`, takes W for the inverse of
-:math:`\Gamma`, which DWLS does not; it is given beside (2) for comparison.
+is chi-square for any weights, with the rank of that matrix as degrees of freedom (Satorra, 1989).
+The usual modification index, :math:`s^\top (E_\perp^\top W E_\perp)^{-} s`, assumes that W is the
+inverse of :math:`\Gamma`, which is false for DWLS; it is reported for comparison.
 
 References
 ----------
@@ -171,7 +170,7 @@ def _releases(model: GroupFactors, of: Released) -> list[_Release]:
 
 
 def _equal(layout: Layout) -> Any:
-    """Return which parameters of items an equality holds (size,)."""
+    """Return a mask of the item parameters under an equality (size,)."""
     shape = layout.shape
     equal = (layout.place[1:] == layout.place[0]).all(axis=0) & (layout.place[0] != HELD)
     items = np.zeros(len(shape.free), dtype=np.bool_)
@@ -179,14 +178,14 @@ def _equal(layout: Layout) -> Any:
     held = (layout.place[1:] == HELD).all(axis=0)
     several = np.bincount(shape.item_of_threshold, minlength=len(items)) > 1
     equal[shape.covariances] = equal[shape.means] = False
-    # With one threshold an intercept is that threshold, and the same test twice.
+    # With one threshold, tests of intercept and threshold are identical.
     equal[shape.intercepts] = held[shape.intercepts] & items & several
     equal[shape.scales] = held[shape.scales] & items & layout.derived
     return equal
 
 
 def _tested(fit: GroupFactors, columns: FloatArray) -> tuple[float, float, float, float]:
-    """Return robust statistic, its rank, the uncorrected index, and the change of one."""
+    """Return robust statistic, rank, uncorrected index, and expected change of a parameter."""
     weights, model = fit._weights[:, None], fit._derivatives
     side = weights * model
     information = model.T @ side
@@ -203,7 +202,7 @@ def _tested(fit: GroupFactors, columns: FloatArray) -> tuple[float, float, float
 def _quadratic(
     score: FloatArray, matrix: FloatArray, columns: FloatArray, weights: FloatArray
 ) -> tuple[float, int]:
-    """Return s' M^- s with the rank of M, columns scaled by what they are before projection."""
+    """Return s' M^- s and the rank of M, scaled by the columns before projection."""
     size = np.sqrt(np.maximum(np.sum(columns**2 * weights, axis=0), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
     kept = values > FLAT * max(float(values[-1]), FLAT)

@@ -1,1 +1,1 @@
-"""How many factors: parallel analysis and the other rules of retention."""
+"""Number of factors: parallel analysis and other rules."""

@@ -1,4 +1,4 @@
-"""A table of ordered answers made ready for random tables with the same margins."""
+"""A table of ordered answers prepared for simulations with the same margins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from psychollm.kernels.ordered_nulls import (
 )
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
-# What keeps the rates of the correlated rows, then what keeps the others'.
+# The scheme that keeps the yes rates of the correlated rows, then that of the others.
 SCHEMES: dict[Axis, tuple[Scheme, Scheme]] = {
     "models": ("within_model", "within_question"),
     "questions": ("within_question", "within_model"),
@@ -39,10 +39,10 @@ SCHEMES: dict[Axis, tuple[Scheme, Scheme]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderedDesign:
-    """Codes of the rows to be correlated, with the rules of the correlation."""
+    """Codes of the rows to be correlated, with the options of the correlation."""
 
     codes: AnyArray  # (k, units) int8, -1 where missing
-    size: int  # answers
+    size: int  # number of answers
     rule: int
     fixed: bool
     labels: Labels
@@ -76,7 +76,7 @@ class OrderedDesign:
 
     @property
     def n(self) -> float:
-        """Harmonic mean over pairs of the units that both answered."""
+        """Harmonic mean over pairs of the number of units that both answered."""
         answered = (self.codes >= 0).astype(np.float64)
         pairs = (answered @ answered.T)[np.tril_indices(len(answered), -1)]
         return float(1.0 / np.mean(1.0 / np.maximum(pairs, 1e-9)))
@@ -138,7 +138,7 @@ def resampled_correlations(
 def ordered_design(
     data: Any, *, of: Axis, empty_cells: EmptyCells, missing: Missing
 ) -> OrderedDesign:
-    """Read a table, refusing rows that gave one answer only."""
+    """Read a table, refusing rows with constant answers."""
     check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)

@@ -1,4 +1,4 @@
-"""`parallel_analysis`: eigenvalues beside those of tables without factors but with the margins.
+"""`parallel_analysis`: eigenvalues compared with those of shuffled tables.
 
 References
 ----------
@@ -203,13 +203,13 @@ def parallel_analysis(
 
 
 def leading(observed: FloatArray, bar: FloatArray) -> int:
-    """Count leading values above their bar."""
+    """Return the number of leading values above their quantile."""
     short = np.flatnonzero(~(observed > bar))
     return int(short[0]) if short.size else int(observed.size)
 
 
 def spectra(matrices: FloatArray, kind: Eigenvalues) -> FloatArray:
-    """Return falling eigenvalues (b, k), where asked with communalities on the diagonal."""
+    """Return descending eigenvalues (b, k), optionally with communalities on the diagonal."""
     if kind == "factors":
         start = np.clip(1.0 - squared_multiple(matrices), 0.05, 1.0)
         psi = minimise(ULS, matrices, start, 1, 0.005).uniquenesses

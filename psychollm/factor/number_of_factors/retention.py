@@ -1,4 +1,4 @@
-"""`retention`: how many factors, by every rule, in one table.
+"""`retention`: the number of factors by several rules.
 
 References
 ----------
@@ -6,7 +6,7 @@ Ruscio, J., & Roche, B. (2012). Determining the number of factors to retain in a
 factor analysis using comparison data of known factorial structure. Psychological Assessment,
 24(2), 282-292. https://doi.org/10.1037/a0025697
 
-The others stand in `psychollm.factor.number_of_factors.rules` and
+For the other rules see `psychollm.factor.number_of_factors.rules` and
 `psychollm.factor.number_of_factors.parallel`.
 """
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 WORSE = 0.30
-"""Significance level of comparison data: lenient, as its authors found best."""
+"""Significance level for comparison data, as recommended by their authors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

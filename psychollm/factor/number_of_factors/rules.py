@@ -1,22 +1,22 @@
-r"""Rules that count factors from a matrix of correlations alone.
+r"""Rules for the number of factors from a correlation matrix alone.
 
-* Minimum average partial (MAP): after m principal components, the mean of squared partial
-  correlations; the m where it is smallest.
-* Very simple structure (VSS): of minres loadings turned by varimax only the c largest of each
-  variable are kept, S; the m where
+* Minimum average partial (MAP): the m with the smallest mean squared partial correlation after m
+  principal components.
+* Very simple structure (VSS): S keeps only the c largest varimax loadings of each variable; the m
+  for which
 
 .. math:: 1 - \frac{\sum_{ij} (r_{ij} - (SS^\top)_{ij})^2}{\sum_{ij} r_{ij}^2}            \quad (1)
 
-  is largest, the diagonal being counted, as psych counts it.
-* Empirical Kaiser criterion (EKC): eigenvalues above those that the same sum of variance would
-  have in a sample of uncorrelated variables, given the eigenvalues before,
+  is largest, including the diagonal, as in psych.
+* Empirical Kaiser criterion (EKC): the number of eigenvalues above the reference values of
+  uncorrelated variables, given the preceding eigenvalues,
 
 .. math:: \max\Big(1,\; \frac{k - \sum_{l < j} \gamma_l}{k - j + 1}
           \big(1 + \sqrt{k / n}\big)^2\Big) .                                             \quad (2)
 
-* Hull: of solutions with m factors, their fit f against their number of parameters p; among those
-  on the upper convex hull, the one after which the gain falls off most. Fit is 1 minus the
-  Kaiser-Meyer-Olkin measure of what the factors leave.
+* Hull: fit f against number of parameters p for m factors; among solutions on the upper convex
+  hull, the one with the largest drop in gain after it. Fit is 1 minus the Kaiser-Meyer-Olkin
+  measure of the residual correlations.
 
 References
 ----------
@@ -68,10 +68,10 @@ class SamplingAdequacy(Result):
     (0.8, 6)
     """
 
-    kmo: float  # Kaiser-Meyer-Olkin: correlations against partial correlations
+    kmo: float  # Kaiser-Meyer-Olkin measure
     of_each: FloatArray  # (k,) the same for each variable
     squared_multiple: FloatArray  # (k,) squared multiple correlations
-    chi_square: float  # Bartlett's test of no correlation; NaN without n, or of ordered answers
+    chi_square: float  # Bartlett's test of no correlation; NaN without n, or for ordered answers
     df: int
     p_value: float
     labels: tuple[Hashable, ...]  # k
@@ -80,7 +80,7 @@ class SamplingAdequacy(Result):
 
 
 class Hull(NamedTuple):
-    """Fit of solutions with 0, 1, ... factors, and where it bends."""
+    """Fit of solutions with 0, 1, ... factors, and the hull statistic."""
 
     fit: FloatArray  # (m + 1,)
     parameters: IntArray  # (m + 1,)
@@ -178,7 +178,7 @@ def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
 
 
 def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
-    """Return the bars (2) and how many leading eigenvalues exceed them."""
+    """Return the reference values (2) and the number of leading eigenvalues above them."""
     values: FloatArray = np.asarray(np.linalg.eigvalsh(R)[::-1], dtype=np.float64)
     k = len(R)
     before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
@@ -188,9 +188,9 @@ def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
 
 
 def hull(R: FloatArray, most: int) -> Hull:
-    """Return the hull of fit, 1 minus KMO of what m factors leave, for m = 0, 1, ..., `most`."""
-    # An indefinite matrix has no KMO: it is mixed with the identity first, and numbers of factors
-    # that leave an indefinite one are passed over.
+    """Return the hull of fit, 1 minus KMO of the residuals, for m = 0, 1, ..., `most`."""
+    # An indefinite matrix has no KMO: it is first mixed with the identity, and numbers of factors
+    # with indefinite residuals are skipped.
     k, R = len(R), shrunk(R)[0]
     fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)
     for m in range(most + 1):
@@ -209,10 +209,10 @@ def hull(R: FloatArray, most: int) -> Hull:
 
 
 def _on_hull(x: IntArray, y: FloatArray) -> list[int]:
-    """Return the points that rise and lie on the upper convex hull."""
+    """Return the increasing points on the upper convex hull."""
     kept = [0]
     for i in range(1, len(x)):
-        if not y[i] > y[kept[-1]]:  # what is undefined is passed over too
+        if not y[i] > y[kept[-1]]:  # undefined points are skipped
             continue
         while len(kept) > 1:
             a, b = kept[-2:]

@@ -1,1 +1,1 @@
-"""One factor of yes/no answers, without a correlation matrix: fits, scores, residual tests."""
+"""One factor of binary answers without a correlation matrix: fits, scores, residual tests."""

@@ -1,21 +1,21 @@
-r"""`common_loadings`: one factor over all groups of questions, or a factor for each.
+r"""`common_loadings`: test of one common factor across groups of questions.
 
-Other questions have other scores, so that two groups have the same factor where models follow it
-alike. With loadings :math:`\ell_{kg}` of model k in group g, fitted by pairwise likelihood, and
-slopes :math:`a_{kg} = \ell_{kg} / (1 - \ell_{kg}^2)^{1/2}`, one factor over all groups has
+Groups of questions have the same factor if the models' loadings are proportional. With loadings
+:math:`\ell_{kg}` of model k in group g, fitted by pairwise likelihood, and slopes :math:`a_{kg} =
+\ell_{kg} / (1 - \ell_{kg}^2)^{1/2}`, one factor over all groups has
 
 .. math:: a_{kg} = s_g\, b_k,                                                            \quad (1)
 
 where :math:`s_g` is the standard deviation of the factor in the group, one in the first.
-Thresholds are free in every group: that questions are harder, or models bolder there, makes no
-other factor. The distance
+Thresholds are free in every group, because harder questions or bolder models do not change the
+factor. The distance
 
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}}            \quad (2)
 
 with the squared standard errors v has :math:`(G - 1)(K - 1)` degrees of freedom. It is compared
-with tables drawn from (1), with the thresholds and gaps of each group, and fitted again: with a
-few hundred questions chi-square rejects too rarely. Rescaled so that these have the mean of a
-chi-square, Q gives the root mean square error of (1) with its interval, as a difference test does
+with refitted tables simulated from (1), with the thresholds and missing data of each group,
+because chi-square is conservative with a few hundred questions. Rescaled to the mean of a
+chi-square, Q gives the RMSEA of (1) with its interval, as in difference tests
 (`psychollm.factor.invariance`).
 """
 
@@ -43,13 +43,13 @@ from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outc
 from psychollm.factor.fit import rmsea_of
 from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood, pairwise_likelihood
 
-_LEAST = 3  # models of which one factor is identified
+_LEAST = 3  # fewest models that identify one factor
 _STEPS, _TOLERANCE = 500, 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CommonLoadings(Result):
-    """Loadings in each group, and whether one factor makes all of them.
+    """Loadings in each group, with a test of one common factor.
 
     Examples
     --------
@@ -62,16 +62,16 @@ class CommonLoadings(Result):
     """
 
     loadings: FloatArray  # (groups, models)
-    se: FloatArray  # (groups, models) NaN where a loading is at the bound
+    se: FloatArray  # (groups, models) NaN for loadings at the bound
     thresholds: FloatArray  # (groups, models)
     scale: FloatArray  # (groups,) s of (1)
-    test: Null  # Q of (2) beside tables of one factor
+    test: Null  # Q of (2) with its null distribution
     df: int
-    rmsea: float  # what one factor for all costs
-    rmsea_interval: FloatArray  # (2,) at 90 %: each side errs in 5 %
+    rmsea: float  # misfit of one common factor
+    rmsea_interval: FloatArray  # (2,) 90 % interval
     n: IntArray  # (groups,) questions
     groups: Labels
-    labels: Labels  # (models,) that all groups have a loading of
+    labels: Labels  # (models,) with a loading in all groups
 
     _AXES = Axes(
         {"group": "groups", "model": "labels"},
@@ -81,14 +81,14 @@ class CommonLoadings(Result):
     )
 
     def outcome(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether groups have factors of their own, one but for what matters, or open.
+        """Return whether group-specific factors are relevant, negligible or inconclusive.
 
         Parameters
         ----------
         alpha : float
-            Size of the test.
+            Significance level.
         smallest : SmallestEffects
-            The smallest effects that matter; of these `rmsea`.
+            Smallest effects of interest; only `rmsea` is used.
         """
         return outcome(
             self.rmsea_interval,
@@ -123,7 +123,7 @@ class CommonLoadings(Result):
         }
 
     def summary(self) -> str:
-        """Return the test in a sentence."""
+        """Describe the test in one sentence."""
         return (
             f"One factor with equal loadings in {len(self.groups)} groups: "
             f"{p_equals(float(self.test.p_value))}, "
@@ -137,26 +137,26 @@ def common_loadings(
     n_null: int = 499,
     rng: RandomState = None,
 ) -> CommonLoadings:
-    """Test whether one factor over all groups makes the loadings of each.
+    """Test whether groups of questions have one common factor.
 
     Parameters
     ----------
     groups : mapping of label to Responses or table (models, questions)
-        Yes or no of the same models to the questions of each group.
+        Binary answers of the same models to the questions of each group.
     n_null : int
-        Tables drawn from one factor.
+        Number of simulated tables.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     CommonLoadings
-        Of the models that have a loading in every group.
+        Test and loadings, for the models with a loading in every group.
 
     Raises
     ------
     ShapeError
-        If there are fewer than two groups, or than three models in all of them.
+        If there are fewer than two groups, or fewer than three models in all of them.
     CodeError
         If answers are not binary.
 
@@ -180,8 +180,9 @@ def common_loadings(
     found = _distance(fits)
     if found.df < len(tables) - 1 or not np.isfinite(found.mean_square):
         msg = (
-            f"{int(found.free.sum())} models have a loading with a standard error in every group: "
-            f"one factor over all needs {_LEAST}"
+            f"{int(found.free.sum())} models have a loading with a standard error in every "
+            f"group: "
+            f"a common factor needs {_LEAST}"
         )
         raise ShapeError(msg)
     own = np.array([_slopes(one.loadings) for one in fits])
@@ -245,7 +246,7 @@ def _slopes(loadings: FloatArray) -> FloatArray:
 
 
 def _distance(fits: Sequence[PairwiseLikelihood]) -> _Distance:
-    """Minimise (2), over the scales and the slopes in turn."""
+    """Minimise (2), alternating between scales and slopes."""
     loadings, se = (np.array([getattr(one, name) for one in fits]) for name in ("loadings", "se"))
     free = np.isfinite(se).all(axis=0) & (se > 0.0).all(axis=0)
     kept = loadings[:, free]
@@ -271,7 +272,7 @@ def _replicate(
     missing: Sequence[BoolArray],
     source: np.random.Generator,
 ) -> float:
-    """Return the distance in tables simulated from these loadings; NaN if none can be fitted."""
+    """Return the distances of simulated tables; NaN for tables that cannot be fitted."""
     tables = []
     for own, cut, gaps in zip(loadings, cuts, missing, strict=True):
         latent = own[:, None] * source.normal(size=gaps.shape[1])
@@ -279,7 +280,7 @@ def _replicate(
         answers = (latent > cut[:, None]).astype(np.float64)
         tables.append(Responses(np.where(gaps, np.nan, answers)))
     with catch_warnings():
-        simplefilter("ignore", ConvergenceWarning)  # of tables that are drawn
+        simplefilter("ignore", ConvergenceWarning)  # of simulated tables
         try:
             return _distance(_of_common(tables)[1]).mean_square
         except ShapeError:

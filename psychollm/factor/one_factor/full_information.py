@@ -5,22 +5,22 @@ A model says yes to a question with factor score f with probability
 .. math:: P_i(f) = \Phi\Big(\frac{\lambda_i f - \tau_i}{\sqrt{1 - \lambda_i^2}}\Big),
           \qquad f \sim N(0, 1).                                                      \quad (1)
 
-Integrals over f are sums over a uniform grid. For smooth integrands such sums converge
-exponentially once the spacing is below the posterior standard deviation of a score; with many or
-sharp models posteriors are narrow, so the spacing is that of the narrowest posterior, from the
-test information :math:`\sum_i P_i'^2 / (P_i (1 - P_i))`.
+Integrals over f are sums over a uniform grid. Such sums converge exponentially if the spacing is
+below the posterior SD of a score. With many or steep models posteriors are narrow, so the spacing
+is that of the narrowest posterior, from the test information :math:`\sum_i P_i'^2 / (P_i (1 -
+P_i))`.
 
-All answers of all models to a question enter at once; missing answers are left out, which is
-right where they are missing at random given the answers seen. In
-:math:`z = \mathrm{artanh}\,\lambda` and :math:`\tau` the argument of the ogive has the derivatives
+The likelihood of a question includes all its answers; missing answers are assumed missing at
+random. In :math:`z = \mathrm{artanh}\,\lambda` and :math:`\tau` the argument of the ogive has the
+derivatives
 
 .. math:: \frac{\partial u}{\partial z} = \frac{f - \lambda\tau}{\sqrt{1 - \lambda^2}}, \qquad
           \frac{\partial u}{\partial \tau} = \frac{-1}{\sqrt{1 - \lambda^2}}.        \quad (2)
 
-Scores of single questions follow from their posteriors over f (Fisher's identity). A bounded
-quasi-Newton iteration (Byrd, Lu, Nocedal & Zhu, 1995) climbs from the pairwise solution. The sum
-of outer products of the scores scales its steps and gives the standard errors; it is no Newton
-matrix where one factor does not fit, and steps along it crawl there.
+Score vectors of questions follow from their posteriors over f (Fisher's identity). A bounded
+quasi-Newton iteration (Byrd, Lu, Nocedal & Zhu, 1995) starts at the pairwise solution. The sum of
+outer products of the score vectors scales its steps and gives standard errors. It cannot replace
+the Hessian if one factor does not fit, because convergence is then slow.
 
 References
 ----------
@@ -55,9 +55,9 @@ from psychollm.factor.one_factor.pairwise_likelihood import (
 )
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
 
-RANGE = 6.0  # of the factor; the mass beyond is 2e-9
+RANGE = 6.0  # range of the factor; the mass beyond is 2e-9
 MIN_NODES, MAX_NODES = 61, 801
-LOG_FLOOR = -230.0  # no answer is less probable than 1e-100: keeps quotients finite
+LOG_FLOOR = -230.0  # lower limit of probabilities, 1e-100, to keep quotients finite
 BLOCK = 4096
 
 
@@ -71,9 +71,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Distinct answer patterns, how often they occur, and which one each question has."""
+    """Distinct answer patterns, their frequencies, and the pattern of each question."""
 
-    yes: FloatArray  # (p, k) 1 where the model said yes
+    yes: FloatArray  # (p, k) 1 for yes
     no: FloatArray  # (p, k)
     frequency: FloatArray  # (p,)
     of_question: IntArray  # (n,)
@@ -170,9 +170,9 @@ def posterior(
 LOG_SQRT_2PI = 0.9189385332046727
 MAX_STEPS = 500
 MEMORY = 30
-TOLERANCE, LOST = 1e-5, 1e-3  # of the gradient, in standard errors: aimed at, good enough
-NEAR = 1.0 - 1e-9  # of the bound, once scaled and scaled back
-UNFINISHED = {1: "the limit of steps was reached", 2: "no step climbs any further"}
+TOLERANCE, LOST = 1e-5, 1e-3  # gradient in standard errors: target, and limit of convergence
+NEAR = 1.0 - 1e-9  # relative rounding error of the bound after scaling
+UNFINISHED = {1: "the limit of steps was reached", 2: "no step increases the likelihood"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -317,7 +317,7 @@ def _evaluate(
 
 
 def _frozen(parameters: FloatArray, gradient: FloatArray) -> BoolArray:
-    """Return which parameters push against the bound of a loading."""
+    """Return a mask of loadings at a bound against the gradient."""
     k = parameters.size // 2
     frozen = np.zeros(2 * k, dtype=np.bool_)
     frozen[:k] = (np.abs(parameters[:k]) >= NEAR * Z_BOUND) & (gradient[:k] * parameters[:k] > 0.0)
@@ -358,7 +358,7 @@ def _climb(
         bar.close()
     point = np.asarray(top.x * scale, dtype=np.float64)
     free = ~_frozen(point, -top.jac)
-    # The last digits of the value may hide the last of the slope.
+    # Rounding of the value may stop it before the gradient is small.
     converged = bool(top.status == 0 or np.max(np.abs(top.jac[free])) < LOST)
     ending = Convergence.of_steps(
         converged=converged,
@@ -378,7 +378,7 @@ def _result(
     point: FloatArray,
     ending: Convergence,
 ) -> FullInformation:
-    """Put the estimates of the models that took part among all models."""
+    """Return the result for all models, NaN for omitted ones."""
     k = point.size // 2
     _, gradient, products = _evaluate(patterns, grid, point)
     free = ~_frozen(point, gradient)
@@ -392,7 +392,7 @@ def _result(
         full[keep] = values
         return full
 
-    # Without a common factor each model has its own yes rate.
+    # Independence: each model has its own yes rate.
     yes, no = patterns.frequency @ patterns.yes, patterns.frequency @ patterns.no
     n = yes + no
     at_bound = np.zeros(keep.size, dtype=np.bool_)

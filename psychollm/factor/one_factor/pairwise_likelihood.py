@@ -1,19 +1,19 @@
-r"""Factors of pair counts by pairwise maximum likelihood: each pair by its information.
+r"""Factors of pair counts by pairwise maximum likelihood.
 
-No correlation matrix stands in between, hence no rule for empty cells, no smoothing and no
-negative eigenvalue: the mathematics is in `psychollm.kernels.pairwise_likelihood`.
+No correlation matrix is needed, and so no continuity correction or smoothing.
+`psychollm.kernels.pairwise_likelihood` derives the equations.
 
-Standard errors come from the variation of scores over questions. To first order the residual joint
-count of a pair is a sum over questions of
+Standard errors are based on the variance of score vectors over questions. To first order the
+residual joint count of a pair is a sum over questions of
 
 .. math:: e_{ij,q} = y_{iq} y_{jq} - P_{ij} - a_{ij} (y_{iq} - p_i) - a_{ji} (y_{jq} - p_j),
           \qquad a_{ij} = \partial P_{ij} / \partial p_i = P(x_j > \tau_j \mid x_i = \tau_i),
                                                                                      \quad (1)
 
-the last two terms because the thresholds were estimated. With weights
-:math:`W_{ij} = \phi_2 H_{ij} \lambda_j` the score of a question is
-:math:`u_{iq} = \sum_j W_{ij} e_{ij,q}`, and the covariance of the loadings is the sandwich
-:math:`A^{-1} (\sum_q u_q u_q^\top) A^{-1}`, A the expected information of all pairs.
+where the last two terms account for estimated thresholds. With weights :math:`W_{ij} = \phi_2
+H_{ij} \lambda_j` the score of a question is :math:`u_{iq} = \sum_j W_{ij} e_{ij,q}`, and the
+covariance of the loadings is the sandwich :math:`A^{-1} (\sum_q u_q u_q^\top) A^{-1}`, A the
+expected information of all pairs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TOLERANCE = 1e-8
 GAIN = 1e-6
 MAX_STEPS = 500
 AT_BOUND = BOUND - 1e-6
-_ENDINGS = {CONVERGED: "converged", STALLED: "no step climbs any further"}
+_ENDINGS = {CONVERGED: "converged", STALLED: "no step increases the likelihood"}
 BLOCK = 65_536
 
 
@@ -272,7 +272,7 @@ def exploratory_pairwise_likelihood(
 
 
 def principal_axes(loadings: FloatArray) -> FloatArray:
-    """Rotate loadings (k, m) so that columns are orthogonal, by falling share, sums positive."""
+    """Rotate loadings (k, m) to principal axes, by descending variance, with positive sums."""
     left, singular, _ = np.linalg.svd(loadings, full_matrices=False)
     rotated = left * singular
     signs = np.where(rotated.sum(axis=0) < 0.0, -1.0, 1.0)
@@ -282,7 +282,7 @@ def principal_axes(loadings: FloatArray) -> FloatArray:
 def kernel_counts(
     pairs: PairCounts,
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray, FloatArray]:
-    """Return ((joint, yes, n), thresholds (k, k), yes rates (k, k)) as the kernels take them."""
+    """Return (joint, yes, n), thresholds (k, k) and yes rates (k, k) for the kernels."""
     counts = writable_counts(pairs)
     tau, rate = np.empty_like(counts[0]), np.empty_like(counts[0])
     pair_margins(counts[1], counts[2], tau, rate)
@@ -298,7 +298,7 @@ def counted(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
 
 
 def _reasons(pairs: PairCounts, tau: FloatArray) -> tuple[str, ...]:
-    """Say for each model why it has no loading, "" where it has one."""
+    """Return why each model has no loading, or ""."""
     reasons = []
     for i in range(len(pairs.labels)):
         others = np.delete(tau[i], i)
@@ -329,7 +329,7 @@ def pairwise_errors(
     *,
     free: BoolArray,
 ) -> FloatArray:
-    """Return the standard errors of the loadings, shape (k,); NaN where not `free`."""
+    """Return the standard errors of the loadings, shape (k,); NaN if not `free`."""
     weight, density, joint = np.empty_like(tau), np.empty_like(tau), np.empty_like(tau)
     pair_weights(tau, rate, loadings, weight, density, joint)
     information = n * weight * density

@@ -1,9 +1,9 @@
-"""What is left of the pair tables after the shared factor, and the test that it is nothing.
+"""Residuals of pair tables under one factor, and tests of further factors.
 
-A second factor pushes the standardised residuals of the counts, equation (3) of
-`kernels.pairwise_likelihood`, up within and down between the groups of models it separates: one
-large eigenvalue. The share of a second factor is fitted by pairwise likelihood; fits that only
-feed a null distribution stop early, since three digits of it are settled long before the optimum.
+A second factor raises the standardised residuals of the counts (equation (3) of
+`kernels.pairwise_likelihood`) within groups of models and lowers them between groups, which gives
+one large eigenvalue. The share of a second factor is estimated by pairwise likelihood. Fits for
+null distributions stop early, because three digits suffice.
 """
 
 from __future__ import annotations
@@ -164,15 +164,15 @@ def pair_residuals(
     )
 
 
-TOLERANCE, MAX_STEPS = 1e-3, 100  # of one factor
-GAIN, MAX_STEPS_TWO = 0.01, 60  # of two
+TOLERANCE, MAX_STEPS = 1e-3, 100  # iterations for one factor
+GAIN, MAX_STEPS_TWO = 0.01, 60  # for two
 Counts = tuple[FloatArray, FloatArray, FloatArray]  # joint, yes, n: each (k, k)
-Statistic = Callable[[Counts, FloatArray], float]  # loadings to start from are fitted in place
+Statistic = Callable[[Counts, FloatArray], float]  # starting loadings are overwritten
 LEAST_MODELS = 4
 
 
 def start(counts: Counts) -> FloatArray:
-    """Return loadings (k,) to start a fit from."""
+    """Return starting loadings (k,)."""
     loadings = np.empty(len(counts[0]))
     start_loadings(counts, _margins(counts)[0], loadings)
     return loadings
@@ -196,7 +196,7 @@ def fitted_residual_eigenvalue(counts: Counts, loadings: FloatArray) -> float:
 
 
 def second_share(counts: Counts, loadings: FloatArray) -> float:
-    """Return the share of variance of the second of two factors."""
+    """Return the proportion of variance of the second of two factors."""
     tau, rate = _margins(counts)
     fit_pairwise(counts, tau, rate, loadings, TOLERANCE, MAX_STEPS)
     narrow, z, wide = loadings[:, None], np.empty_like(tau), np.empty((len(tau), 2))
@@ -217,9 +217,9 @@ def draw_statistics(
     n: FloatArray,
     seeds: WordArray,
 ) -> FloatArray:
-    """Draw a statistic for each seed (m, 2) under the one-factor model given."""
-    # n (k, k): questions that both answered. answered (k, words): the packed mask of answers,
-    # (0, 0) where all were given.
+    """Simulate a statistic for each seed (m, 2) under the given one-factor model."""
+    # n (k, k): questions that both answered. answered (k, words): packed mask of answers, (0, 0)
+    # if complete.
     k = loadings.size
     yes = np.empty((k, (n_questions + 63) // 64), dtype=np.uint64)
     counts = (np.empty((k, k)), np.empty((k, k)), n.copy())
@@ -231,7 +231,7 @@ def draw_statistics(
 
 
 def _margins(counts: Counts) -> tuple[FloatArray, FloatArray]:
-    """Return thresholds and rates (k, k) of each model among the questions of each pair."""
+    """Return thresholds and yes rates (k, k) of each model on the questions of each pair."""
     tau, rate = np.empty_like(counts[1]), np.empty_like(counts[1])
     pair_margins(counts[1], counts[2], tau, rate)
     return tau, rate
@@ -253,7 +253,7 @@ class ResidualTest(Null):
         Names of the models.
     """
 
-    # One number each, where a null holds arrays.
+    # Single numbers, unlike the arrays of `Null`.
     observed: float  # type: ignore[assignment]
     p_value: float  # type: ignore[assignment]
     p_value_se: float  # type: ignore[assignment]
@@ -382,14 +382,14 @@ def second_share_test(
 
 
 def _testable(responses: ResponsesLike) -> CountedAnswers:
-    """Count a table after checking that it can be tested."""
+    """Return the pair counts of a table that can be tested."""
     answers = CountedAnswers.of(responses)
     rates = answers.counts.yes_rates
     varying = int(np.sum((rates > 0.0) & (rates < 1.0)))
     if varying < LEAST_MODELS:
         msg = (
             f"the one-factor test needs at least {LEAST_MODELS} models whose answers vary, "
-            f"got {varying}: with three, one factor fits any table"
+            f"got {varying}: with three, one factor always fits"
         )
         raise ShapeError(msg)
     return answers

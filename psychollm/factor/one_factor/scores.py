@@ -1,4 +1,4 @@
-"""Scores of questions on the shared factor: how easy a question feels to the models."""
+"""Factor scores of questions on the common factor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from psychollm.kernels.pairwise_likelihood import BOUND
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-TIED = 10  # decimals beyond which scores are rounding
+TIED = 10  # further decimals of scores are rounding error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -124,7 +124,7 @@ def question_scores(
     parameters = _parameters(table, loadings, thresholds)
     if lower is not None or upper is not None:
         if loadings is None:
-            msg = "lower and upper belong to a fit: give its loadings and thresholds, too"
+            msg = "lower and upper need the loadings and thresholds of the same fit"
             raise OptionError(msg)
         parameters = np.concatenate([parameters, asymptotes_of(table.models, lower, upper)])
     return scores_of(table, parameters, leave_one_out=leave_one_out)
@@ -169,9 +169,9 @@ def scores_of(
 def _parameters(
     table: Responses, loadings: ArrayLike | None, thresholds: ArrayLike | None
 ) -> FloatArray:
-    """Return loadings and thresholds, shape (2, models), fitted where not given."""
+    """Return loadings and thresholds, shape (2, models), fitted if not given."""
     if (loadings is None) != (thresholds is None):
-        msg = "loadings and thresholds belong to one fit: give both, or neither"
+        msg = "loadings and thresholds must be from the same fit: pass both or neither"
         raise OptionError(msg)
     if loadings is None:
         fit = pairwise_likelihood(table)
@@ -215,7 +215,7 @@ def _without_each(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, F
             + silent * (weights @ power)
             for power in powers
         )
-        # Patterns that differ in that model's answer alone have one score: ranks rest on it.
+        # Patterns that differ only in that model's answer must have equal scores, for ranks.
         means[:, block] = np.round(mean / mass, TIED)
         sds.append(np.sqrt(np.maximum(square / mass - means[:, block] ** 2, 0.0)))
     return means, np.concatenate(sds, axis=1)

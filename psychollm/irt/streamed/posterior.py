@@ -42,13 +42,7 @@ WORTH = 50  # cells of a task per respondent
 LEAST_CELLS = 1 << 16  # of a range
 PARCELS = 4  # parcels per process, because a message takes milliseconds
 LEAST_SHARED = 1 << 20  # with fewer cells threads do not pay
-NODES = (
-    (50_000, 3),
-    (2_000, 5),
-    (500, 9),
-    (100, 15),
-    (0, 21),
-)  # by smallest number of answers
+NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # by smallest number of answers
 # The same for hierarchical priors, whose iterations end at a thousandth of a standard error.
 FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
 SHORT, RARE = 100, 20  # fewer answers, or fewer of the rarer one, make posteriors skewed

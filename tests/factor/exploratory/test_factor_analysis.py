@@ -194,7 +194,7 @@ def test_takes_correlations_with_their_precision():
         (np.eye(4), 1, {"method": "alpha"}, OptionError, "method='alpha'"),
         (np.eye(4), 1, {"rotation": "magic"}, OptionError, "method='magic'|rotation='magic'"),
         (np.eye(4), 1, {"n": 1}, OptionError, "n=1"),
-        (np.eye(4), 1, {"weights": np.ones((4, 4))}, OptionError, "weights belong to"),
+        (np.eye(4), 1, {"weights": np.ones((4, 4))}, OptionError, "weights are for"),
         (np.eye(4), 1, {"method": "dwls"}, OptionError, "needs precisions"),
         (np.eye(4), 1, {"method": "wls"}, OptionError, "needs the covariance"),
         (
@@ -211,7 +211,7 @@ def test_takes_correlations_with_their_precision():
             1,
             {"method": "wls", "covariance": np.ones((6, 6)), "n": 9},
             InputError,
-            "singular: there are fewer observations",
+            "singular, because there are fewer observations",
         ),
     ],
 )
@@ -256,6 +256,6 @@ def test_advice_on_a_singular_matrix_can_be_followed():
     with pytest.warns(PsychollmWarning, match=r"smooth\(matrix, method='minimum_trace'\)"):
         psy.factor_analysis(matrix, 1, method="ml")
     # Smoothed to the edge, it is singular: to smooth it again would change nothing.
-    with pytest.warns(PsychollmWarning, match="singular, as smoothing leaves it.*before it was"):
+    with pytest.warns(PsychollmWarning, match="singular after smoothing.*before it was"):
         psy.factor_analysis(psy.smooth(matrix), 1, method="ml")
     psy.factor_analysis(psy.smooth(matrix, method="minimum_trace"), 1, method="ml")

@@ -136,7 +136,7 @@ def test_bias_of_empty_cells_is_named():
     assert solution.adjusted_pairs == np.sum(np.tril(correlation.status == 2, -1)) > 0
     found = loading_errors(solution, covariance=correlation.covariance())
     assert found.reason.startswith(f"biased: {solution.adjusted_pairs} of 28 correlations")
-    assert "pairwise_likelihood or full_information" in repr(found)
+    assert "pairwise_likelihood and full_information" in repr(found)
     smoothed = factor_analysis(smooth(correlation), 1)
     assert smoothed.adjusted_pairs == solution.adjusted_pairs
     stack = resampled_correlations(answers, bootstrap=5, rng=1)

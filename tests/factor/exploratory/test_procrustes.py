@@ -37,5 +37,5 @@ def test_procrustes():
     named = factor_analysis(
         pd.DataFrame(random_correlation(6, 2, 0), list("abcdef"), list("abcdef")), 1
     )
-    with pytest.raises(LabelError, match="rows that loadings have not"):
+    with pytest.raises(LabelError, match="rows that loadings lack"):
         procrustes(named, factor_analysis(random_correlation(6, 1, 0), 1))

@@ -267,7 +267,8 @@ def test_bad_input(given_loadings, options, error, message):
 
 
 @pytest.mark.parametrize(
-    ("order", "signs", "message"), [([0, 0], None, "give each"), ([1, 0], [1, 2], "1 or -1")]
+    ("order", "signs", "message"),
+    [([0, 0], None, "order must contain each"), ([1, 0], [1, 2], "1 or -1")],
 )
 def test_bad_order(order, signs, message):
     found = rotate(np.eye(4)[:, :2] * 0.5)

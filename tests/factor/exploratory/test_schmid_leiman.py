@@ -144,7 +144,7 @@ def test_stacks_of_factor_correlations():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({}, InputError, "factor_correlation is needed"),
+        ({}, InputError, "factor_correlation is missing"),
         ({"factor_correlation": np.eye(3)}, InputError, r"symmetric \(2, 2\)"),
         ({"factor_correlation": [[1, 0.2], [0.3, 1]]}, InputError, "symmetric"),
         ({"factor_correlation": 2 * np.eye(2)}, InputError, "ones on its diagonal"),

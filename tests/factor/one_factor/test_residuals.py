@@ -83,7 +83,7 @@ def test_share_of_a_second_factor_beside_its_null():
 
 
 def test_three_models_cannot_be_tested():
-    with pytest.raises(ShapeError, match="with three, one factor fits any table"):
+    with pytest.raises(ShapeError, match="with three, one factor always fits"):
         residual_test(one_factor().select(models=[0, 1, 2]))
     with pytest.raises(OptionError, match="factors=2"):
         residual_test(one_factor(), factors=2)

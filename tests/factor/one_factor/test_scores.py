@@ -77,7 +77,7 @@ def test_the_return_type_does_not_depend_on_leave_one_out(answers):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"loadings": [0.5] * 5}, OptionError, "give both"),
+        ({"loadings": [0.5] * 5}, OptionError, "pass both"),
         ({"loadings": [1.0] * 5, "thresholds": [0.0] * 5}, OptionError, "between -1 and 1"),
         (
             {"loadings": [0.5] * 4, "thresholds": [0.0] * 5},

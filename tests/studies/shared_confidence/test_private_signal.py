@@ -78,7 +78,7 @@ def test_asymptotes_must_rise():
         OptionError, match=r"lower and upper of 1 are 0.9 and 0.8: they must satisfy"
     ):
         private_signal(said, right, **given, lower=[0, 0.9, 0, 0], upper=[1, 0.8, 1, 1])
-    with pytest.raises(OptionError, match="lower and upper belong to a fit"):
+    with pytest.raises(OptionError, match="lower and upper need"):
         psy.question_scores(said, upper=[0.9] * 4)
 
 
