@@ -1,4 +1,4 @@
-r"""Intervals from derivatives: how far each answer moves a statistic, and on what scale.
+r"""Standard errors and intervals from the influence of each answer.
 
 A statistic :math:`\theta` of the numbers of correct and wrong answers at each score has, to first
 order, the sampling variance
@@ -6,21 +6,20 @@ order, the sampling variance
 .. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
 
-over single answers i. Where questions are clustered or weighted, sums over clusters vary
-independently of each other, whatever happens inside a cluster (Liang & Zeger): they take the place
-of answers, with the corrections of `estimates.clustered`, and each question is a cluster where
-there are weights only. Standard errors are the root of that. A few
-errors carry a statistic that compares them with correct answers as a few clusters do. For
-intervals the variance is therefore computed a second time, within correct and within wrong answers
-and between the two, with the degrees of freedom of Welch and Satterthwaite; the larger variance
-and the fewer degrees of freedom count. Intervals are symmetric on a scale on which the statistic
-is nearly normal, so that they stay inside its bounds:
+over single answers i. With clustered or weighted questions, sums over clusters replace answers,
+because they are independent for any dependence within clusters (Liang & Zeger), with the
+corrections of `estimates.clustered`; with weights only, each question is a cluster. Standard
+errors are the root of (1). Like few clusters, few errors limit the precision of statistics that
+compare them with correct answers. For intervals the variance is therefore also computed within and
+between correct and wrong answers, with the degrees of freedom of Welch and Satterthwaite; the
+larger variance and the fewer degrees of freedom are used. Intervals are symmetric on a scale on
+which the statistic is nearly normal, so that they stay inside its bounds:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
 * ``"proportion"``: Wilson's interval with as many trials as would give the variance (1);
-* ``"log"`` for what is positive, ``"real"`` for what has no bounds.
+* ``"log"`` for positive statistics, ``"real"`` for unbounded ones.
 
-At a bound the variance is zero; there Wilson's interval is that of a given number of trials.
+At a bound the variance is zero; Wilson's interval then uses a given number of trials.
 
 References
 ----------
@@ -67,8 +66,8 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, are in a few clusters."""
-    # With fewer degrees of freedom intervals from resamples cover 69 to 93 % where one answer in
-    # eleven is wrong; with more, 93 % and up (validation/coverage_clusters.py).
+    # With fewer degrees of freedom bootstrap intervals cover in 69 to 93 % if one answer in eleven
+    # is wrong; with more, in 93 % or more (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
     sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T
@@ -89,17 +88,17 @@ def student_multiplier(level: float, df: float) -> float:
 
 
 def skew_allowance(growth: float, level: float) -> float:
-    """Return what to add to an upper bound where the variance is `growth` times the true value."""
+    """Return the addition to an upper bound if the variance is `growth` times the true value."""
     # The variance of squares and of information grows with their value, so that small samples
     # underestimate it. On the scale of roots it is constant: (x^(1/2) + z growth^(1/2) / 2)^2.
     return 0.25 * normal_multiplier(level) ** 2 * growth
 
 
 Scale: TypeAlias = Literal["log odds", "Fisher z", "proportion", "log", "real"]
-# What one correct, and one wrong, answer at each score adds to a statistic: (groups,) each.
+# Influence of one correct and one wrong answer at each score on a statistic: (groups,) each.
 Gradient: TypeAlias = tuple[FloatArray, FloatArray]
 
-_ZERO = 1e-20  # below it a variance is a rounding error
+_ZERO = 1e-20  # a smaller variance is rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +106,10 @@ class Sandwich:
     """Variances of statistics and their degrees of freedom; NaN for one cluster."""
 
     variance: FloatArray  # (statistics,) of equation (1)
-    apart: FloatArray  # (statistics,) from correct and wrong answers apart
+    apart: FloatArray  # (statistics,) from correct and wrong answers separately
     df: FloatArray  # (statistics,) degrees of freedom of intervals
-    skewed: FloatArray  # (statistics,) those of what is skewed where few clusters hold a cell
-    clusters: int  # or answers, where none are clustered
+    skewed: FloatArray  # (statistics,) those of statistics that are skewed with few clusters
+    clusters: int  # or answers, without clusters
 
     @property
     def se(self) -> FloatArray:
@@ -157,7 +156,7 @@ def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What the correct, or the wrong, answers add to the variance of statistics."""
+    """Contribution of the correct, or the wrong, answers to the variance of statistics."""
 
     mean: FloatArray  # (statistics,) of their scores
     sums: FloatArray  # (clusters, statistics) of deviations from it, corrected
@@ -172,7 +171,7 @@ def _of_kind(tally: Tally, scores: FloatArray, counted: FloatArray) -> _Kind:
         return _Kind(np.zeros(scores.shape[1]), np.zeros((len(sizes), scores.shape[1])), 1.0)
     mean = cluster_sums(tally, counted * scores).sum(axis=0) / total
     sums, shares = cluster_sums(tally, counted * (scores - mean)), sizes / total
-    # Deviations of answers that share one cluster add up to nothing.
+    # Within a single cluster deviations sum to zero.
     corrected = np.where(shares < 1.0, corrected_sums(sums, shares), 0.0)
     df = float(satterthwaite(shares[:, 0]))
     return _Kind(mean, corrected, df if df > 0.0 else 1.0)
@@ -193,8 +192,8 @@ def interval_on(
     level: float = 0.95,
 ) -> FloatArray:
     """Return the interval (2,) of a statistic from its variance, symmetric on a scale."""
-    # NaN where the value is, or where nothing varies on a scale without bounds. `trials` are those
-    # of Wilson's interval, where the value lies at a bound.
+    # NaN if the value is, or for zero variance on an unbounded scale. `trials` are those of
+    # Wilson's interval for a value at a bound.
     multiplier = student_multiplier(level, df)
     if np.isnan(value) or np.isnan(multiplier):
         return np.full(2, np.nan)
@@ -241,12 +240,11 @@ def _inside_unit(
 def wilson_from_draws(
     value: FloatArray, draws: FloatArray, trials: FloatArray, *, level: float
 ) -> FloatArray:
-    """Return Wilson's intervals with as many trials as would vary like the draws."""
-    # Percentiles of the draws of a rate near 0 or 1 are too short, and of no length where the
-    # sample holds no exception; these are not. So many trials vary by rate times one minus rate
-    # over their number, at the rate of the sample or at the mean of the draws, whichever is nearer
-    # to one half: next to 0 or 1 the draws vary as the population does, which is not at 0 or 1.
-    # Shapes: value (points,); draws (resamples, points); trials (points,); returns (points, 2).
+    """Return Wilson's intervals with the effective number of trials implied by the draws."""
+    # Percentiles of draws are too short for rates near 0 or 1, and have zero length at 0 or 1. The
+    # number of trials follows from the binomial variance at the rate of the sample or the mean of
+    # the draws, whichever is nearer to one half. Shapes: value (points,); draws (resamples,
+    # points); trials (points,); returns (points, 2).
     defined = np.isfinite(draws).sum(axis=0) > 1
     variance, mean = np.zeros(value.shape), np.zeros(value.shape)
     variance[defined] = np.nanvar(draws[:, defined], axis=0, ddof=1)

@@ -29,20 +29,20 @@ from psychollm.estimates.resampling import (
     resample,
 )
 
-# values (groups,) or what was prepared, correct and wrong (resamples, groups)
-# -> (resamples, outputs and carried columns)
+# values (groups,) or prepared input, correct and wrong (resamples, groups) -> (resamples, outputs
+# and carried columns)
 Compute = Callable[[Any, FloatArray, FloatArray], FloatArray]
 # value (columns,), draws (resamples, columns), level -> bounds (outputs, 2)
 Bounds = Callable[[FloatArray, FloatArray, float], FloatArray]
 # tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
 Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 
-# Resamples times distinct confidences in a block: few enough that its tallies stay in the cache,
-# and enough that the calls cost little beside the work.
+# Resamples times distinct confidences per block: tallies fit in the cache, and the overhead of
+# calls is small.
 _CELLS = 80_000
 
 
-NOISY = "as stated, above zero by chance alone"  # of errors that cannot be negative
+NOISY = "positive by chance even under calibration"  # for errors that cannot be negative
 
 Better: TypeAlias = Literal["higher", "lower", "near", ""]
 Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
@@ -127,35 +127,33 @@ class Metric:
     array([0.33])
     """
 
-    # what the numbers are called, one per output
+    # names of the numbers, one per output
     names: tuple[str, ...]
     # values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN where
     # undefined
     compute: Compute
-    # one reason per output: why it is undefined, or what qualifies it
+    # one reason per output: why it is undefined, or its qualification
     flags: Callable[[Tally], tuple[Reason, ...]] | None = None
-    # how bounds are read from the draws, for all outputs or one each
+    # interval method of the draws, for all outputs or one each
     interval: Interval | tuple[Interval, ...] = "bca"
-    # standard errors and bounds in closed form, where questions are neither weighted nor
-    # clustered and correctness is no chance; resamples are drawn all the same, for differences
-    # between models
+    # closed form of standard errors and bounds for independent binary answers with equal weights;
+    # resamples are still drawn for differences between models
     analytic: Analytic | None = None
-    # name of the analytic interval, for all outputs or one each; empty for an output that has
-    # none and keeps that of its draws
+    # name of the closed form, for all outputs or one each; empty for outputs that use their draws
     method: str | tuple[str, ...] = ""
-    # the same where questions are weighted or clustered or correctness is a chance: a sandwich;
-    # `analytic` itself where only the method has another name
+    # the same for weights, clusters or fractional correctness: a sandwich; `analytic` itself if
+    # only the name of the method differs
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
-    # what `compute` takes in place of the values: what resamples share, such as edges of bins
+    # input of `compute` instead of the values: quantities shared by resamples, such as bin edges
     prepare: Callable[[Tally], Any] | None = None
-    # columns that `compute` appends to the outputs, for the bounds only
+    # number of columns appended by `compute` for the bounds only
     carried: int = 0
-    # reads all bounds of one model from its draws, carried columns included; `method` names it
+    # computes all bounds of one model from its draws with carried columns; `method` names it
     bounds: Bounds | None = None
-    # description in panels; empty for a metric that panels have on demand only
+    # description in panels; empty for metrics that panels include only on request
     outputs: tuple[Output, ...] = ()
-    # its place in its section of the panel: those without a place come last
+    # position in its section of the panel; without one, last
     rank: int = 100
 
     def __post_init__(self) -> None:
@@ -177,7 +175,7 @@ class Metric:
         """Estimate the metric for every model; arguments and errors are as in `brier`."""
         if len(self.names) > 1:
             msg = (
-                f"a metric of {len(self.names)} numbers is no single estimate: pass it to "
+                f"a metric of {len(self.names)} numbers is not a single estimate: pass it to "
                 "calibration_panel(metrics=[...])"
             )
             raise OptionError(msg)
@@ -234,7 +232,7 @@ def estimate_all(
     *,
     counts: KeptCounts | None = None,
 ) -> list[Estimate]:
-    """Estimate metrics for every model, on resamples of questions that all share."""
+    """Estimate metrics for every model, on common resamples of questions."""
     drawn = draw(metrics, answers, resampling, counts=counts)
     return [estimate for metric in metrics for estimate in drawn.estimates(metric)]
 
@@ -282,8 +280,8 @@ def _computed(
     outputs = np.empty((counts.shape[0], len(tables), width))
     for row, tally in enumerate(tables):
         correct, wrong = tally.resampled(counts)
-        # Computed for each model separately: a matrix product rounds by its shape, and other
-        # models in the table must not change the last bit.
+        # Separately for each model: matrix products round by their shape, and other models in the
+        # table must not change the last bit.
         rows = max(16, _CELLS // max(1, tally.values.size))
         for start in range(0, counts.shape[0], rows):
             block = slice(start, start + rows)
@@ -298,7 +296,7 @@ def _computed(
 
 
 def _checked(metric: Metric, columns: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return what a metric computed if it has a row per resample and a column per number."""
+    """Return the columns of a metric after checking their shape."""
     if np.shape(columns) != (len(counts), metric.width):
         msg = (
             f"compute of {metric.names[0]!r} returned the shape {np.shape(columns)}: return "
@@ -310,7 +308,7 @@ def _checked(metric: Metric, columns: FloatArray, counts: FloatArray) -> FloatAr
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Values and resamples of all metrics, to be cut into estimates."""
+    """Values and resamples of all metrics, to be split into estimates."""
 
     metrics: tuple[Metric, ...]
     answers: StatedAnswers
@@ -363,7 +361,7 @@ class Drawn:
         if not tally.n:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
-        # Sandwiches count the clusters that hold errors themselves; resamples do not.
+        # Sandwiches account for the number of clusters with errors; resamples do not.
         if not one and metric.sandwich is None and in_few_clusters(tally):
             one = Reason.FEW_CLUSTERS
         if metric.flags is None:  # a user's metric: its NaN is the only reason available
@@ -372,7 +370,7 @@ class Drawn:
 
     @property
     def _single(self) -> BoolArray:
-        """Which models have one question, or one cluster of them (models,)."""
+        """Mask of models with a single question or cluster (models,)."""
         units = self.answers.units
         return np.asarray((self.answers.n if units is None else units.count) <= 1)
 
@@ -439,7 +437,7 @@ class Drawn:
 
 
 def _without_interval(estimate: Estimate, single: BoolArray) -> Estimate:
-    """One question, or one cluster, resampled is the sample itself: that is no certainty."""
+    """Resamples of a single question or cluster equal the sample, so they have no interval."""
     return replace(
         estimate,
         se=np.where(single, np.nan, estimate.se),

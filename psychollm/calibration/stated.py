@@ -1,4 +1,4 @@
-"""Confidence and correctness side by side: stated confidence, and yes or no."""
+"""Aligned confidence and correctness: stated confidence, or yes and no."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,8 +21,8 @@ from psychollm.estimates.clustered import Units, units_of
 class StatedAnswers(Result):
     """Stated confidence and correctness of the same models on the same questions."""
 
-    confidence: FloatArray  # (models, questions) inside [0, 1], NaN where missing
-    correct: FloatArray  # (models, questions) 1 or 0, or the chance of being correct
+    confidence: FloatArray  # (models, questions) inside [0, 1], NaN if missing
+    correct: FloatArray  # (models, questions) 1 or 0, or the probability of being correct
     present: BoolArray  # (models, questions) both are known
     weights: FloatArray  # (questions,) with mean one
     clusters: IntArray | None  # (questions,) numbered from zero
@@ -36,7 +36,7 @@ class StatedAnswers(Result):
 
     @property
     def units(self) -> Units | None:
-        """What the clusters of each model's questions come to; None without clusters."""
+        """Degrees of freedom of each model's clusters of questions; None without clusters."""
         return units_of(self.present * self.weights, self.clusters)
 
     @property
@@ -63,11 +63,11 @@ def stated_answers(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> StatedAnswers:
-    """Return stated confidence and correctness (models, questions) side by side, checked."""
-    # Confidence lies inside [0, 1]; yes/no answers are 1 and 0, and a vector is one model. A
-    # correctness between 0 and 1 is the chance of being correct, where an answer was drawn from
-    # several. Both may be missing (NaN). Correctness is put in the order of `confidence`, and so
-    # are clusters and weights that are Series.
+    """Return aligned and checked confidence and correctness (models, questions)."""
+    # Confidence is inside [0, 1]; yes/no answers are 1 and 0, and a vector is one model.
+    # Fractional correctness is the probability of being correct, over several samples. Both may be
+    # missing (NaN). Correctness, and clusters and weights that are Series, are put in the order of
+    # `confidence`.
     table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
@@ -127,16 +127,16 @@ def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: 
 class PairedAnswers(Result):
     """Yes/no confidence and correctness of the same models on the same questions."""
 
-    # `yes` and `correct` are 0 where `present` is False, so that sums and products skip what is
-    # missing by themselves. `said` and `right` hold all there is of each, whether or not the other
-    # is known: what the other models said of a question does not need their correctness.
+    # `yes` and `correct` are 0 if `present` is False, so that sums and products skip missing
+    # values. `said` and `right` include values without their counterpart: the votes of other
+    # models do not need their correctness.
 
-    yes: FloatArray  # (models, questions) 1 where both are known and the model said yes
-    correct: FloatArray  # (models, questions) 1 where both are known and it was correct
+    yes: FloatArray  # (models, questions) 1 if both are known and the model said yes
+    correct: FloatArray  # (models, questions) 1 if both are known and it was correct
     present: BoolArray  # (models, questions) both are known
-    said: FloatArray  # (models, questions) 1 where the model said yes
+    said: FloatArray  # (models, questions) 1 if the model said yes
     answered: BoolArray  # (models, questions) its confidence is known
-    right: FloatArray  # (models, questions) 1 where the model was correct
+    right: FloatArray  # (models, questions) 1 if the model was correct
     graded: BoolArray  # (models, questions) its correctness is known
     models: tuple[Any, ...]
     questions: tuple[Any, ...]
@@ -169,12 +169,12 @@ class PairedAnswers(Result):
 
     @property
     def wrong(self) -> FloatArray:
-        """1 where both are known and the model was wrong (models, questions)."""
+        """1 if both values are known and the model was wrong (models, questions)."""
         return self.present - self.correct
 
 
 def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> PairedAnswers:
-    """Put confidence and correctness side by side; a pair in place of either is returned."""
+    """Align confidence and correctness; an aligned pair passed as either is returned."""
     for given in (confidence, correctness):
         if isinstance(given, PairedAnswers):
             return given

@@ -1,10 +1,10 @@
-"""Stated confidence and correctness of tables that do not fit into memory, read once.
+"""Stated confidence and correctness of tables larger than memory, read once.
 
-A metric of confidence against correctness needs the answers of one model and nothing of the
-others. So answers are kept by model, in a folder (`data.cells`), and taken out of it a few models
-at a time: as the same `StatedAnswers` that a table in memory gives, with the same questions in the
-same places, hence the same resamples. A cell holds question, place of the confidence among the
-distinct ones, and whether the answer was correct, in four bytes.
+Metrics of confidence and correctness need the answers of one model at a time. Answers are
+therefore stored by model in a folder (`data.cells`), and read a few models at a time, as the same
+`StatedAnswers` that a table in memory gives, with the same order of questions and so the same
+resamples. A cell holds the question, the index of the confidence level, and correctness, in four
+bytes.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from psychollm.data.pour import Batch, answered_twice, pour
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-LEVELS = 1024  # distinct confidences that a table may have
+LEVELS = 1024  # most distinct confidences of a table
 MAX_QUESTIONS = (1 << 32) // (2 * LEVELS)
-BLOCK_BYTES = 48_000_000  # of the tables of some models in memory
+BLOCK_BYTES = 48_000_000  # size of the tables of some models in memory
 DENSE_BYTES = 1_000_000_000
 SMALL_MODELS, SMALL_BYTES = 100, 100_000_000
 _CELL = 17  # bytes: two numbers and a flag
-_BUCKET = 8  # models that are sorted together
+_BUCKET = 8  # models sorted together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=True)
@@ -137,8 +137,9 @@ class StatedScan:
         k, n = len(self.models), len(self.questions)
         if k * n * _CELL > DENSE_BYTES:
             msg = (
-                f"{k:,} models x {n:,} questions take {k * n * _CELL / 1e9:,.1f} GB as tables, "
-                "and this needs them in memory: read fewer models or questions"
+                f"{k:,} models x {n:,} questions take {k * n * _CELL / 1e9:,.1f} GB as "
+                "tables, "
+                "which must fit into memory: read fewer models or questions"
             )
             raise ShapeError(msg)
         return self.answers(0, k)
@@ -237,13 +238,13 @@ def scan_stated(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Checks what two columns hold."""
+    """Checks of the values of two columns."""
 
     scale: float
     levels: int | None
 
     def read(self, *columns: Any) -> FloatArray:
-        """Return both columns of Arrow as numbers (2, n), NaN where either is missing."""
+        """Return both columns of Arrow as numbers (2, n), NaN if either is missing."""
         stated, correct = map(_numbers, columns)
         confidence = stated / self.scale
         with np.errstate(invalid="ignore"):
@@ -259,8 +260,9 @@ class _Pair:
         if wrong.any():
             row = int(np.argmax(wrong))
             msg = (
-                f"hold {correct[row]:g} where an answer is correct (1) or wrong (0): chances "
-                "of being correct need tables in memory"
+                f"hold {correct[row]:g} where an answer is correct (1) or wrong (0): "
+                "fractional "
+                "correctness needs tables in memory"
             )
             raise CellError(row, msg)
         if self.levels is not None:
@@ -269,7 +271,7 @@ class _Pair:
 
 
 class _Stated:
-    """Writes cells by model, and numbers the distinct confidences."""
+    """Writer of cells by model, which numbers the distinct confidences."""
 
     def __init__(self, writer: CellWriter) -> None:
         self.n_answers = 0
@@ -332,7 +334,7 @@ def _unpacked(cells: FolderCells, low: int, high: int) -> tuple[AnyArray, AnyArr
 
 
 def _check_once(cells: FolderCells) -> None:
-    """Raise RepeatedCellError if a model answers a question twice, however it does."""
+    """Raise RepeatedCellError if a model answers a question twice, even identically."""
     for low, high in parts(cells):
         rows, question, _ = _unpacked(cells, low, high)
         twice = np.flatnonzero((rows[1:] == rows[:-1]) & (question[1:] == question[:-1]))

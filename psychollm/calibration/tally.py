@@ -18,10 +18,10 @@ class Tally:
     wrong: FloatArray  # (groups,) weighted number of wrong answers
     n: int  # answers
     question: IntArray  # (n,) the column of each answer, in order of confidence
-    group: IntArray  # (n,) the place of its confidence among `values`
-    right: FloatArray  # (n,) 1 where it was correct, 0 where wrong, or the chance of it
-    weight: FloatArray  # (n,) how much each answer counts, with mean one over all questions
-    cluster: IntArray | None  # (n,) what each question belongs to, numbered without gaps
+    group: IntArray  # (n,) the index of its confidence in `values`
+    right: FloatArray  # (n,) correctness: 1, 0 or a probability
+    weight: FloatArray  # (n,) weights, with mean one over all questions
+    cluster: IntArray | None  # (n,) clusters of questions, numbered without gaps
 
     def resampled(self, counts: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Return correct and wrong answers (resamples, groups) for counts per question.

@@ -125,7 +125,7 @@ def test_groups_have_gates_of_their_own_and_others_none():
 def test_gate_without_groups_promises_no_group():
     gate = confidence_gate([0.9] * 50, [1] * 50)
     assert gate.decide(0.9).item()
-    with pytest.warns(PsychollmWarning, match="nothing is promised"):
+    with pytest.warns(PsychollmWarning, match="no guarantee"):
         assert not gate.decide([0.9], "law").any()
 
 

@@ -81,7 +81,7 @@ def test_a_rating_of_a_quadrillion_is_refused_at_once():
     trials = ([0, 1, 0, 1], [[0, 1, 1, 0]], [[1, 2, 1e16, 3]])
     with pytest.raises(CodeError, match="question 2 holds 1e.16, but ratings are whole numbers"):
         meta_d(*trials)
-    with pytest.raises(OptionError, match="n_ratings=2000 is more than 1000"):
+    with pytest.raises(OptionError, match="n_ratings=2000 exceeds 1000"):
         meta_d([0, 1], [[0, 1]], [[1, 2]], n_ratings=2000)
     with pytest.raises(OptionError, match="at most 9007199254740992"):
         rate_confidence([[0.1, 0.9]], n_ratings=10**16)

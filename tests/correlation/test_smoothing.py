@@ -352,9 +352,9 @@ class TestErrors:
         ("options", "message"),
         [
             ({"method": "higham"}, "method='higham' is not an option"),
-            ({"weights": np.ones((3, 3))}, "weights= belongs to method='weighted'"),
-            ({"scaling": 0.9}, "scaling= belongs to method='minimum_trace'"),
-            ({"method": "clip", "target": "equal"}, "target= belongs to method='shrink'"),
+            ({"weights": np.ones((3, 3))}, "weights= is for method='weighted'"),
+            ({"scaling": 0.9}, "scaling= is for method='minimum_trace'"),
+            ({"method": "clip", "target": "equal"}, "target= is for method='shrink'"),
             ({"method": "shrink", "target": "zero"}, "target='zero'"),
             ({"method": "shrink", "shrinkage": 1.5}, r"shrinkage=1.5 must lie in \[0, 1\]"),
             ({"method": "minimum_trace", "scaling": 0.0}, "scaling=0.0"),

@@ -1,17 +1,16 @@
 r"""Association of mean confidence with accuracy across models.
 
 Ordinary least squares of the models' yes rates on their accuracies (and the reverse), with exact t
-and F distributions, because there are as many points as models. Whether models lie about the line
-y = x *on average*, at every accuracy, is tested by
+and F distributions, because the points are the models. Agreement with the line y = x *on average*,
+at every accuracy, is tested by
 
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
 
 with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of the fitted line.
-Its error is the scatter of models about their line: models that all miss y = x, half of them above
-and half below, do lie about it. Whether *every* model says yes as often as it is right is another
-question: model by model, its wrong yeses and missed ones are compared by the exact test of McNemar
-(by t where questions come in clusters or correctness is a chance), and the smallest of the k
-p-values, times k, answers it.
+Its error variance is that of models about their line: models that all miss y = x, half above and
+half below, agree with it on average. A second test asks whether *every* model says yes as often as
+it is right. McNemar's exact test (t for clusters or fractional correctness) compares each model's
+false positives and negatives; the p-value is k times the smallest of the k p-values.
 
 Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
 eight models.
@@ -61,13 +60,13 @@ class Line(Result):
     slope: float
     slope_se: float
     slope_interval: FloatArray  # (2,)
-    p_value: float  # of slope = 0, two-sided t
+    p_value: float  # two-sided t test of slope = 0
     intercept: float
     intercept_se: float
     intercept_interval: FloatArray  # (2,)
     r_squared: float
     residual_sd: float
-    identity_f: float  # F statistic (1) of intercept = 0 and slope = 1 together, on average
+    identity_f: float  # F statistic (1), joint test of intercept = 0 and slope = 1
     identity_p: float
     n: int
     mean: float  # of the predictor
@@ -131,9 +130,9 @@ class BetweenModels(Result):
     spearman: float
     spearman_interval: FloatArray  # (2,) Bonett-Wright
     spearman_p: float  # permutation, two-sided
-    permutations: int  # how many orders the p-value rests on
-    exact: bool  # all orders, or a random sample of them
-    equal_p: float  # that every model says yes as often as it is right
+    permutations: int  # number of permutations
+    exact: bool  # whether all permutations were used
+    equal_p: float  # p-value: every model says yes as often as it is right
     reason: Reason  # why the correlations are undefined
     n: int  # models with both rates
     level: float
@@ -186,7 +185,7 @@ def between_models(
     Returns
     -------
     BetweenModels
-        With fewer than three models, or where all rates are equal, coefficients are NaN.
+        Coefficients; NaN with fewer than three models, or if all rates are equal.
 
     Raises
     ------
@@ -211,7 +210,7 @@ def between_models_of(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> BetweenModels:
-    """Return `between_models` of confusion tables that are already there."""
+    """Return `between_models` from existing confusion tables."""
     check_fraction("level", level)
     counted = table.n > 0
     y, x = table.yes_rate.value[counted], table.accuracy.value[counted]
@@ -254,8 +253,7 @@ def least_squares(
     level: float = 0.95,
 ) -> Line:
     """Fit a line by least squares with exact small-sample inference."""
-    # NaN with a reason below three points or where all `x` are equal.
-    # Shapes: x, y (points,).
+    # NaN with a reason below three points or if all `x` are equal. Shapes: x, y (points,).
     n = x.size
     centred = x - x.mean() if n else x
     square = float(centred @ centred)
@@ -337,7 +335,7 @@ def _equal_p(table: Confusion) -> float:
         by_t = 2.0 * stdtr(gap.freedom, -np.abs(gap.value / gap.se))
     exact = 2.0 * bdtr(np.minimum(table.fp, table.fn), both.astype(np.int64), 0.5)
     clusters = np.isfinite(np.inf if gap.df is None else gap.df)
-    counted = ~clusters & (both == np.rint(both))  # neither clusters nor chances of being right
+    counted = ~clusters & (both == np.rint(both))  # independent binary answers
     p = np.where(counted, exact, by_t)[table.n > 0]
     p = p[np.isfinite(p)]
     return float(min(1.0, p.size * p.min())) if p.size else np.nan
@@ -356,7 +354,7 @@ def _fisher_interval(r: float, n: int, factor: float, level: float) -> FloatArra
 def _permutation_p(
     x: FloatArray, y: FloatArray, n: int, rng: RandomState
 ) -> tuple[float, int, bool]:
-    """Two-sided p-value of a rank correlation, number of orders, whether all were taken."""
+    """Return a rank correlation's p-value, number of permutations, and whether all were used."""
     k = x.size
     if k < 3:
         return np.nan, 0, True

@@ -1,10 +1,10 @@
-"""Asking several models against asking the best one: what their mean vote adds.
+"""Comparison of the mean vote of several models with the best single model.
 
-For each model's correctness, the mean vote of all models is set against the best single model's
-answer. "Best" is chosen on one half of the questions and judged on the other, both ways round, so
-that the choice among many models flatters nobody. A mean vote has many levels and a single answer
-two, which an area under the ROC curve rewards; the vote cut at the single model's own yes rate is
-the comparison on equal terms. Bootstrap intervals are for the models chosen.
+For each model's correctness, the mean vote of all models is compared with the answer of the best
+single model. The best model is chosen on one half of the questions and evaluated on the other,
+both ways, which avoids selection bias. The AUROC favours a mean vote, which has many levels, over
+a binary answer. The fair comparison splits the vote at the single model's own yes rate. Bootstrap
+intervals condition on the chosen models.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ _VOTE, _SINGLE, _VOTE_CUT = range(3)
 
 
 def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
-    """Return the label of the model judged on a half (models,), None where there is none."""
+    """Return the label of the model evaluated on a half (models,), or None."""
     import pandas as pd
 
     labels = [None if model < 0 else found.labels[model] for model in found.chosen[half]]
@@ -65,10 +65,10 @@ class EnsembleGain(Result):
 
     vote: Estimate  # area of the mean vote of all models
     single: Estimate  # area of the best single answer, chosen on the other half
-    vote_cut: Estimate  # area of the vote cut at that single model's yes rate
+    vote_cut: Estimate  # area of the vote split at that single model's yes rate
     gain: Estimate  # vote - single
     gain_at_equal_rate: Estimate  # vote_cut - single
-    chosen: IntArray  # (2, models) the single model judged on each half, -1 where none
+    chosen: IntArray  # (2, models) the single model evaluated on each half, or -1
     mean_gain: float  # over the models
     mean_gain_interval: FloatArray  # (2,)
     mean_gain_at_equal_rate: float
@@ -116,7 +116,7 @@ def ensemble_gain(
     Returns
     -------
     EnsembleGain
-        NaN with a reason where a model is always or never correct in a half.
+        Gains; NaN with a reason if a model is always or never correct in a half.
 
     Raises
     ------
@@ -166,7 +166,7 @@ class _Half:
 class _Contest:
     """Everything about one model's correctness."""
 
-    halves: tuple[_Half, ...]  # two, or none where there is no comparison
+    halves: tuple[_Half, ...]  # two, or none without a comparison
 
     @classmethod
     def prepare(cls, paired: PairedAnswers, m: int, first: BoolArray) -> "_Contest":
@@ -260,6 +260,6 @@ def _mean(values: FloatArray) -> float:
 
 
 def _means(draws: FloatArray) -> FloatArray:
-    """Mean over the models that are defined at all, in each resample (replicates,)."""
+    """Mean over models with a value, in each resample (replicates,)."""
     kept = draws[:, np.isfinite(draws).any(axis=0)]
     return np.full(len(draws), np.nan) if not kept.size else np.asarray(kept.mean(axis=1))

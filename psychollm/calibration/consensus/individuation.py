@@ -1,20 +1,20 @@
 r"""Own confidence against the common factor: which predicts a model's correctness better.
 
-For each model m, with s the shared score of a question estimated *without* model m, two nested
+For each model m, with s the factor score of a question estimated *without* model m, two nested
 logistic regressions of its correctness A on s and on s with its own answer Y,
 
 .. math:: \operatorname{logit} P(A = 1) = a + b s \qquad\text{and}\qquad
           \operatorname{logit} P(A = 1) = a + b s + c Y,                                  \quad (1)
 
 are compared by their likelihood ratio (1 degree of freedom), adjusted for the number of models.
-The mean vote of the other models, which rests on no factor model, stands in for s in a second
-test. Areas under the ROC curve say how well each signal ranks: s, the mean vote, Y itself, s and Y
-together, and s cut at the model's own yes rate, which is the fair rival of a yes/no answer because
-an area rewards many cuts.
+A second test replaces s by the mean vote of the other models, which needs no factor model. AUROCs
+measure how well each signal ranks: s, the mean vote, Y, s with Y, and s split at the model's own
+yes rate. The last is the fair comparison for a binary answer, because the AUROC favours graded
+scores.
 
-A small p-value in (1) is *not yet* privileged access. s is measured with error, and an answer that
-carries nothing but the shared signal still adds to a noisy measurement of it; the effect grows
-with the number of questions. `private_signal` allows for that error.
+A small p-value in (1) is *not yet* privileged access. s is measured with error, so that an answer
+that reflects only the common factor still improves the prediction, significantly so with many
+questions. `private_signal` corrects for that error.
 """
 
 from dataclasses import dataclass, replace
@@ -51,8 +51,8 @@ from psychollm.estimates.resampling import (
     bootstrap_estimate,
 )
 
-# The shared score, the others' mean vote, the model's own answer, the shared score cut at the own
-# yes rate, the cross-fitted shared score, the same with the own answer.
+# Factor score, mean vote of the others, own answer, factor score split at the own yes rate,
+# cross-fitted factor score, the same with the own answer.
 SIGNALS = ("shared", "consensus", "own", "shared_cut", "shared_fitted", "both")
 
 
@@ -129,7 +129,7 @@ def own_answer(
 def _why_not(
     yes: FloatArray, correct: FloatArray, shared: FloatArray, present: BoolArray
 ) -> Reason:
-    """Say why a model cannot be tested; `yes`, `correct` and `shared` hold used questions only."""
+    """Return why a model cannot be tested; arguments have the used questions only."""
     if not yes.size and present.any():
         return Reason.NO_SHARED_SCORE
     if reason := untestable(yes, correct):
@@ -179,17 +179,17 @@ class Individuation(Result):
     ((8,), 8)
     """
 
-    odds_ratio: Estimate  # of correctness, own yes against no, at the same shared score: exp(c)
+    odds_ratio: Estimate  # exp(c): of correctness, own yes versus no
     statistic: FloatArray  # (models,) likelihood ratio of (1)
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
-    consensus_p_value: FloatArray  # (models,) with the mean vote in place of the shared score
+    consensus_p_value: FloatArray  # (models,) with the mean vote instead of the factor score
     consensus_p_adjusted: FloatArray  # (models,)
     shared: Estimate  # area of the shared score
     consensus: Estimate  # area of the mean vote of the others
     own: Estimate  # area of the model's own answer
-    shared_cut: Estimate  # area of the shared score cut at the model's own yes rate
-    both: Estimate  # area of shared score and own answer together, cross-fitted
+    shared_cut: Estimate  # area of the factor score split at the model's own yes rate
+    both: Estimate  # area of factor score and own answer, cross-fitted
     own_minus_shared: Estimate  # difference of areas, paired
     own_minus_cut: Estimate  # the same at equal yes rates
     both_minus_shared: Estimate  # both cross-fitted
@@ -235,7 +235,7 @@ def individuation(
         Factor score of each question, estimated without the model of the row; NaN where missing.
         By default the mean vote of the other models.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of models.
+        Adjustment of the p-values for the number of models.
     n_folds : int
         Number of cross-fitting folds.
     bootstrap : int or Bootstrap

@@ -5,8 +5,8 @@ Newton's method with step halving on
 .. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\},        \quad (1)
 
 where :math:`\ell` is the log likelihood and I its information. With Firth's penalty
-(:math:`\pi = 1`) estimates stay finite where the outcome is separated, that is, where a
-combination of predictors predicts it without exception.
+(:math:`\pi = 1`) estimates are finite even under separation, when a combination of predictors
+predicts the outcome perfectly.
 
 References
 ----------
@@ -44,7 +44,7 @@ class Logistic(Result):
     covariance: FloatArray  # (predictors, predictors) inverse information
     log_likelihood: float  # of (1) without its penalty
     objective: float  # (1)
-    separated: bool  # the likelihood rises for ever in some direction
+    separated: bool  # whether the outcome is separated
     penalised: bool
     convergence: Convergence
 
@@ -56,8 +56,7 @@ class Logistic(Result):
 
 def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
     """Fit a logistic regression."""
-    # Where the outcome is separated, `separated` is set: the log likelihood is the supremum, the
-    # coefficients mean nothing.
+    # With `separated`, the log likelihood is its supremum and the coefficients are meaningless.
     # Shapes: design (observations, predictors); outcome (observations,).
     problem = _Problem(design, outcome, penalised)
     beta = np.zeros(design.shape[1])
@@ -134,8 +133,8 @@ class _Problem:
         return None
 
     def is_recession(self, step: FloatArray) -> bool:
-        """Tell whether a step lowers no observation's likelihood (Albert & Anderson 1984)."""
-        # Near a finite maximum no such direction exists; where there is none, Newton's steps turn
-        # into one of unit length within a few iterations.
+        """Return whether a step lowers no observation's likelihood (Albert & Anderson 1984)."""
+        # With a finite maximum no such direction exists; otherwise Newton's steps become one of
+        # unit length within a few iterations.
         gain = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ step)
         return bool(gain.max() > 0.5 and gain.min() >= -_RECESSION * gain.max())

@@ -4,15 +4,14 @@ For each ordered pair of models (i, j), on the questions with :math:`Y_i = 1, Y_
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 
-Part of it needs no self-knowledge: the better model is right more often wherever it is asked
-(base rate), and questions on which i says yes and j no have their place on the shared scale.
-`excess` is (1) less what is expected without self-knowledge: the difference of the two models'
-chances of being correct given the shared score, if these are passed, or else the base rate
-:math:`E[A_i - A_j]` over all questions that both have.
+Part of it needs no self-knowledge: the better model is right more often on any questions (base
+rate), and questions on which i says yes and j no differ in difficulty. `excess` is (1) minus its
+expectation without self-knowledge. With factor scores this is the difference of the two models'
+probabilities of being correct given the score, otherwise the base rate :math:`E[A_i - A_j]` over
+all questions that both have.
 
-The pooled values average over all disagreements, every question and every pair that disagrees on
-it counting once. Their standard errors are clustered by question. Questions on which all agree
-hold no disagreement; they are counted and left out.
+Pooled values average over all disagreements: each question and pair that disagrees on it counts
+once. Standard errors are clustered by question. Unanimous questions are counted and left out.
 """
 
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ class PairwiseCalibration(Result):
            [nan, nan]]))
     """
 
-    difference: FloatArray  # (models, models) (1), NaN where the two never disagree this way
+    difference: FloatArray  # (models, models) (1), NaN if the two never disagree this way
     se: FloatArray  # (models, models)
     interval: FloatArray  # (models, models, 2) Bonett-Price
     n: FloatArray  # (models, models) questions on which row says yes and column no
@@ -63,7 +62,7 @@ class PairwiseCalibration(Result):
     pooled_excess: float
     pooled_excess_se: float
     pooled_excess_interval: FloatArray  # (2,)
-    control: str  # what `expected` is made of
+    control: str  # basis of `expected`
     n_disagreements: int  # pairs x questions
     n_questions_split: int  # questions on which at least two models disagree
     n_questions_unanimous: int  # questions left out because all agree
@@ -193,7 +192,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Pooled:
-    """Averages over all disagreements with standard errors clustered by question."""
+    """Return averages over all disagreements, with standard errors clustered by question."""
 
     difference: float
     difference_se: float
@@ -234,7 +233,7 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum of base rates over the disagreements of each question, and their own sampling error."""
+    """Return sums of base rates over each question's disagreements, and their sampling error."""
     # The second is the influence of each question on that sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)

@@ -1,6 +1,6 @@
-"""Signals that may rank a model's correct answers above its wrong ones, and their areas.
+"""Signals that may rank correct answers above wrong ones, and their AUROCs.
 
-A signal is one number per question: a shared score, the mean vote of the other models, the
+A signal is one number per question: a factor score, the mean vote of the other models, or the
 model's own answer. Areas are computed for many resamples of the questions at once.
 """
 
@@ -20,11 +20,11 @@ class RankedSignal:
     """The questions sorted by one signal, ready for any number of resamples."""
 
     order: IntArray  # (used,) questions by increasing signal
-    opens: BoolArray  # (used,) where a new group of ties begins
+    opens: BoolArray  # (used,) starts of groups of ties
     correct: BoolArray  # (used,) whether the model was correct, in that order
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Return the area in each resample (replicates,), NaN where one class is absent."""
+        """Return the area in each resample (replicates,), NaN if one class is absent."""
         return np.asarray(weighted_areas(counts, self.order, self.opens, self.correct))
 
 
@@ -45,7 +45,7 @@ class CutSignal:
 
     # Questions tied at the cut have the same probability of yes, `share`.
 
-    codes: NDArray[np.uint8]  # (questions,) class of each question, 0 where it is not used
+    codes: NDArray[np.uint8]  # (questions,) class of each question, 0 if not used
     share: float
 
     def areas(self, counts: FloatArray) -> FloatArray:
@@ -75,11 +75,11 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
-    """Say yes to the questions with the highest signal, so many that the yes rate is `rate`."""
-    # Questions tied at the cut share the remainder as a fraction: the expectation of breaking ties
-    # at random. Shapes: signal (questions,); used (questions,); returns (questions,).
+    """Return a yes for the questions with the highest signal, with yes rate `rate`."""
+    # Questions tied at the threshold get a fraction, the expectation of breaking ties at random.
+    # Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
-    # Signals that differ by rounding alone are tied, or each machine would cut elsewhere.
+    # Signals that differ only by rounding are tied, so that all machines split equally.
     values = signal[used]
     values = np.round(values / max(np.abs(values).max(initial=0.0), 1e-300), 10)
     wanted = rate * values.size
@@ -102,9 +102,8 @@ def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
 
 def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> FloatArray:
     """Return log odds predicted for each question from the other folds."""
-    # Fits are penalised, so that they are finite where the outcome is separated.
-    # Shapes: design (questions, predictors); outcome (questions,); folds (questions,); returns
-    # (questions,).
+    # Fits are penalised, and so finite under separation. Shapes: design (questions, predictors);
+    # outcome (questions,); folds (questions,); returns (questions,).
     predicted = np.empty(outcome.size)
     for fold in np.unique(folds):
         inside = folds == fold
@@ -115,15 +114,15 @@ def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class SharedExpectation:
-    """The chance that each model is correct, given a shared score alone."""
+    """The probability that each model is correct, given the factor score alone."""
 
-    chance: FloatArray  # (models, questions) NaN where there is no score
-    residual: FloatArray  # (models, questions) correctness - chance, 0 where one is unknown
-    design: FloatArray  # (questions, predictors) 0 where there is no score
+    chance: FloatArray  # (models, questions) NaN without a score
+    residual: FloatArray  # (models, questions) correctness - probability, 0 if unknown
+    design: FloatArray  # (questions, predictors) 0 without a score
     covariance: FloatArray  # (models, predictors, predictors) of the coefficients
 
     def drift(self, weight: FloatArray) -> FloatArray:
-        """Return how each question moves a weighted sum of the chances through the fits."""
+        """Return the influence of each question on a weighted sum of the probabilities."""
         # Shapes: weight (models, questions); returns (questions,).
         chance = np.nan_to_num(self.chance)
         slope = (weight * chance * (1.0 - chance)) @ self.design
@@ -134,7 +133,7 @@ class SharedExpectation:
 def shared_expectation(
     scores: FloatArray, right: FloatArray, graded: BoolArray
 ) -> SharedExpectation:
-    """Predict each model's correctness from a shared score alone."""
+    """Predict each model's correctness from the factor score alone."""
     # A logistic regression of each model's correctness on a cubic in the score, penalised, so that
     # it is finite for a model that is always correct.
     # Shapes: scores (questions,); right (models, questions); graded (models, questions).
@@ -152,7 +151,7 @@ def shared_expectation(
 
 
 def _cubic(scores: FloatArray, scored: BoolArray) -> FloatArray:
-    """Powers of the standardised score, as many as its distinct values allow."""
+    """Return powers of the standardised score, as many as its distinct values allow."""
     values = scores[scored]
     spread = float(values.std()) if values.size else 0.0
     standard = (values - values.mean()) / spread if spread > 0 else np.zeros(values.size)

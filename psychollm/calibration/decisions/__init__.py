@@ -1,1 +1,1 @@
-"""Confidence as a yes or no: confusion tables and what follows from them."""
+"""Binary confidence: confusion tables and their statistics."""

@@ -89,7 +89,7 @@ class Confusion(Result):
     fn: FloatArray  # (models,) no and correct
     tn: FloatArray  # (models,) no and wrong
     n: FloatArray  # (models,) questions with both answers
-    left_out: FloatArray  # (models,) questions where one of the two is missing
+    left_out: FloatArray  # (models,) questions with only one of the two
     yes_rate: Estimate  # share of yes, (tp + fp) / n
     accuracy: Estimate  # share correct, (tp + fn) / n
     precision: Estimate  # share correct among yes, tp / (tp + fp)
@@ -235,7 +235,7 @@ def _answers(
 
 
 def _cells(answers: StatedAnswers, cut: float) -> Cells:
-    """Return the tables (models,), every question counting once."""
+    """Return the tables (models,), with equal weights of questions."""
     with np.errstate(invalid="ignore"):
         yes = answers.present & (answers.confidence > cut)
     correct = np.where(answers.present, answers.correct, 0.0)
@@ -247,7 +247,9 @@ def _cells(answers: StatedAnswers, cut: float) -> Cells:
 def _check_plain(answers: StatedAnswers) -> None:
     chance = bool(((answers.correct > 0.0) & (answers.correct < 1.0)).any())
     if answers.clusters is not None or answers.weighted or chance:
-        reason = "correctness is a chance" if chance else "questions are clustered or weighted"
+        reason = (
+            "correctness is a probability" if chance else "questions are clustered or weighted"
+        )
         msg = f"where {reason}, intervals come from resamples: pass bootstrap=2000"
         raise OptionError(msg)
 

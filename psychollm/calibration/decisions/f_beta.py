@@ -1,20 +1,20 @@
-r"""The F-beta sweep: whose confidence is best depends on what an error costs.
+r"""F-beta over a range of beta, which weights the costs of errors.
 
 With TP yes-and-correct answers, Y yes answers and C correct answers,
 
 .. math:: F_\beta = \frac{(1 + \beta^2)\, TP}{\beta^2 C + Y}, \qquad
           \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}                 \quad (1)
 
-with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1) every model is a straight line
-in :math:`\beta^2`, and the best model at each beta is the lower envelope of these lines: two
-models cross at most once, at
+with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1) :math:`(1 + \beta^2) / F_\beta`
+of every model is a straight line in :math:`\beta^2`, and the lower envelope gives the best model
+at each beta. Two models cross at most once, at
 
 .. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j},                                \quad (2)
 
-so the betas at which the winner changes are exact, not read off a grid.
+so that the betas at which the best model changes are exact.
 
-Two baselines that know nothing about the questions stand beside each model of accuracy a and yes
-rate q: saying yes always, and saying yes at the same rate but at random,
+Two uninformative baselines are computed for each model with accuracy a and yes rate q: always yes,
+and yes at random at the same rate,
 
 .. math:: \frac{(1 + \beta^2)\, a}{\beta^2 a + 1}, \qquad
           \frac{(1 + \beta^2)\, a q}{\beta^2 a + q}.                                    \quad (3)
@@ -63,11 +63,11 @@ class FBeta(Result):
     interval: FloatArray  # (models, betas, 2) bootstrap percentiles
     all_yes: FloatArray  # (models, betas) F-beta of always saying yes
     rate_matched: FloatArray  # (models, betas) expected F-beta of yes at random at the same rate
-    beats_all_yes: FloatArray  # (models, betas) share of resamples in which F-beta > all-yes
-    win_probability: FloatArray  # (models, betas) share of resamples in which the model is best
-    winner: IntArray  # (betas,) index of the best model, -1 where all are zero or undefined
-    leaders: IntArray  # (segments,) the successive winners from beta = 0 to infinity
-    crossings: FloatArray  # (segments - 1,) the betas at which the winner changes
+    beats_all_yes: FloatArray  # (models, betas) proportion of resamples in which F-beta > all-yes
+    win_probability: FloatArray  # (models, betas) proportion of resamples won
+    winner: IntArray  # (betas,) index of the best model, -1 if all are zero or undefined
+    leaders: IntArray  # (segments,) successive best models from beta = 0 to infinity
+    crossings: FloatArray  # (segments - 1,) betas at which the best model changes
     reason: tuple[Reason, ...]  # (models,) why a curve is undefined or zero
     n: FloatArray  # (models,) questions with both answers
     n_bootstrap: int
@@ -189,8 +189,8 @@ def lower_envelope(
     tp: FloatArray, yes: FloatArray, correct: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the successive best models from beta = 0 to infinity, and the betas between them."""
-    # Walks along the lower envelope of the lines (1) by (2); of models with the same line the
-    # first is named. Models that are never right when they say yes never lead.
+    # Follows the lower envelope of the lines (1) by (2). Of models with equal lines the first is
+    # taken. Models without a correct yes are never best.
     able = np.flatnonzero(tp > 0)
     if not able.size:
         return np.empty(0, dtype=np.int64), np.empty(0)
@@ -234,7 +234,7 @@ def _rate_matched(
 def _bands(
     draws: FloatArray, grid: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Pointwise bands, and how often each model beats all-yes and wins; beta by beta."""
+    """Return pointwise bands, and proportions of resamples above all-yes and best, by beta."""
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))

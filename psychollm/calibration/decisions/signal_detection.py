@@ -1,21 +1,20 @@
 r"""Type-2 signal detection: sensitivity and criterion of yes answers for correctness.
 
 The signal is a correct answer and the response is yes. With C correct answers, TP of them with a
-yes, and W wrong ones, FP with a yes, rates are taken with half an answer added to each cell, so
-that they stay off 0 and 1 (Hautus); with z the normal quantile,
+yes, and W wrong ones, FP with a yes, rates are computed with half an answer added to each cell, so
+that they are never 0 or 1 (Hautus). With z the normal quantile,
 
 .. math:: H = \frac{TP + \frac12}{C + 1}, \quad F = \frac{FP + \frac12}{W + 1}, \quad
           d' = z(H) - z(F), \quad c = -\tfrac12 \left(z(H) + z(F)\right).               \quad (1)
 
-Above zero, d' says that a yes goes with correct answers; c below zero says that yes comes easily.
-With :math:`\varphi` the normal density (Gourevitch and Galanter),
+A positive d' means that yes is associated with correct answers; a negative c means a liberal
+criterion. With :math:`\varphi` the normal density (Gourevitch and Galanter),
 
 .. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
         = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
 
-A model that always says yes has a d' near but not at zero where it has not as many correct as
-wrong answers: a trace of the correction, flagged `CORRECTED`, as are all tables with an empty
-cell.
+Because of the correction, a model that always says yes has a d' near but not at zero if its
+numbers of correct and wrong answers differ. Tables with an empty cell are flagged `CORRECTED`.
 
 References
 ----------
@@ -210,7 +209,7 @@ def _error(t: Cells) -> FloatArray:
 
 
 def _hidden(t: Cells) -> FloatArray:
-    """Return the variance (2) of rates of 0 or 1, which no cluster shows."""
+    """Return the variance (2) of rates of 0 or 1, which clusters underestimate."""
     hits, alarms = _variances(t)
     extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
     return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)

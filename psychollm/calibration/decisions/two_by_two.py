@@ -1,7 +1,7 @@
 r"""Statistics of a 2 x 2 table with their intervals, for any number of tables.
 
-Cells are called as for yes/no confidence, TP and FP the correct and wrong answers with a yes, FN
-and TN those with a no; Y, N, C, W are the margins yes, no, correct, wrong.
+Cells are named as for binary confidence: TP and FP are correct and wrong answers with a yes, FN
+and TN those with a no. Y, N, C, W are the margins yes, no, correct, wrong.
 
 .. math:: \phi = \frac{TP \cdot TN - FP \cdot FN}{\sqrt{Y N C W}}, \qquad
           \kappa = \frac{2 (TP \cdot TN - FP \cdot FN)}{Y W + N C},                     \quad (1)
@@ -9,16 +9,16 @@ and TN those with a no; Y, N, C, W are the margins yes, no, correct, wrong.
 .. math:: F_\beta = \frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}, \qquad
           J = \frac{TP}{C} - \frac{FP}{W}.                                              \quad (2)
 
-None of them changes when all cells are multiplied by a number, so that with derivatives
-:math:`g_i` by the cells :math:`n_i` the delta method gives
+None of them changes if all cells are multiplied by a number. With derivatives :math:`g_i` by the
+cells :math:`n_i` the delta method therefore gives
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 
 Proportions have Wilson's interval, J Newcombe's from two of these, and the yes rate minus accuracy
 that of Bonett and Price. Those of phi, kappa (on Fisher's z) and F (on log odds) use (3) in the
-table with half an answer added to each cell, and are widened to hold the value itself: they stay
-defined where a cell is empty, and cover 92 to 97 % at nominal 95 % and 50 answers where the plain
-delta method falls to 81 %.
+table with half an answer added to each cell, and are widened to include the estimate. They are
+defined even with empty cells. With 50 answers they cover in 92 to 97 % at nominal 95 %, the plain
+delta method in as few as 81 %.
 
 References
 ----------
@@ -110,12 +110,12 @@ class CellStatistic:
     name: str
     value: Callable[[Cells], FloatArray]  # (...), NaN where undefined
     gradient: Callable[[Cells], FloatArray]  # (4, ...) derivatives by the cells
-    closed_form: Callable[[Cells, float], Bounds]  # of independent answers, at a level
+    closed_form: Callable[[Cells, float], Bounds]  # interval for independent answers
     method: str  # of the closed form
-    scale: Scale  # on which it varies symmetrically
-    size: Callable[[Cells], FloatArray]  # answers that the value is a share of
+    scale: Scale  # scale of the interval
+    size: Callable[[Cells], FloatArray]  # answers in the denominator
     cases: Callable[[Cells], Cases]  # why it is undefined, or what qualifies it
-    hidden: Callable[[Cells], FloatArray] | None = None  # variance of what no cluster shows
+    hidden: Callable[[Cells], FloatArray] | None = None  # variance that clusters underestimate
 
     def flags(self, cells: Cells) -> tuple[Reason, ...]:
         """Return the first reason that applies to each table (tables,)."""
@@ -170,7 +170,7 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
         errors = sandwich(tally, gradients)
-        # What sets shares against each other is skewed where few clusters hold a rare cell.
+        # Differences of proportions are skewed if few clusters contain a rare cell.
         contrasts = np.array([each.scale == "Fisher z" for each in statistics])
         hidden = np.array(
             [float(one.hidden(cells)[0]) if one.hidden else 0.0 for one in statistics]
@@ -200,13 +200,13 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
 
 
 def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
-    """Spread derivatives by the cells (4,) over the groups of a tally."""
+    """Return derivatives by the groups of a tally from those by the cells (4,)."""
     tp, fp, fn, tn = gradient
     return np.where(yes, tp, fn), np.where(yes, fp, tn)
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return a fraction, NaN where its denominator is zero."""
+    """Return a fraction, NaN if its denominator is zero."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 

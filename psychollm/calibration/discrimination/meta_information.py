@@ -5,24 +5,23 @@ entropy of a share of correct answers,
 
 .. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g),                        \quad (1)
 
-between 0, where confidence tells nothing, and :math:`H(\bar y)`, where it tells everything; its
-share of :math:`H(\bar y)` compares models of unequal accuracy. It asks for no scale of confidence
-and no two classes of stimuli, so that it suits open questions; it does not see whether a
-confidence of 0.9 is right nine times in ten.
+between 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence;
+its ratio to :math:`H(\bar y)` compares models of unequal accuracy. It needs no scale of confidence
+and no two classes of stimuli, so that it suits open questions. It does not measure calibration.
 
-The observed (1) is too large, since any partition of few answers fits their correctness by chance.
-Its mean over all permutations of correctness is known in closed form (Vinh, Epps & Bailey) and is
-subtracted: the result is unbiased within a few thousandths of a bit from 50 answers on, and may be
-negative. More than `n_bins` distinct confidences are pooled into that many groups of about equal
-size, equal confidences always together.
+The observed (1) is biased upwards, because any partition of few answers fits their correctness by
+chance. Its mean over all permutations of correctness is known in closed form (Vinh, Epps & Bailey)
+and is subtracted: the result is unbiased within a few thousandths of a bit from 50 answers on, and
+may be negative. More than `n_bins` distinct confidences are pooled into that many groups of about
+equal size, with ties kept together.
 
-The standard error joins two parts: that of the mean of the pointwise information,
+The standard error combines two parts: that of the mean of the pointwise information,
 
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C),             \quad (2)
 
-summed over clusters where there are any, which vanishes where C tells nothing, and that of chance,
-:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups, n being the effective number of
-answers. The first grows with the information; the upper bound allows for the skewness of that.
+summed over clusters if any, which vanishes for uninformative C, and that of chance,
+:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups, n being the effective number of answers. The first
+increases with the information; the upper bound allows for the resulting skewness.
 
 References
 ----------
@@ -192,7 +191,7 @@ def information_metric(*, n_bins: int = N_BINS, corrected: bool = True) -> Metri
 
 
 def _edges(mass: FloatArray, n_bins: int) -> IntArray:
-    """Return where each group of distinct confidences begins, and their number."""
+    """Return the start of each group of distinct confidences, and their number."""
     if mass.size <= n_bins or not mass.sum() > 0.0:
         return np.arange(mass.size + 1, dtype=np.int64)
     middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
@@ -245,7 +244,7 @@ def _closed_form(
     errors = np.sqrt(np.array(sampled) + np.array([chance, chance / entropy]) ** 2)
     df = np.inf if tally.cluster is None else float(satterthwaite(shares))
     reach = student_multiplier(level, df) * errors
-    # The sampled variance grows with the information, which is not corrected for chance there.
+    # The sampled variance increases with the information, which is not chance-corrected there.
     skew = [
         skew_allowance(own / counted, level) if counted > 0.0 else 0.0
         for own, counted in zip(sampled, (bits, bits / entropy), strict=True)
@@ -274,7 +273,7 @@ META_INFORMATION = information_metric().in_panel(
     Output(
         "relative_meta_information",
         "relative meta-I",
-        "the same as a share of the bits there are to tell",
+        "the same as a proportion of the maximum",
         better="higher",
         neutral=0.0,
     ),

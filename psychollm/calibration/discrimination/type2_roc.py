@@ -1,8 +1,8 @@
-"""The type-2 ROC curve of every model: hits against false alarms as the criterion moves.
+"""The type-2 ROC curve of every model: hit rate against false-alarm rate.
 
 At each criterion, a stated confidence above which an answer counts as confident, the hit rate is
-the share of correct answers above it, the false-alarm rate that of wrong ones. Between criteria
-the curve is straight: tied answers are told apart at random. The area below it is the AUROC.
+the proportion of correct answers above it, the false-alarm rate that of wrong ones. Between
+criteria the curve is straight, as if ties were broken at random. The area below it is the AUROC.
 """
 
 from dataclasses import dataclass
@@ -182,7 +182,7 @@ def type2_roc(
 
 
 def _rising(band: FloatArray) -> FloatArray:
-    """Let a band (points, 2) rise as the curve does: no bound is worse than one further on."""
+    """Make a band (points, 2) increase with the curve."""
     lower = np.maximum.accumulate(band[:, 0])
     return np.stack([lower, np.minimum.accumulate(band[::-1, 1])[::-1]], axis=1)
 
@@ -213,7 +213,7 @@ def _check_rates(false_alarms: Any) -> FloatArray:
 
 
 def _at_criteria(tally: Tally) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Scores from the highest down, and the shares of wrong and correct answers at or above."""
+    """Return descending scores, and proportions of wrong and correct answers at or above."""
     rates = []
     for counts in (tally.wrong, tally.correct):
         above = np.cumsum(counts[::-1])

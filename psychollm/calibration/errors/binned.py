@@ -1,37 +1,35 @@
-r"""Binned calibration errors: the gaps between accuracy and confidence within bins.
+r"""Binned calibration errors: gaps between accuracy and confidence within bins.
 
-With :math:`d_b` the gap of bin b, accuracy less mean confidence, and :math:`s_b` its share of the
-n answers, the four errors are
+With :math:`d_b` the gap of bin b, accuracy minus mean confidence, and :math:`s_b` its proportion
+of the n answers, the four errors are
 
 .. math:: \text{ECE} = \sum_b s_b |d_b|, \quad
           \text{RMSCE} = \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
           \text{MCE} = \max_b |d_b|, \quad
           \text{ACE} = \frac1B \sum_b |d_b|                                               \quad (1)
 
-over the B bins that hold answers. Each is biased upward, at the sizes of evaluations severely: a
-gap is never negative, so that noise adds up. Hence every error comes with what it would be if the
-model were calibrated (:math:`E_0`), a p-value, and estimates that take the noise off:
+over the B bins with answers. Each is biased upwards, often severely, because noise adds to
+absolute gaps. Every error is therefore reported with its expectation under calibration
+(:math:`E_0`), a p-value, and corrected estimates:
 
-* `debiased`: ECE, MCE and ACE less :math:`E_0`; of the squared RMSCE the variance of each bin's
-  accuracy is subtracted,
+* `debiased`: ECE, MCE and ACE minus :math:`E_0`; the squared RMSCE minus the variance of each
+  bin's accuracy,
 
   .. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
             \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big),                         \quad (2)
 
-  bins with a single answer being left out (Kumar, Liang & Ma). :math:`E_0` is the bias of a
-  calibrated model. Where there is a gap, noise falls on both sides of it, and an ECE less
-  :math:`E_0` is too small.
-* `corrected`: the error under which a sample like this one is the median one; see
-  `psychollm.calibration.errors.calibration_error`. It is right for good and for bad calibration,
-  and its interval is that of the error in the population, for the same bins.
+  without bins of a single answer (Kumar, Liang & Ma). :math:`E_0` is the bias of a calibrated
+  model. For a true gap, noise is on both sides of it, so that ECE minus :math:`E_0` is too small.
+* `corrected`: the error for which this sample would be the median; see
+  `psychollm.calibration.errors.calibration_error`. It is valid for good and bad calibration, and
+  its interval is for the error in the population, with the same bins.
 
 Coverage of the 95 % interval, simulated for calibrated, mildly (0.06) and strongly (0.30)
 miscalibrated models with continuous, eleven or two different confidences: ECE 92 to 98 % with 200
-and 1,000 questions, 90 to 97 % with 50, where strong miscalibration has the lowest figures, as all
-bootstraps of so few answers; for a calibrated model only the lower bound can miss. RMSCE with 50
-questions, and MCE, are covered by 96 to 100 %. Percentiles of the bootstrap cover a calibrated
-ECE never. The population value of ACE and MCE counts bins however rare; the interval is about
-those that the sample has met.
+and 1,000 questions, 90 to 97 % with 50, lowest for strong miscalibration; for a calibrated model
+only the lower bound can miss. RMSCE with 50 questions, and MCE, are covered in 96 to 100 %.
+Bootstrap percentiles never cover the ECE of a calibrated model. In the population, ACE and MCE
+include rare bins; the interval refers to bins with answers in the sample.
 
 References
 ----------
@@ -218,10 +216,10 @@ def binned_metric(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """What the resamples of one model share."""
+    """Quantities shared by the resamples of one model."""
 
     values: FloatArray  # (groups,)
-    level: IntArray  # (groups,) confidences numbered, equal ones alike
+    level: IntArray  # (groups,) ranks of distinct confidences
     bins: Bins
     binning: Binning
     norm: Norm
@@ -229,11 +227,11 @@ class _Shared:
     share: FloatArray  # (bins,)
     shape: FloatArray  # (bins,) gaps of norm one
     scale: FloatArray  # (scales,)
-    short: float  # by which the noise of resamples is too small
+    short: float  # correction factor for the noise of resamples
 
 
 def _bins(tally: Tally, binning: Binning) -> Bins:
-    """Return the bins of a tally; of the sweep, those it ends with."""
+    """Return the bins of a tally; for the sweep, the final ones."""
     counts = tally.correct + tally.wrong
     if binning.kind != "sweep":
         return bins_of(tally.values, counts, binning)
@@ -249,7 +247,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     share = size[0] / n
     distance, square = gap[0] / size[0], _square_residuals(tally, bins) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)
-    # A sample without any gap has no direction: noise itself gives one.
+    # Without any gap there is no direction; noise gives one.
     around = np.sqrt(square)
     noise = _norm(around, share, norm)
     shape = distance / value if value > 0.0 else around / noise if noise > 0.0 else around
@@ -300,7 +298,7 @@ def _sums(
 def _swept(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, binning: Binning
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Return gap sums, sizes and hits of the swept bins, and how many there are."""
+    """Return gap sums, sizes and hits of the swept bins, and their number."""
     sums = np.empty((3, len(correct), SWEEP_LIMIT))
     used = np.empty(len(correct), dtype=np.int64)
     kernels.swept_gaps(values, levels(values), correct, wrong, binning.left, sums, used)
@@ -326,7 +324,7 @@ def _norm(distance: FloatArray, share: FloatArray, norm: Norm) -> float:
 
 
 def _strays(square: FloatArray, share: FloatArray, norm: Norm) -> float:
-    """Return how far noise moves the error: mean squares of gaps (bins,) put together."""
+    """Return the effect of noise on the error, from mean squares of gaps (bins,)."""
     if not square.size:
         return 0.0
     if norm == "max":
@@ -348,7 +346,7 @@ ECE = binned_metric().in_panel(
     Output(
         "ece",
         "ECE",
-        f"mean gap of confidence and share correct over bins; {NOISY}",
+        f"mean absolute difference between confidence and accuracy over bins; {NOISY}",
         better="lower",
         digits=3,
         listed=False,
@@ -361,7 +359,7 @@ RMSCE = binned_metric("l2").in_panel(
     Output(
         "rmsce",
         "RMSCE",
-        f"root mean square of the same gaps; {NOISY}",
+        f"root mean square of the same differences; {NOISY}",
         better="lower",
         listed=False,
     ),

@@ -2,15 +2,15 @@ r"""Bins of stated confidence: of equal width, of equal mass, or one for each st
 
 * *Width*: bin b of B holds :math:`((b-1)/B, b/B]` (closed right, the default; 0 belongs to the
   first bin) or :math:`[(b-1)/B, b/B)` (closed left; 1 belongs to the last).
-* *Mass*: with answers in order of confidence, an answer that has a share p of all answers before
-  it belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: all answers with one
-  confidence go where the first of them falls (closed right), or the last (closed left). An edge
-  between bins is halfway between the neighbouring confidences.
+* *Mass*: with answers in order of confidence, an answer after a proportion p of all answers
+  belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: they are in the bin of the
+  first of them (closed right), or the last (closed left). An edge between bins is halfway between
+  the neighbouring confidences.
 * *Discrete*: one bin for each confidence that occurs.
 
-Confidences are decimals that a model stated, and decimals are not exact in a computer: 0.1 + 0.2
-is not 0.3, nor is 0.3 in single precision. Two confidences closer than :math:`10^{-7}` are
-therefore the same, and one that is that close to an edge lies on it.
+Floating-point decimals are inexact: 0.1 + 0.2 differs from 0.3, as does 0.3 in single precision.
+Confidences closer than :math:`10^{-7}` therefore count as equal, and one that close to an edge as
+on it.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,14 +31,14 @@ BinKind: TypeAlias = Literal["auto", "width", "mass", "discrete", "sweep"]
 Closed: TypeAlias = Literal["right", "left"]
 
 SAME = 1e-7
-DISCRETE_LIMIT = 20  # distinct confidences up to which "auto" takes them as bins
-SWEEP_LIMIT = 100  # bins that the sweep tries at most
+DISCRETE_LIMIT = 20  # most distinct confidences that "auto" uses as bins
+SWEEP_LIMIT = 100  # most bins of the sweep
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binning:
-    """How confidences are put into bins."""
+    """Options of binning."""
 
     kind: BinKind = "auto"
     n_bins: int = 15
@@ -57,11 +57,11 @@ class Binning:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bins:
-    """The bins of one model that hold answers."""
+    """The non-empty bins of one model."""
 
     index: IntArray  # (groups,) the bin of each distinct confidence
     edges: FloatArray  # (bins, 2)
-    kind: str  # what was chosen: width, mass or discrete
+    kind: str  # chosen kind: width, mass or discrete
 
     @property
     def size(self) -> int:
@@ -94,7 +94,7 @@ def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
 
 
 def levels(values: FloatArray) -> IntArray:
-    """Return numbers from zero of increasing confidences, alike where rounding alone differs."""
+    """Return ranks from zero of increasing confidences, equal up to rounding."""
     return (
         np.concatenate([np.zeros(min(1, values.size)), np.diff(values) > SAME])
         .cumsum()
@@ -106,7 +106,7 @@ def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) 
     """Return the mass bin of each group (groups,), levels kept whole."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
-    # Whole counts are exact; weights that differ by rounding only must not move an edge.
+    # Whole counts are exact; rounding of weights must not move an edge.
     position = n_bins * (through if left else before) / through[-1:]
     index = np.ceil(position - _ROUNDING) - 1 if left else np.floor(position + _ROUNDING)
     index = np.clip(index, 0, n_bins - 1)
@@ -151,8 +151,8 @@ class ReliabilityBins(Result):
     (array([0.2, 0.9]), array([0. , 0.5]), array([1., 2.]))
     """
 
-    model: IntArray  # (rows,) place among `labels`
-    lower: FloatArray  # (rows,) edges; equal where the bin is one confidence
+    model: IntArray  # (rows,) index in `labels`
+    lower: FloatArray  # (rows,) edges; equal if the bin is one confidence
     upper: FloatArray  # (rows,)
     confidence: FloatArray  # (rows,) mean
     accuracy: FloatArray  # (rows,) share correct
@@ -181,8 +181,8 @@ def reliability_bins(
     level: float,
 ) -> ReliabilityBins:
     """Return the bins of every model."""
-    # The interval of an accuracy is Wilson's for as many independent answers as would give it the
-    # variance it has: fewer than were given where weights differ or clusters go together.
+    # Wilson intervals with the effective number of independent answers, which is smaller with
+    # unequal weights or clusters.
     rows = [_rows(tally, binned(tally), level) for tally in tables]
     names = ("lower", "upper", "confidence", "accuracy", "n", "interval")
     columns = {name: np.concatenate([part[i] for part in rows]) for i, name in enumerate(names)}
@@ -207,7 +207,7 @@ def _rows(tally: Tally, bins: Bins, level: float) -> tuple[FloatArray, ...]:
 
 
 def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
-    """Return how many independent answers each accuracy is worth (bins,)."""
+    """Return the effective number of independent answers of each accuracy (bins,)."""
     # Kish's effective size for weights. With clusters, the size implied by the variance between
     # clusters, between one and the number of answers; without variance, the number of clusters.
     own_bin = bins.index[tally.group]

@@ -1,36 +1,31 @@
-r"""What binned and smooth calibration errors share: the error, its noise, its interval.
+r"""Shared inference for binned and smooth calibration errors.
 
-A calibration error is a norm of gaps between accuracy and confidence. Noise adds to every norm, so
-that the error of a sample lies above that of the population, and the error of a resample, which
-has the noise of the sample and its own, above that of the sample. Percentiles of resamples
-therefore miss the population, by the more the better the model is calibrated: they never reach
-zero.
+A calibration error is a norm of gaps between accuracy and confidence. Noise adds to every norm:
+the error of a sample exceeds that of the population, and the error of a resample, with the noise
+of both, that of the sample. Percentiles of resamples therefore miss the population value, most for
+well-calibrated models: they never reach zero.
 
-What resamples do show is the noise. Let the gaps of the population be in proportion to those of
-the sample, :math:`\theta c` with :math:`\|c\| = 1`, and let :math:`e^*` be what the gaps of a
-resample differ from those of the sample. Then
+Resamples do estimate the noise. Let the gaps of the population be proportional to those of the
+sample, :math:`\theta c` with :math:`\|c\| = 1`, and let :math:`e^*` be the differences of a
+resample's gaps from the sample's. Then
 
 .. math:: T^*(\theta) = \|\theta c + e^*\|                                                \quad (1)
 
-is distributed as the error of a sample from a population whose error is :math:`\theta`: with
-:math:`\theta = 0` that of a calibrated model, with :math:`\theta` equal to the error of the
-sample the ordinary bootstrap. The interval holds every :math:`\theta` under which the error T of
-the sample is neither among the largest nor among the smallest :math:`\alpha/2` of (1). Its lower
-bound is zero where T is no larger than noise. The :math:`\theta` under which T is the median of
-(1) is the *corrected* error: half of all samples give a smaller one, whatever the error is.
+has the distribution of the error of a sample from a population with error :math:`\theta`.
+:math:`\theta = 0` is a calibrated model; :math:`\theta` equal to the error of the sample is the
+ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of the sample
+is between the :math:`\alpha/2` quantiles of (1). Its lower bound is zero if T is within noise. The
+:math:`\theta` for which T is the median of (1) is the *corrected* error, which is median-unbiased.
 
-A sample that happens to lie closer to the diagonal than calibration allows would exclude even
-zero, and a sample without any gap would prove calibration. The upper bound is therefore never
-below that of a sample with the mean error of calibrated ones (1): no sample shows more than its
-noise lets it (compare the power-constrained limits of Cowan et al.).
+A sample closer to the diagonal than expected under calibration would exclude even zero, and one
+without any gap would establish calibration. The upper bound is therefore at least that of a sample
+with the mean error of calibrated ones (1), as in the power-constrained limits of Cowan et al.
 
-For comparisons, resamples of the corrected error are needed that vary as it does. They are points
-of its confidence distribution, the errors under which a share u of samples is larger than this
-one, with u the rank of the resample's own error: their percentiles are the interval, and two
-models are high or low in the same resamples as their errors are.
+Comparisons need draws of the corrected error. They are points of its confidence distribution: the
+errors for which a proportion u of samples exceeds this one, u being the rank of the resample's
+error. Their percentiles are the interval, and they preserve the correlation between models.
 
-The direction c is estimated, and with it how noise spreads over bins with and without a gap; that
-is why coverage is close to the nominal one and not exact.
+Coverage is approximate because the direction c is estimated.
 
 References
 ----------
@@ -64,14 +59,13 @@ N_SCALES = 16
 
 def scales(value: float, noise: float) -> FloatArray:
     """Return the grid of theta of (1), denser near zero, where the norm bends most."""
-    # Noise is how far the error of a sample strays: the grid ends four times as far beyond the
-    # value.
+    # The grid ends four noise SDs beyond the value.
     top = value + 4.0 * noise
     return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
 
 
 def short(tally: Tally) -> float:
-    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{n / (n - 3)}`."""
+    r"""Return the correction factor for the noise of resamples, :math:`\sqrt{n / (n - 3)}`."""
     # Resamples of n answers have the variance of the sample, which is (n - 1) / n of the
     # population's. The t distribution with n - 1 degrees of freedom has variance (n - 1) / (n -
     # 3). For clusters only the first factor applies here, because the percentile levels already
@@ -92,13 +86,13 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
 def confidence_points(
     value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
 ) -> FloatArray:
-    """Return the errors under which given shares of samples have a larger error than this one."""
+    """Return the errors for which given proportions of samples exceed this one."""
     # Not decreasing in the shares; NaN without a value or without draws.
     # Shapes: shares (n,); returns (n,).
     ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
     if not np.isfinite(value) or len(ordered) < 2:
         return np.full(shares.size, np.nan)
-    if not scale[-1] > 0.0:  # no gap and no noise, in any resample: zero is certain
+    if not scale[-1] > 0.0:  # no gap and no noise in any resample
         return np.zeros(shares.size)
     position = (1.0 - shares) * (len(ordered) - 1)
     before = np.minimum(position.astype(np.int64), len(ordered) - 2)
@@ -111,14 +105,14 @@ def confidence_points(
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
     """Return the bounds of a metric's outputs (outputs, 2) from the columns it carries."""
-    # All outputs estimate the error whose value stands first; the carried columns of the sample,
-    # which has no noise around itself, are the grid of theta.
+    # All outputs estimate the error in the first column; the carried columns of the sample are the
+    # grid of theta.
     lower, _, upper = inverted(float(value[0]), value[outputs:], draws[:, outputs:], level)
     return np.tile([lower, upper], (outputs, 1))
 
 
 def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatArray:
-    """Return for each curve (n, points) over x the largest x where it does not exceed a level."""
+    """Return the largest x at which each curve (n, points) does not exceed a level."""
     # Beyond the last point a curve rises as x does.
     below = curves <= level[:, None]
     last = x.size - 1
@@ -135,16 +129,15 @@ def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatAr
 class CalibrationError(Result):
     """Calibration error of each model, with its expectation under calibration."""
 
-    # The intervals of `value`, `debiased` and `corrected` are the same: they are about the error
-    # in the population, and may lie below `value`, which is biased upward; that is flagged
-    # `OUTSIDE`. To compare models use `corrected.difference`: the noise in two errors cancels only
-    # where they are equal.
+    # `value`, `debiased` and `corrected` have the same interval, for the error in the population.
+    # It may be below `value`, which is biased upwards; that is flagged `OUTSIDE`. Compare models
+    # by `corrected.difference`, because the noise of two errors cancels only if they are equal.
 
     value: Estimate  # the error of the sample
-    expected: Estimate  # its mean if the model were calibrated, and the range of its values
-    p_value: Estimate  # of calibration: share of calibrated data sets with a larger error
-    debiased: Estimate  # error less that mean; of the RMSCE, Kumar's estimate
-    corrected: Estimate  # the error under which this sample is the median one
+    expected: Estimate  # its mean under calibration, with the range of simulated values
+    p_value: Estimate  # of calibration, from simulated data sets
+    debiased: Estimate  # error minus that mean; for the RMSCE, Kumar's estimate
+    corrected: Estimate  # median-unbiased error
 
     def _axes(self) -> Axes:
         return Axes(
@@ -180,8 +173,10 @@ class CalibrationError(Result):
         lower, upper = self.corrected.interval[row]
         share = f"{100 * self.value.level:g} % interval"
         return (
-            f"{label}: {name} {value:.3f}; a calibrated model would show {expected:.3f} "
-            f"({p_equals(p_value)}). Without noise {corrected:.3f}, {share} {lower:.3f} to "
+            f"{label}: {name} {value:.3f}; expected under calibration {expected:.3f} "
+            f""
+            f"({p_equals(p_value)}). Corrected {corrected:.3f}, {share} {lower:.3f} to "
+            f""
             f"{upper:.3f}."
         )
 
@@ -190,9 +185,8 @@ def assembled(
     metric: Metric, answers: StatedAnswers, options: Resampling, *, n_null: int
 ) -> tuple[Drawn, dict[str, Any]]:
     """Return resamples of a calibration error, and the fields above by name."""
-    # Resamples of `debiased` are those of the error moved to its value, since their bias is
-    # another one than that of the sample; those of `corrected` are points of its confidence
-    # distribution.
+    # Resamples of `debiased` are those of the error shifted to its value, because their bias
+    # differs from the sample's; those of `corrected` are points of its confidence distribution.
     # The metric's first output is the error; its bounds are those of `family_bounds`.
     n_null = check_count("n_null", n_null, low=2, high=DRAWS)
     options = replace(options, rng=check_generator(options.rng))

@@ -1,17 +1,17 @@
 r"""Smooth calibration error: gaps between accuracy and confidence without bins.
 
 Residuals, correct (1) or wrong (0) less confidence, are smoothed by a Gaussian of standard
-deviation sigma, reflected at 0 and 1; the error is the mean size of what remains,
+deviation sigma, reflected at 0 and 1; the error is their mean absolute value,
 
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
           \qquad \text{smECE} = s(\sigma^*) = \sigma^*,                                   \quad (1)
 
-at the one bandwidth that equals the error it gives (Blasiok & Nakkiran): differences of confidence
-smaller than the error are not told apart. Unlike a binned error it is continuous in the stated
-confidences, and no number of bins is to be chosen. It is biased upward too, for the same reason,
-and comes with the same companions: what a calibrated model would show, a p-value, and the
-corrected error with its interval. The interval keeps the bandwidth of the sample; in the
-simulations described in `psychollm.calibration.errors.binned` it covers 92 to 99 %.
+at the bandwidth that equals its error (Blasiok & Nakkiran): differences of confidence smaller than
+the error are smoothed over. Unlike a binned error it is continuous in the stated confidences and
+needs no number of bins. It has the same upward bias, and is reported with the same quantities: its
+expectation under calibration, a p-value, and the corrected error with its interval. The interval
+keeps the bandwidth of the sample; in the simulations described in
+`psychollm.calibration.errors.binned` it covers in 92 to 99 %.
 
 References
 ----------
@@ -73,7 +73,7 @@ class ReliabilityCurve(Result):
     """
 
     confidence: FloatArray  # (points,) from 0 to 1
-    accuracy: FloatArray  # (models, points) NaN where fewer than one answer is near
+    accuracy: FloatArray  # (models, points) NaN with fewer than one effective answer
     interval: FloatArray  # (models, points, 2) pointwise, bootstrap percentiles
     density: FloatArray  # (models, points) of stated confidence
     level: float
@@ -129,10 +129,10 @@ _COMPLETE = 2.2  # nodes per standard deviation down to which the cosine series 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothingGrid:
-    """Nodes, and where the confidences of one model lie among them."""
+    """Nodes, with the positions of one model's confidences among them."""
 
     values: FloatArray  # (groups,)
-    beyond: FloatArray  # (groups,) how far each lies into its cell between two nodes
+    beyond: FloatArray  # (groups,) fraction of each within its cell between two nodes
     node: IntArray  # (cells,) before each cell that holds confidences
     stop: IntArray  # (cells,) the group after each cell
     last: int  # number of the last node
@@ -169,7 +169,7 @@ class SmoothingGrid:
         kernels.smooth_errors(
             nodes, sigma or 0.0, start, self.finest, self.by_node, self.by_term, out
         )
-        return np.minimum(out, 1.0)  # beyond it by the rounding of the grid alone
+        return np.minimum(out, 1.0)  # rounding of the grid
 
     def curves(self, nodes: FloatArray, sigma: float) -> FloatArray:
         """Return smoothed sums at the nodes (resamples, nodes)."""
@@ -314,16 +314,16 @@ def _flags(tally: Tally) -> tuple[Reason, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """What the resamples of one model share."""
+    """Quantities shared by the resamples of one model."""
 
     grid: SmoothingGrid
-    sigma: float | None  # as asked for
-    start: float  # where the search for the fixed point begins
+    sigma: float | None  # as requested
+    start: float  # start of the search for the fixed point
     bandwidth: float  # of the family, and of the curve
     own: FloatArray  # (nodes,) smoothed residual of the sample
     shape: FloatArray  # (nodes,) the same with size one
     scale: FloatArray  # (scales,)
-    short: float  # by which the noise of resamples is too small
+    short: float  # correction factor for the noise of resamples
     curve: bool
 
 
@@ -337,8 +337,8 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         expected = 1.0  # all gaps are zero, also in resamples: no fine grid
     grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
-    # Confidences of 0 and 1 leave calibrated answers no error at all, but no resample needs a
-    # bandwidth far below its own error.
+    # Calibrated confidences of 0 and 1 have no error, but no resample needs a bandwidth far below
+    # its own error.
     needed = value if value < expected else max(expected, value / 64.0)
     if sigma is None and value > 0.0 and needed != expected:
         grid = smoothing_grid(tally.values, needed)
@@ -361,7 +361,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
 
 
 def _expected_bandwidth(tally: Tally, n: float) -> float:
-    """Return about what the error would be under calibration."""
+    """Return the approximate error under calibration."""
     # With confidences spread evenly and variance v of an answer, s of (1) is about :math:`(v /
     # (\pi^{3/2} \sigma n))^{1/2}`; where few confidences occur, it is no more than the mean size
     # of their gaps.
@@ -408,7 +408,8 @@ SMOOTH_ECE = smooth_metric().in_panel(
     Output(
         "smooth_ece",
         "smooth ECE",
-        f"gap smoothed over confidence by a kernel as wide as the error; {NOISY}",
+        f"difference of confidence and accuracy, smoothed by a kernel as wide as the error; "
+        f"{NOISY}",
         better="lower",
     ),
 )

@@ -1,27 +1,26 @@
-r"""What a metric would be if the model were calibrated: simulated from its own confidences.
+r"""Distribution of metrics under calibration, simulated from a model's own confidences.
 
-Under calibration an answer stated with confidence f is correct with chance f:
+Under calibration an answer with confidence f is correct with probability f:
 
 .. math:: y^*_i \sim \text{Bernoulli}(f_i), \qquad E_0 = E[T(f, y^*)], \qquad
           p = \frac{1 + \#\{T^* \ge T\}}{1 + R}.                                          \quad (1)
 
-:math:`E_0` is the part of a calibration error that is mere noise, and p tests calibration. All
-models and metrics share the numbers drawn for the questions.
+:math:`E_0` is the expected error due to noise, and p tests calibration. All models and metrics
+share the random numbers of the questions.
 
-Answers in one cluster are right or wrong together, and what draws them independently has too
-little noise. Where there are clusters, the residuals :math:`y_i - f_i` of each whole cluster
-take a common factor instead,
+Answers in one cluster are dependent, so independent draws would have too little noise. With
+clusters, the residuals :math:`y_i - f_i` of each cluster are multiplied by a common factor
+instead,
 
 .. math:: y^*_i - f_i = v_{g(i)} (y_i - f_i), \qquad
           v_g = \begin{cases} (1 - \sqrt 5) / 2 & \text{with chance } (5 + \sqrt 5) / 10 \\
                               (1 + \sqrt 5) / 2 & \text{otherwise,} \end{cases}       \quad (2)
 
-which keeps the dependence within clusters, whatever it is (the wild bootstrap with the hypothesis
-imposed, of Cameron, Gelbach and Miller). Mammen's two points have mean zero, and one as variance
-and third moment, so that the totals of clusters are as skewed as they are: errors are rare, and
-stand together. Of calibrated models 1 to 7 % are rejected at 5 %, the fewest where clusters are
-few; with signs in place of (2) 6 to 9 %. With fewer clusters than five of one size there is no
-p-value.
+which preserves any dependence within clusters (the wild bootstrap under the null hypothesis;
+Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and third moment
+one, which preserves the skewness of cluster totals. The test rejects 1 to 7 % of calibrated models
+at 5 %, fewest with few clusters; with random signs instead of (2) 6 to 9 %. Below the precision of
+five clusters of equal size there is no p-value.
 
 References
 ----------
@@ -56,7 +55,7 @@ _ROOT = 5.0**0.5
 def under_calibration(
     metrics: Sequence[Metric], answers: StatedAnswers, options: Resampling
 ) -> list[tuple[Estimate, Estimate]]:
-    """Return for each output of the metrics its mean if models were calibrated, and a p-value."""
+    """Return the mean under calibration and the p-value of each output of the metrics."""
     # The mean of (1) with its Monte Carlo error and the range of simulated values; p.
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]

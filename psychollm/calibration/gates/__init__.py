@@ -1,1 +1,1 @@
-"""From which confidence on a model may answer alone."""
+"""Thresholds of confidence above which a model may answer alone."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-ALL = "all"  # the group of a gate that was made without groups
+ALL = "all"  # the group of a gate without groups
 _SCALES = (1.0, 10.0, 100.0)
 _SHOWN = 12  # gates that the summary lists
 
@@ -48,9 +48,9 @@ class ConfidenceGate(Study, Result):
     """
 
     threshold: FloatArray  # (models, groups) lowest confidence that is answered, NaN if none is
-    coverage: FloatArray  # (models, groups) share of the answers at or above it
-    error: FloatArray  # (models, groups) share of these that were wrong
-    upper: FloatArray  # (models, groups) bound of it at this certainty, for questions like these
+    coverage: FloatArray  # (models, groups) proportion of answers at or above it
+    error: FloatArray  # (models, groups) proportion of these that were wrong
+    upper: FloatArray  # (models, groups) its upper bound at this certainty
     promised: BoolArray  # (models, groups) whether there is such a threshold
     flags: tuple[tuple[Reason, ...], ...]  # (models, groups) why there is none
     n: FloatArray  # (models, groups) answers with confidence and correctness
@@ -80,29 +80,28 @@ class ConfidenceGate(Study, Result):
         Parameters
         ----------
         confidence : array_like
-            One confidence or several, on the scale of those that the gate was made from. Without
-            one (NaN), the answer is no.
+            One or more confidences, on the scale of the gate. NaN gives False.
         group : hashable or array_like, optional
-            The group of all questions, or of each. A group that the gate has not seen has no
-            promise: the answer is no, with a warning. A gate without groups has seen none.
+            Group of all questions, or of each. A group unknown to the gate gives False, with a
+            warning.
         model : hashable, optional
-            Whose confidence it is, where the gate holds several models.
+            Model, if the gate has several.
 
         Returns
         -------
         ndarray of bool
-            In the shape of `confidence`.
+            Whether to answer, in the shape of `confidence`.
 
         Raises
         ------
         OptionError
-            If the gate has groups, or several models, and none is named.
+            If the gate has groups or several models, and none is given.
         LabelError
             If the model does not exist.
         CodeError
-            If a confidence is larger than the scale of the gate.
+            If a confidence exceeds the scale of the gate.
         ShapeError
-            If `group` does not fit `confidence`.
+            If `group` does not match `confidence`.
 
         Examples
         --------
@@ -118,8 +117,9 @@ class ConfidenceGate(Study, Result):
         scale = next((one for one in _SCALES if highest <= one), np.inf)
         if np.nanmax(values, initial=-np.inf) > scale:
             msg = (
-                f"confidence holds {np.nanmax(values):g}, but the gate was made from confidences "
-                f"up to {highest:g}: pass them on the same scale"
+                f"confidence holds {np.nanmax(values):g}, but the gate's confidences are at "
+                f"most "
+                f"{highest:g}: use the same scale"
             )
             raise CodeError(msg)
         columns = self._columns(group, values.shape)
@@ -144,10 +144,10 @@ class ConfidenceGate(Study, Result):
         return self.labels.index(model)
 
     def _columns(self, group: Any, shape: tuple[int, ...]) -> IntArray:
-        """Return the number of the group of each confidence, -1 where it was not seen."""
+        """Return the index of the group of each confidence, -1 if unknown."""
         if group is None:
             if self.grouped:
-                msg = f"the gate has groups: name that of the questions, group={self.groups[0]!r}"
+                msg = f"the gate has groups: pass that of the questions, group={self.groups[0]!r}"
                 raise OptionError(msg)
             return np.zeros(shape, dtype=np.int64)
         one = isinstance(group, str | tuple) or not np.ndim(group)
@@ -161,8 +161,9 @@ class ConfidenceGate(Study, Result):
         unseen = [name for name in dict.fromkeys(names) if name not in place]
         if unseen:
             warn(
-                f"group {listed(unseen)} was not seen when the gate was made: nothing is promised "
-                "of it, and nothing answered alone; make a gate from answers to such questions"
+                f"group {listed(unseen)} is unknown to the gate, so there is no guarantee and "
+                ""
+                "no answer alone: make a gate from answers to such questions"
             )
         found = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         return np.broadcast_to(found[0], shape) if one else found.reshape(shape)
@@ -197,7 +198,7 @@ class ConfidenceGate(Study, Result):
         return fewest_answers(self.at_most, self.certainty)
 
     def name(self, gate: int) -> str:
-        """Return how the nth gate is called, from 0, group by group within models."""
+        """Return the name of the nth gate, from 0, by model and then group."""
         row, column = divmod(gate, len(self.groups))
         model, group = self.labels[row], self.groups[column]
         if not self.grouped:
@@ -223,19 +224,21 @@ class ConfidenceGate(Study, Result):
             ),
             Finding(
                 key="gates",
-                question="From which confidence on, and how often?",
+                question="What are the thresholds?",
                 rows=rows,
                 explanation=(
-                    f"A gate is the lowest confidence from which on {promise}. The promise is "
-                    f"made {several}, one at a time, and needs {count(self.fewest)} answers."
+                    f"A gate is the lowest confidence above which {promise}. The guarantee is "
+                    f""
+                    f"made {several} separately, and needs {count(self.fewest)} answers."
                 ),
             ),
             Finding(
                 key="unseen",
-                question="Does it hold for other questions?",
+                question="Does it apply to other questions?",
                 statement=(
-                    "Only for questions like these, drawn as these were. Questions of another "
-                    "kind have no promise: make a gate from answers to them."
+                    "Only to questions from the same population. Other kinds of questions "
+                    "have "
+                    "no guarantee: make a gate from answers to them."
                 ),
             ),
         )
@@ -254,12 +257,12 @@ class ConfidenceGate(Study, Result):
     def _verdict(self, order: list[int], good: int, promise: str) -> str:
         if self.promised.size == 1:
             row = sentence(self._line(order[0]))
-            return f"{row} Of these, {promise}." if good else row
+            return f"{row} Of these answers, {promise}." if good else row
         if not good:
-            return f"No gate: there is no confidence from which on {promise}."
+            return f"No gate: there is no confidence above which {promise}."
         return (
-            f"{good} of {self.promised.size} gates can be promised: {promise}. "
-            f"{self.name(order[0])} may answer the largest share alone, "
+            f"{good} of {self.promised.size} gates can be guaranteed: {promise}. "
+            f"{self.name(order[0])} may answer the largest proportion alone, "
             f"{percent(self.coverage.flat[order[0]])}."
         )
 
@@ -294,21 +297,19 @@ def confidence_gate(
     correct : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
         1 = correct, 0 = wrong; NaN is missing.
     at_most : float
-        The largest share of wrong answers, among those given alone, that is tolerated.
+        Largest tolerated proportion of wrong answers among those given alone.
     certainty : float
-        How often a gate may be relied on: at most one in ten is broken at .9.
+        Probability that the guarantee holds: at .9, at most one gate in ten exceeds `at_most`.
     groups : array_like or mapping (questions,), optional
-        The kind of each question, such as its domain: each has a gate of its own, and kinds that
-        are not among them have none.
+        Group of each question, such as its domain; each group has its own gate.
     clusters : array_like or mapping (questions,), optional
-        What questions belong to, such as a passage. Answers of a cluster go together, and count
-        for less than as many others.
+        Cluster of each question, such as its passage; clustered answers count less.
 
     Returns
     -------
     ConfidenceGate
-        ``decide`` applies it. Where nothing can be promised, the threshold is NaN with a reason
-        in ``flags``, and nothing is answered alone.
+        Gate, applied by ``decide``. Without a guarantee the threshold is NaN with a reason in
+        ``flags``, and no question is answered alone.
 
     Raises
     ------
@@ -321,9 +322,9 @@ def confidence_gate(
 
     Notes
     -----
-    The promise is that of Learn then Test with Clopper-Pearson bounds and a fixed sequence of
-    thresholds (`psychollm.calibration.gates.promise`). It is made for each model and group
-    separately, and holds for questions drawn as these were.
+    The guarantee is Learn then Test with Clopper-Pearson bounds and a fixed sequence of thresholds
+    (`psychollm.calibration.gates.promise`). It is separate for each model and group, and applies
+    to questions from the same population.
 
     Examples
     --------

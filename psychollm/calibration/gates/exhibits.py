@@ -1,4 +1,4 @@
-"""What shows the findings of gates."""
+"""Figures and tables of gates."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,10 +22,11 @@ def exhibits(
         plot="plot_confidence_gate",
         of=result,
         key="gates",
-        title="Share of wrong answers by the share that is answered",
+        title="Proportion of wrong answers by proportion answered",
         caption="Share of wrong answers among those answered alone, by the share that is answered "
-        "as the threshold falls. Circles are gates, with a line up to the bound that is promised; "
-        "the dashed line is the share that is tolerated.",
+        "as the threshold falls. Circles are gates, with a line up to the guaranteed bound; "
+        ""
+        "the dashed line is the tolerated proportion.",
     )
     return {"gates": (curves, Listing(table=partial(_gates, result), instead=True))}
 

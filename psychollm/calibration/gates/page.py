@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     clusters = (
-        "Answers of one cluster go together: their number is taken between the worst case, all "
-        "right or all wrong, and what their variance shows.",
+        "Clustered answers are dependent: their effective number is between the worst case, "
+        "all "
+        "right or all wrong, and that from their variance.",
     ) * result.clustered
     return (
-        "Thresholds are tested from the highest confidence down. A threshold passes where the "
-        "upper Clopper-Pearson bound of the share of wrong answers at or above it is at most "
+        "Thresholds are tested from the highest confidence down. A threshold passes if the "
+        ""
+        "upper Clopper-Pearson bound of the error rate at or above it is at most "
         f"{100.0 * result.at_most:g} %, at a certainty of {100.0 * result.certainty:g} %; the "
         f"gate is the last before the first that fails {cite('ltt')}.",
         "The promise is made for each gate separately, and for questions drawn as these were.",

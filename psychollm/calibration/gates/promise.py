@@ -1,36 +1,37 @@
-r"""The lowest threshold on confidence whose errors are promised to be rare.
+r"""The lowest threshold of confidence with a guaranteed error rate.
 
-Let :math:`R(t)` be the share of wrong answers among those with a confidence of at least t, in the
-population of questions. Of n answers at or above t, e were wrong. The hypothesis
-:math:`R(t) > \alpha` is rejected where the upper Clopper-Pearson bound keeps to it,
+Let :math:`R(t)` be the error rate among answers with a confidence of at least t, in the population
+of questions. Of n answers at or above t, e were wrong. The hypothesis :math:`R(t) > \alpha` is
+rejected if the upper Clopper-Pearson bound is at most :math:`\alpha`,
 
 .. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha,                        \quad (1)
 
 with B the beta distribution and :math:`1 - \delta` the certainty. Thresholds are tested from high
-to low and the last before the first failure is the gate's (Learn then Test with a fixed sequence).
-A threshold between two confidences that occurred has the answers of the upper one, so that the
-sequence is one of all numbers, fixed before the data: given n, e is binomial at each of them, and
-the first threshold that is too low passes with a chance of at most :math:`\delta`, however many
-are tested and however confidences tie.
+to low; the gate is the last before the first failure (Learn then Test with a fixed sequence). A
+threshold between two observed confidences has the answers of the upper one, so that the sequence
+covers all numbers and does not depend on the data. Given n, e is binomial at each threshold, and
+the first threshold that is too low passes with probability at most :math:`\delta`, for any number
+of tests and any ties.
 
-The sequence begins where one wrong answer may still pass: with n as small as 22 (for
-:math:`\alpha = \delta = .1`) the first wrong answer would end it. That place depends on the
-confidences alone. With a share of errors that rises and falls again as confidence does, it may
-pass over a short stretch of thresholds that are too low; `validation/gate_promises.py` tries that.
+The sequence begins at the first threshold that passes with one wrong answer: with only 22 answers
+(for :math:`\alpha = \delta = .1`) a single wrong answer would end it. This start depends on the
+confidences alone. If the error rate is not monotone in confidence, the start may skip a short
+range of thresholds that are too low; `validation/gate_promises.py` tests this.
 
-Answers of one cluster go together. With :math:`n_g` answers of cluster g at or above t,
-:math:`h_g` of them wrong, r = e / n, and G clusters, two numbers of independent answers are known,
+Clustered answers are dependent. With :math:`n_g` answers of cluster g at or above t,
+:math:`h_g` of them wrong, r = e / n, and G clusters, there are two effective numbers of
+independent answers,
 
 .. math:: n_K = \Big(\sum_g n_g\Big)^2 \Big/ \sum_g n_g^2, \qquad
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}
                 \left(\frac{z}{t_\nu}\right)^2,                                           \quad (2)
 
-that of the worst case, all answers of a cluster alike (Kish), and that of the observed variance,
+that of the worst case, equal answers within clusters (Kish), and that of the observed variance,
 with the quantiles of :math:`1 - \delta` and the degrees of freedom :math:`\nu` of its fourth
-powers (Korn and Graubard; `psychollm.estimates.clustered`). The first leaves most of the answers
-unused, the second errs where large clusters happen to hold no error. Their geometric mean takes
-the place of n in (1): in simulations the promise was then broken in up to 7.1 % of data sets, with
-the second alone in up to 17 %, at 10 % nominal. Without a wrong answer it is the first.
+powers (Korn and Graubard; `psychollm.estimates.clustered`). The first is too conservative, the
+second fails if large clusters happen to have no error. Their geometric mean replaces n in (1): in
+simulations the guarantee then failed in up to 7.1 % of data sets, with the second alone in up to
+17 %, at 10 % nominal. Without wrong answers the first is used.
 
 References
 ----------
@@ -69,7 +70,7 @@ class Steps:
 
 
 def fewest_answers(at_most: float, certainty: float, wrong: int = 0) -> int:
-    """Return the fewest answers that keep the promise with so many wrong ones among them."""
+    """Return the fewest answers that meet the guarantee with a given number of wrong ones."""
     low, high = wrong, wrong + 1
     while bdtr(wrong, high, at_most) > 1.0 - certainty:
         low, high = high, 2 * high
@@ -95,7 +96,7 @@ def steps_of(
 
 
 def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> FloatArray:
-    """Return how many independent answers (2) the first 1, 2, ... answers amount to (n,)."""
+    """Return the effective numbers (2) of the first 1, 2, ... answers (n,)."""
     n = np.arange(1.0, wrong.size + 1.0)
     inside = _running(np.ones(wrong.size), member)
     errors = _running(wrong, member)

@@ -1,4 +1,4 @@
-"""What shows the findings of a panel: figures of its curves, tables of its numbers."""
+"""Figures and tables of a panel's findings."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# No wider than the text: the errors of calibration have a table of their own.
+# At most as wide as the text; calibration errors have their own table.
 _TABLE = ("accuracy", "overconfidence", "auroc", "brier", "aurc_normalised")
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24
@@ -114,11 +114,13 @@ def _diagrams(evidence: "Evidence") -> Drawing:
         key="reliability",
         title="Reliability diagrams of all models",
         caption=(
-            "Share correct over stated confidence. On the diagonal a model is calibrated; below "
-            "it claims more than comes true. The line is the recalibrated curve; the grey band "
-            "is where it would run, by chance, if the model were calibrated; rings are shares as "
-            "observed, as large as the number of answers. Below: how often each confidence was "
-            "stated."
+            "Accuracy over stated confidence. The diagonal is calibration; below it the model "
+            "is "
+            "overconfident. The line is the recalibrated curve; the grey band contains "
+            "it under "
+            "calibration; the area of rings, the observed accuracies, shows the "
+            "number of "
+            "answers. Below: frequency of each confidence."
         ),
     )
 

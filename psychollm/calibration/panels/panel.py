@@ -1,9 +1,9 @@
 """All metrics of confidence against correctness, for several models.
 
-All metrics and all models share the same resamples of questions, so that any two models may be
-compared on any metric, paired. What is undefined is NaN with a reason.
+All metrics and models share the same resamples of questions, so that differences between models
+are paired. Undefined values are NaN with a reason.
 
-A panel of more answers than fit into memory: a few models at a time, on the same resamples.
+Panels of data larger than memory process a few models at a time, on the same resamples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def streamed_estimates(
     generator = check_generator(options.rng)
     inner = replace(options, n_jobs=1, progress=False)
     pieces = [(block, replace(inner, rng=deepcopy(generator))) for block in scan.blocks()]
-    replicate_seeds(0, generator)  # whoever passed it finds it as after any other panel
+    replicate_seeds(0, generator)  # leaves the generator in the state that other panels do
     bar = progress_bar(show=options.progress, total=len(scan.models), label="models")
     blocks = []
     with closing(in_turn(task, pieces, workers(options.n_jobs), waiting=2)) as results:
@@ -111,7 +111,7 @@ class CalibrationPanel(Study, Result):
     level: float
     models: Labels
     _answers: StatedAnswers | StatedScan
-    _own: dict[str, Output] = field(default_factory=dict)  # of metrics that are not the library's
+    _own: dict[str, Output] = field(default_factory=dict)  # for user-defined metrics
 
     def __getitem__(self, metric: str) -> Estimate:
         """Return the estimate of one metric.
@@ -127,7 +127,7 @@ class CalibrationPanel(Study, Result):
         return self.estimates[metric]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the keys of the metrics."""
+        """Iterate over the keys of the metrics."""
         return iter(self.estimates)
 
     def __len__(self) -> int:
@@ -254,8 +254,7 @@ class CalibrationPanel(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; used are overconfidence (`share`) and AUROC beyond one
-            half.
+            Smallest effects of interest; `share` and `auroc` are used.
         """
         keys = [key for key in (*_TOLD, *self._own) if key in self.estimates]
         keys = keys or list(self)[: len(_TOLD)]
@@ -518,6 +517,6 @@ def _wanted(
     taken = known + [output.key for metric in own for output in metric.words]
     for key in keys:
         if taken.count(key) > 1:
-            msg = f"metrics: two have the key {key!r}: give yours another with outputs="
+            msg = f"metrics: two have the key {key!r}: change yours by outputs="
             raise OptionError(msg)
     return list(dict.fromkeys(keys)), own

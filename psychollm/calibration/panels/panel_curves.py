@@ -1,4 +1,4 @@
-"""The curves behind a panel: reliability, risk over coverage, type-2 ROC, all of the same data."""
+"""Curves of a panel: reliability, risk over coverage, and type-2 ROC."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PanelCurves(Result):
-    """What `CalibrationPanel.curves` returns: results to plot, one of each kind."""
+    """Result of `CalibrationPanel.curves`: one curve of each kind."""
 
     reliability: Corp
     error: BinnedCalibrationError
-    risk_coverage: RiskCoverage | None  # None where correctness is a chance
+    risk_coverage: RiskCoverage | None  # None for fractional correctness
     roc: Type2ROC | None
     models: Labels
     n_draws: int  # data sets simulated under calibration
@@ -67,7 +67,7 @@ def panel_curves(
     known = answers.correct[answers.present]
     certain = bool(((known == 0.0) | (known == 1.0)).all())
     n_bands = n_null = 1000 if n_draws is None else n_draws
-    if n_draws is None:  # so many that the smallest adjusted p is a fifth of what rejects
+    if n_draws is None:  # enough that the smallest adjusted p is a fifth of alpha
         n_null = max(n_null, round(5 * len(answers.models) / (1.0 - options.level)))
     return PanelCurves(
         reliability=corp(confidence, correct, n_bands=n_bands, **shared),
@@ -80,7 +80,7 @@ def panel_curves(
 
 
 def _frames(answers: StatedAnswers) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return both tables with their labels, missing where one of the two is."""
+    """Return both tables with labels, with missing values in either removed from both."""
     import pandas as pd
 
     rows = pd.Index(answers.models, tupleize_cols=False)

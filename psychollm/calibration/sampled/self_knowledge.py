@@ -5,13 +5,12 @@ probabilities of the two continuations only their ratio matters,
 
 .. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}},                    \quad (1)
 
-because what the model would have said besides "True" and "False" says nothing of either.
+because other continuations are irrelevant.
 
 P(IK), "I know": correctness predicted from the question alone, before any answer, by a logistic
 regression from features of the question (a hidden state of the model, an embedding of the text),
-scored out of sample: questions of one group are never on both sides of a split. What it must beat
-is the trivial forecast that knows the model's accuracy and nothing of the question, so both are
-given.
+scored out of sample: groups of questions are never split between folds. The baseline is the
+constant forecast by the model's accuracy; both are returned.
 
 References
 ----------
@@ -99,8 +98,8 @@ class PredictedCorrectness(Result):
     ((1, 200), 5)
     """
 
-    confidence: FloatArray  # (models, questions) out of sample, NaN where correctness is unknown
-    baseline: FloatArray  # (models, questions) accuracy in the training folds: knows no question
+    confidence: FloatArray  # (models, questions) out of sample, NaN if correctness is unknown
+    baseline: FloatArray  # (models, questions) baseline: accuracy in the training folds
     fold: IntArray  # (questions,) the fold in which each question was predicted
     n_folds: int
     penalty: float  # inverse strength of the ridge penalty, scikit-learn's C
@@ -212,7 +211,9 @@ def _features(features: Any, n_models: int, n_questions: int) -> FloatArray:
     bad = np.argwhere(~(np.abs(known) <= LARGEST))
     if bad.size:
         row = int(bad[0][1]) + 1
-        msg = f"features of question number {row} are not finite, or too large: mend or drop them"
+        msg = (
+            f"features of question number {row} are not finite, or too large: correct or drop them"
+        )
         raise CodeError(msg)
     return known
 
@@ -244,7 +245,7 @@ def _fill(
 
 
 def _fitted(features: FloatArray, correct: FloatArray, penalty: float) -> Any:
-    """Fit on each question twice: as correct and as wrong, weighted by the chance of each."""
+    """Fit with each question as correct and as wrong, weighted by their probabilities."""
     linear = require("sklearn.linear_model", extra="text", purpose="predicted_correctness")
     pipeline = require("sklearn.pipeline", extra="text", purpose="predicted_correctness")
     scaling = require("sklearn.preprocessing", extra="text", purpose="predicted_correctness")

@@ -1,13 +1,12 @@
-r"""Confidence read from the agreement of a model's own samples.
+r"""Confidence from the agreement of a model's own samples.
 
-Sampled M times, a model answers with its most frequent class of meaning, and the share of that
-class is its confidence (``"same_sample"``). The share is biased upward: the class was chosen
-because it was frequent in this very sample. Counted in the half of the samples that did not choose
-it, averaged over random halves (``"split_sample"``), it is not, but it speaks of a choice made
-from M/2 samples.
+The answer is the most frequent semantic class among M samples, and confidence is its proportion
+(``"same_sample"``). The proportion is biased upwards, because the class was chosen in the same
+sample. ``"split_sample"`` chooses the class in one half and counts it in the other, averaged over
+random halves. This is unbiased, but for a choice from M/2 samples.
 
-Where classes are tied, each is the answer with equal chance: the answer is then correct with a
-chance between 0 and 1, and the metrics of this room take that as it is.
+Tied classes are the answer with equal probability. Correctness is then a probability between 0 and
+1, which all metrics of this package accept.
 
 References
 ----------
@@ -52,8 +51,8 @@ class SemanticConfidence(Result):
     array([0.278])
     """
 
-    confidence: FloatArray  # (models, questions) NaN where there are too few samples
-    correct: FloatArray  # (models, questions) chance that the chosen class is right
+    confidence: FloatArray  # (models, questions) NaN with too few samples
+    correct: FloatArray  # (models, questions) probability that the chosen class is right
     sample_accuracy: FloatArray  # (models, questions) share of right samples
     agreement: FloatArray  # (models, questions) share of pairs of samples in the same class
     n_samples: FloatArray  # (models, questions)

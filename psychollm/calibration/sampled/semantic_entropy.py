@@ -1,13 +1,13 @@
-r"""Semantic entropy: how spread out the meanings of a model's samples are.
+r"""Semantic entropy: dispersion of the meanings of a model's samples.
 
 Estimates from M samples to a question, in nats (definitions in `psychollm.kernels.semantic`):
 
-* ``"discrete"``: entropy of the shares of the classes; biased downward by about (K - 1)/(2M);
+* ``"discrete"``: entropy of the class proportions; biased downwards by about (K - 1)/(2M);
 * ``"miller_madow"``: the same with (K - 1)/(2M) added, K the classes seen;
 * ``"likelihood"``: entropy of the classes' normalised likelihoods (Rao-Blackwell form);
 * ``"monte_carlo"``: mean over samples of minus the log of their class's normalised likelihood;
-* ``"predictive"``: mean over samples of minus their own log-likelihood. It knows nothing of
-  meaning: the baseline that the others have to beat.
+* ``"predictive"``: mean over samples of minus their own log-likelihood. It ignores meaning and is
+  the baseline for the others.
 
 References
 ----------
@@ -60,7 +60,7 @@ class SemanticEntropy(Result):
     array([[0.693, 0.   ]])
     """
 
-    entropy: FloatArray  # (models, questions) in nats, or shares of ln M; NaN where undefined
+    entropy: FloatArray  # (models, questions) in nats, or relative to ln M; NaN if undefined
     mean: Estimate  # over questions
     n_samples: FloatArray  # (models, questions)
     n_classes: FloatArray  # (models, questions)

@@ -1,1 +1,1 @@
-"""Proper scores and their parts: what stated confidence is worth."""
+"""Proper scores of stated confidence and their components."""

@@ -1,25 +1,23 @@
-r"""Log score of a Beta prior: confidence that counts as evidence and learns from the answers.
+r"""Log score of a Beta prior: confidence as prior evidence that answers update.
 
-A model that states f takes the share of correct answers at f to be :math:`\theta \sim
-\text{Beta}(\alpha, \beta)` with
+A model that states f has for the accuracy at f the prior :math:`\theta \sim \text{Beta}(\alpha,
+\beta)` with
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12,                \quad (1)
 
-Jeffreys' prior after c imagined answers of which the share f was correct. Each answer is predicted
-from those before it with the same confidence. The probability of all of them does not depend
-on their order, and the score is its negative logarithm per answer,
+Jeffreys' prior updated by c hypothetical answers with a proportion f correct. Each answer is
+predicted from the previous ones with the same confidence. Their joint probability does not depend
+on the order, and the score is its negative logarithm per answer,
 
 .. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)},  \quad (2)
 
 with :math:`n_1` correct and :math:`n_0` wrong answers at f (Dawid's prequential log score; with c
-= 0 the code length of Krichevsky and Trofimov). It is proper: who believes (1) expects the least
-loss by stating it. With large c it is the log score of what is stated; a finite c forgives small
-errors that the answers correct, and nothing needs to be clipped, since (1) excludes no answer. The
-difference from the log score is what the answers teach, so that it falls as they become more.
+= 0 the code length of Krichevsky and Trofimov). It is proper: under (1), stating f minimises the
+expected loss. As c grows it becomes the log score. A finite c tolerates small errors that answers
+correct, and needs no clipping, because (1) gives all answers positive probability.
 
-Resamples repeat answers, and a copy would be predicted from its twin. The score of a resample is
-therefore that of the sample plus the change to first order, and the interval that of the delta
-method.
+Resamples repeat answers, and duplicates would predict each other. The score of a resample is
+therefore the first-order approximation about the sample's, and the interval uses the delta method.
 
 References
 ----------

@@ -1,37 +1,37 @@
 r"""CORP: miscalibration, discrimination and uncertainty of a proper score, without bins.
 
 With S the mean score of the stated confidences f, S(pav) that of the isotonic fit of correctness
-on f (`isotonic`), and S(mean) that of the constant share of correct answers,
+on f (`isotonic`), and S(mean) that of the constant accuracy,
 
 .. math:: S(f) = \underbrace{S(f) - S(\text{pav})}_{\text{MCB}}
                  - \underbrace{(S(\text{mean}) - S(\text{pav}))}_{\text{DSC}}
                  + \underbrace{S(\text{mean})}_{\text{UNC}} .                             \quad (1)
 
-MCB is what recalibration would gain, DSC what the recalibrated confidence gains over knowing
-nothing but the share of correct answers; both are at least zero. With the Brier score they are
-the bin-free form of Murphy's reliability and resolution.
+MCB is the gain by recalibration, DSC the gain of recalibrated confidence over the constant
+accuracy; both are at least zero. With the Brier score they are bin-free forms of Murphy's
+reliability and resolution.
 
-The isotonic fit follows chance as well as calibration, so that MCB and DSC both come out too
-large, by an amount of the order of :math:`n^{-2/3}`: a calibrated model has MCB above zero. MCB is
-therefore tested against answers drawn with the stated probabilities at the same confidences; its
-p-value is the share of draws with an MCB at least as large, counting the sample. Intervals allow
-for that noise (`noise_interval`); those of MCB and DSC may lie below the value.
+The isotonic fit overfits, so that MCB and DSC are biased upwards by an amount of order
+:math:`n^{-2/3}`: a calibrated model has MCB above zero. MCB is therefore tested against answers
+simulated with the stated probabilities; its p-value is the proportion of draws with an MCB at
+least as large, including the sample. Intervals correct for this noise (`noise_interval`); those of
+MCB and DSC may be below the value.
 
 For the logarithmic score confidence is clipped as in `log_score`; the isotonic fit is not.
 
-The curve is the isotonic regression of correctness on confidence: the share of correct answers at
-each distinct confidence, pooled with its neighbours until it does not fall as confidence rises.
-Two bands stand around it, both pointwise and from answers drawn anew at the same confidences:
+The curve is the isotonic regression of correctness on confidence: the accuracy at each distinct
+confidence, pooled with neighbours until it is non-decreasing. It has two pointwise bands from
+answers simulated at the same confidences:
 
-* the *consistency* band lies around the diagonal: answers are correct with the probability stated.
-  A curve that leaves it shows miscalibration there;
-* the *confidence* band lies around the curve: answers are correct with the recalibrated
-  probability. It says where the true curve may run. Half a correct and half a wrong answer are
-  added to every block of pooled answers: drawn from a block that is all correct, the band would
-  have no width. With that, 95 % bands held 94 to 98 % of the points of true curves at 50, 200 and
-  1,000 questions, discrete or not; without, 78 to 96 %.
+* the *consistency* band is around the diagonal, from answers with the stated probabilities. A
+  curve outside it indicates miscalibration;
+* the *confidence* band is around the curve, from answers with the recalibrated probabilities, and
+  covers the true curve. Half a correct and half a wrong answer are added to every block of pooled
+  answers, because the band of an all-correct block would have zero width. So 95 % bands covered 94
+  to 98 % of the points of true curves at 50, 200 and 1,000 questions; without the addition 78 to
+  96 %.
 
-Questions are taken to be independent; where they come in clusters the bands are too narrow.
+Bands assume independent questions; with clusters they are too narrow.
 
 References
 ----------
@@ -96,9 +96,9 @@ class RecalibrationCurve(Result):
     label: Any  # of the model
     confidence: FloatArray  # (groups,) distinct confidences, increasing
     observed: FloatArray  # (groups,) share correct at each of them
-    recalibrated: FloatArray  # (groups,) the same, pooled until it does not fall
+    recalibrated: FloatArray  # (groups,) the same, pooled until non-decreasing
     n: FloatArray  # (groups,) answers, weighted
-    consistency_band: FloatArray  # (groups, 2) around the diagonal, were the model calibrated
+    consistency_band: FloatArray  # (groups, 2) around the diagonal, under calibration
     confidence_band: FloatArray  # (groups, 2) around the curve
     level: float
 
@@ -205,8 +205,8 @@ class Corp(Result):
     miscalibration: Estimate  # MCB
     discrimination: Estimate  # DSC
     uncertainty: Estimate  # UNC
-    expected: Estimate  # mean MCB if the model were calibrated, and the range of its values
-    p_value: Estimate  # of calibration: share of calibrated data sets with an MCB as large
+    expected: Estimate  # mean MCB under calibration, with the range of simulated values
+    p_value: Estimate  # of calibration, from simulated data sets
     curves: tuple[RecalibrationCurve, ...]  # one per model
     labels: tuple[Any, ...]  # (models,)
 
@@ -246,9 +246,12 @@ class Corp(Result):
             return f"{label}: undefined, {self.miscalibration.flags[row]}."
         p_value = self.p_value.value[row]
         return (
-            f"{label}: miscalibration {self.miscalibration.value[row]:.4f}, where a calibrated "
-            f"model would show {self.expected.value[row]:.4f} ({p_equals(p_value)}); "
-            f"discrimination {self.discrimination.value[row]:.4f} of an uncertainty of "
+            f"{label}: miscalibration {self.miscalibration.value[row]:.4f}; expected under "
+            f""
+            f"calibration {self.expected.value[row]:.4f} ({p_equals(p_value)}); "
+            f""
+            f"discrimination {self.discrimination.value[row]:.4f}, uncertainty "
+            f""
             f"{self.uncertainty.value[row]:.4f}."
         )
 
@@ -322,7 +325,7 @@ def corp(
     estimates = estimate_all([whole, parts], answers, options)
     simulation = replace(options, n=n_bands)
     (expected, p_value), *_ = under_calibration([parts], answers, simulation)
-    # One number for all models: their bands do not depend on who else is in the table.
+    # One seed for all models: bands do not depend on the other models in the table.
     bands = replace(simulation, rng=int(source.integers(2**63)))
     return Corp(
         score=score,
@@ -360,7 +363,7 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
 
 def _losses(values: FloatArray, clip: float) -> FloatArray:
     """Return losses (4, groups): Brier and log score, of a correct and of a wrong answer each."""
-    # Without clipping, the infinite loss of an answer that cannot happen is left out.
+    # Without clipping, the infinite loss of an impossible answer is left out.
     with np.errstate(divide="ignore"):
         losses = np.stack([*brier_losses(values), *log_losses(values, clip)])
     return np.where(np.isfinite(losses), losses, 0.0)
@@ -436,19 +439,19 @@ CORP = corp_metric("brier", "log").in_panel(
     Output(
         "corp_mcb",
         "MCB",
-        f"what recalibration would take off the Brier score; {NOISY}",
+        f"reduction of the Brier score by recalibration; {NOISY}",
         better="lower",
         digits=3,
     ),
     Output(
         "corp_dsc",
         "DSC",
-        "what recalibrated confidence gains over stating the share correct",
+        "gain of recalibrated confidence over stating the accuracy",
         better="higher",
         neutral=0.0,
         digits=3,
     ),
-    Output("corp_unc", "UNC", "Brier score of stating the share correct", digits=3),
+    Output("corp_unc", "UNC", "Brier score of stating the accuracy", digits=3),
     Output(
         "corp_log_mcb", "MCB (log score)", "MCB of the log score", better="lower", listed=False
     ),

@@ -1,26 +1,25 @@
-r"""Cox's logistic recalibration: the line through stated and true log-odds.
+r"""Cox's logistic recalibration: regression of true on stated log odds.
 
 .. math:: \operatorname{logit} P(y_i = 1) = a + b \operatorname{logit} f_i .              \quad (1)
 
-A calibrated model has a = 0 and b = 1. A slope below one says that confidence is too extreme, one
-above it that confidence is not extreme enough; with the slope held at one, a is the *calibration
-in the large*: below zero where confidence is too high on the whole. Confidence is moved into
-[clip, 1 - clip] before its logit is taken, and the estimates of a model that says 0 or 1 depend on
-`clip`; the flag `CLIPPED` says so.
+A calibrated model has a = 0 and b = 1. A slope below one means that confidence is too extreme, one
+above it that confidence is not extreme enough. With the slope fixed at one, a is the *calibration
+in the large*, negative for overconfidence. Confidence is moved into [clip, 1 - clip] before its
+logit is taken. The estimates of a model that says 0 or 1 therefore depend on `clip`, and are
+flagged `CLIPPED`.
 
-Intervals are bootstrapped: where the true curve is no line in log-odds, as of a model that says 0
-and 1, the estimates are those of the best line, and intervals that trust (1) are too narrow, those
-of the calibration in the large of a yes/no model several times. Bootstrapped ones held the true
-value of slope and intercepts in 92 to 97 % of data sets of 200 and 1,000 questions, and in 90 to
-98 % of 50. Those of the profile likelihood (``interval="profile"``) hold it in 93 to 97 % where
-(1) is true. With clusters or weights both are those of t with a sandwich (`estimates.clustered`).
+Intervals are bootstrapped: if the true curve is not linear in log odds, as for a model that says 0
+and 1, estimates are those of the best line, and intervals that assume (1) are too narrow.
+Bootstrap intervals of slope and intercepts covered in 92 to 97 % with 200 and 1,000 questions, and
+in 90 to 98 % with 50. Profile-likelihood intervals (``interval="profile"``) cover in 93 to 97 %
+under (1). With clusters or weights both use t with a sandwich variance (`estimates.clustered`).
 
-Where one cut through the confidences separates correct from wrong answers the likelihood has no
-maximum; then Firth's penalised estimate is given, flagged `SEPARATED`. Slope and intercept of a
-constant confidence cannot be told apart, nor can they be where all answers are correct or wrong.
+If a threshold of confidence separates correct from wrong answers, the likelihood has no maximum,
+and Firth's penalised estimate is returned, flagged `SEPARATED`. Slope and intercept are not
+identified for constant confidence, or if all answers are correct or all wrong.
 
-The hypothesis a = 0, b = 1 is tested by twice the rise of the log likelihood against chi-squared
-of two degrees of freedom; with clusters or weights by Hotelling's statistic with the sandwich.
+The hypothesis a = 0, b = 1 is tested by the likelihood ratio with two degrees of freedom; with
+clusters or weights by Hotelling's statistic with the sandwich.
 
 With more than 512 distinct confidences resamples are fitted on narrow bins of logits
 (`kernels.cox`): those of resamples agree with exact ones to about seven digits; all else is exact.
@@ -224,12 +223,12 @@ def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prepared:
-    """What the resamples of one model share."""
+    """Quantities shared by the resamples of one model."""
 
     x: FloatArray  # (groups,) logits of confidence
-    bins: IntArray  # where bins of x begin, their end last
+    bins: IntArray  # starts of bins of x, and the end of the last
     centres: FloatArray  # (bins,)
-    offset: FloatArray  # (3,) what the bins cost, in the sample
+    offset: FloatArray  # (3,) error of the binned fit in the sample
 
 
 def _logits(tally: Tally, clip: float) -> FloatArray:
@@ -238,7 +237,7 @@ def _logits(tally: Tally, clip: float) -> FloatArray:
 
 
 def _prepared(tally: Tally, *, clip: float) -> _Prepared:
-    """Cut the logits into bins; the error of the fit on bins is measured once, in the sample."""
+    """Divide the logits into bins; measure the error of the binned fit once, in the sample."""
     x = _logits(tally, clip)
     one_each = _Prepared(x, np.arange(x.size + 1), x, np.zeros(3))
     if x.size <= _EXACT_GROUPS:
@@ -267,7 +266,7 @@ def _flags(tally: Tally, *, clip: float) -> tuple[Reason, ...]:
 
 
 def _separated(tally: Tally) -> bool:
-    """Whether one cut puts all correct answers on one side and all wrong ones on the other."""
+    """Return whether a threshold separates all correct from all wrong answers."""
     right, wrong = np.flatnonzero(tally.correct > 0), np.flatnonzero(tally.wrong > 0)
     return bool(right[0] >= wrong[-1] or wrong[0] >= right[-1])
 
@@ -338,7 +337,7 @@ def _wald(tally: Tally, clip: float) -> tuple[float, float]:
     if not df > 1.0 or not np.isfinite(covariance).all():
         return np.nan, np.nan
     away = np.array([value[1], value[0] - 1.0])
-    # Hotelling's statistic of two dimensions, which leave one degree of freedom less.
+    # Hotelling's statistic in two dimensions, with one degree of freedom less.
     square = float(away @ np.linalg.pinv(covariance) @ away)
     statistic = 0.5 * (df - 1.0) / df * square
     return statistic, float(fdtrc(2.0, df - 1.0, statistic))

@@ -1,21 +1,21 @@
 r"""Murphy's decomposition of the Brier score: reliability, resolution, uncertainty.
 
-Over the distinct confidences f_k, each stated n_k times and correct in a share o_k of them,
+With distinct confidences f_k, their frequencies n_k and their accuracies o_k,
 
 .. math:: \text{BS} =
           \underbrace{\sum_k \tfrac{n_k}{n} (f_k - o_k)^2}_{\text{reliability}}
           - \underbrace{\sum_k \tfrac{n_k}{n} (o_k - \bar o)^2}_{\text{resolution}}
           + \underbrace{\bar o (1 - \bar o)}_{\text{uncertainty}} .                       \quad (1)
 
-Where most confidences are stated once, (1) says nothing: reliability is then the Brier score, and
-resolution the uncertainty. Bins help, at the price of a remainder: the Brier score also varies
-within bins, so that the three parts no longer sum to it (`Murphy.within_bins`).
+If most confidences occur once, (1) is uninformative: reliability is then the Brier score, and
+resolution the uncertainty. Bins help, but leave a remainder: the Brier score also varies within
+bins, so that the three parts no longer sum to it (`Murphy.within_bins`).
 
-Both reliability and resolution come out too large by the chance variation of o_k. Ferro and
-Fricker subtract an unbiased estimate of it; a corrected reliability may be negative, which says
-that less miscalibration was seen than chance alone would show. A bin of one answer holds no
-estimate and stays uncorrected. Plain and corrected parts estimate the same and share their
-intervals, which never reach below zero (`noise_interval`). CORP (`corp`) avoids bins altogether.
+Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
+Fricker subtract an unbiased estimate of it. A corrected reliability may be negative, if
+miscalibration is below its expectation by chance. A bin with one answer is not corrected. Plain
+and corrected parts estimate the same quantity and share their intervals, which are never negative
+(`noise_interval`). CORP (`corp`) avoids bins altogether.
 
 References
 ----------
@@ -70,10 +70,10 @@ class Murphy(Result):
     """
 
     brier: Estimate
-    reliability: Estimate  # squared distance of confidence from the share correct: 0 is best
-    resolution: Estimate  # squared distance of that share from the mean: high is best
+    reliability: Estimate  # mean squared distance of confidence from accuracy: 0 is best
+    resolution: Estimate  # mean squared distance of that accuracy from the mean: high is best
     uncertainty: Estimate  # variance of correctness: a property of the questions
-    reliability_corrected: Estimate  # without the bias of chance variation in bins
+    reliability_corrected: Estimate  # corrected for sampling variance within bins
     resolution_corrected: Estimate
     uncertainty_corrected: Estimate
     labels: tuple[Any, ...]  # (models,)
@@ -179,13 +179,13 @@ def murphy(
 
 
 def fixed_binning(bins: FixedBins, n_bins: int, closed: Closed) -> Binning:
-    """Return a binning that does not look at the outcomes."""
+    """Return a binning that does not depend on the outcomes."""
     check_choice("bins", bins, FixedBins)
     return Binning(kind=bins, n_bins=n_bins, closed=closed)
 
 
 def bin_starts(tally: Tally, binning: Binning) -> IntArray:
-    """Return where bins begin among the confidences of a model, their end last."""
+    """Return the starts of bins among a model's confidences, and the end of the last."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning)
     return np.searchsorted(bins.index, np.arange(bins.size + 1)).astype(np.int64)
 
@@ -261,14 +261,14 @@ MURPHY = murphy_metric().in_panel(
     Output(
         "murphy_reliability",
         "reliability",
-        f"Murphy’s: mean squared gap at each confidence; {NOISY}",
+        f"Murphy’s: mean squared difference of confidence and accuracy; {NOISY}",
         better="lower",
         listed=False,
     ),
     Output(
         "murphy_resolution",
         "resolution",
-        f"variance of the share correct over confidences; {NOISY}",
+        f"variance of accuracy over confidences; {NOISY}",
         better="higher",
         listed=False,
     ),

@@ -1,36 +1,34 @@
-r"""Intervals of parts of a score that noise can only enlarge.
+r"""Intervals of non-negative components of scores, which noise inflates.
 
-Reliability, resolution, miscalibration and discrimination are squares of departures, such as that
-of outcomes from confidence; over- and underconfidence are sums of the departures of one sign. None
-is ever negative, so that noise adds to each, and resamples add it twice: their percentiles lie too
-high, and never reach zero. With :math:`V_k` the variance of the share correct :math:`o_k` of bin
-k, by sums over clusters where there are any (`estimates.clustered`), and :math:`s_k` its share of
-all answers, noise adds to a squared departure
+Reliability, resolution, miscalibration and discrimination are mean squared deviations, such as of
+outcomes from confidence; over- and underconfidence are sums of deviations of one sign. All are
+non-negative, so that noise inflates them, and resamples twice: their percentiles are too high and
+never reach zero. With :math:`V_k` the variance of the share correct :math:`o_k` of bin k, from
+sums over clusters if any (`estimates.clustered`), and :math:`s_k` its proportion of all answers,
+noise adds to a squared deviation
 
 .. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2,         \quad (1)
 
-less the variance of the mean where departures are from it (resolution, discrimination), and to
-parts of the log score the same over :math:`2 o_k (1 - o_k)`. To departures of one sign it adds,
-from bins that lie z standard errors from zero,
+minus the variance of the mean for deviations from the mean (resolution, discrimination), and to
+components of the log score the same over :math:`2 o_k (1 - o_k)`. To deviations of one sign it
+adds, for bins z standard errors from zero,
 
 .. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big)              \quad (2)
 
-if z is taken at its word, or, with z = 0 for those nearer than two standard errors, as much as it
-can be. A part less B is nearly normal, with the variance of the mean gain of single answers, bins
-held fixed, and of the noise, and the degrees of freedom of t are no more than answers, or
-clusters, tell of it (equation 4 of `estimates.clustered`). The variance of the gain grows with a
-part that is a sum of squares, which is therefore skewed, and its upper bound allows for that
-(`influence.skew_allowance`). The interval begins at zero where the part is no
-more than noise, and never ends below B: a sample that happens to depart by less than noise proves
-nothing.
+with the estimated z or, as a maximum, z = 0 for bins within two standard errors. A component minus
+B is nearly normal. Its variance is that of the mean gain of single answers, with fixed bins, plus
+that of the noise; the degrees of freedom are limited by equation 4 of `estimates.clustered`.
+Components that are sums of squares are skewed, because the variance of the gain grows with them;
+their upper bound allows for that (`influence.skew_allowance`). The lower bound is zero for
+components within noise, and the upper bound is at least B, because a deviation below noise is not
+evidence of none.
 
-Five forecasters (eleven levels, continuous, yes/no; calibrated or overconfident) give coverage of
-94 to 100 % at 50, 200 and 1,000 questions; 3 to 30 clusters, equal or not, with one answer in
-three or in eleven wrong, 95 to 100 %. Near zero coverage exceeds its name, since there only the
-lower bound can miss.
+Five forecasters (eleven levels, continuous, yes/no; calibrated or overconfident) gave a coverage
+of 94 to 100 % at 50, 200 and 1,000 questions; 3 to 30 clusters with one answer in three or in
+eleven wrong, 95 to 100 %. Near zero coverage exceeds the nominal level, because only the lower
+bound can miss.
 
-The uncertainty o (1 - o) is largest at one half; its bounds are those of the share o of correct
-answers, carried over.
+The uncertainty o (1 - o) is largest at one half; its bounds follow from those of the accuracy o.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -54,14 +52,14 @@ ROBUST_METHOD = "t less noise, sums over clusters"
 
 Score: TypeAlias = Literal["brier", "log"]
 
-# Noise of blocks that pool several confidences, as the isotonic fit chose: 1.4 to 1.8 times that
-# of bins chosen beforehand, simulated with 50 to 4,000 answers.
+# Noise of blocks pooled by the isotonic fit, relative to that of fixed bins: 1.4 to 1.8 in
+# simulations with 50 to 4,000 answers.
 _POOLED = 1.5
-_CLEAR = 2.0  # standard errors beyond which a departure has a sign
+_CLEAR = 2.0  # standard errors beyond which a deviation counts as non-zero
 
 
 class BinNoise(NamedTuple):
-    """How the shares correct of bins vary: those that hold answers, of one tally."""
+    """Sampling variance of the accuracies of one tally's non-empty bins."""
 
     shares: FloatArray  # (bins,) of all answers
     variance: FloatArray  # (bins,) of the share correct
@@ -71,10 +69,10 @@ class BinNoise(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """What chance adds to a part of a score."""
+    """Contribution of noise to a component of a score."""
 
-    least: float  # mean, departures taken at their word
-    most: float  # mean, if those that may be zero are
+    least: float  # mean, with deviations as estimated
+    most: float  # mean, with non-significant deviations at zero
     variance: float
 
 
@@ -122,7 +120,7 @@ def noise_of_one_sign(bins: BinNoise) -> Noise:
     error = np.sqrt(bins.variance)
     z = np.abs(bins.gap) / error
     near = z < _CLEAR
-    # Taken at their word, and with those that may be zero at zero.
+    # As estimated, and with non-significant deviations at zero.
     at = np.stack([z, np.where(near, 0.0, z)])
     added = error * (np.exp(-0.5 * at**2) / np.sqrt(2.0 * np.pi) - at * ndtr(-at))
     least, most = (added * bins.shares).sum(axis=1).tolist()
@@ -161,8 +159,7 @@ def bounds_of_parts(
     fitted: bool = False,
 ) -> list[tuple[float, FloatArray]]:
     """Return standard error and bounds (2,) of departure, of discrimination, of uncertainty."""
-    # Losses (n,) are those of what was stated, of saying the share correct of all answers, and of
-    # saying that of each bin.
+    # Losses (n,) of the stated confidence, of the overall accuracy, and of each bin's accuracy.
     noise = noise_of_squares(noise_of_bins(tally, bins), score, fitted=fitted)
     of_all = noise_of_squares(noise_of_bins(tally, np.zeros_like(bins)), score, fitted=False)
     mean = noise.most - of_all.most

@@ -1,16 +1,16 @@
 r"""Over- and underconfidence: differences between stated confidence and accuracy.
 
-With mean confidence :math:`\bar f` and share correct :math:`\bar y`, and the same in every bin k,
+With mean confidence :math:`\bar f` and accuracy :math:`\bar y`, and the same in every bin k,
 
 .. math:: \bar f - \bar y =
           \underbrace{\sum_k \tfrac{n_k}{n} \max(f_k - o_k, 0)}_{\text{over}}
           - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
 
-The difference may vanish while a model is overconfident where it says much and underconfident
-where it says little; the two parts show that, and their sum is the expected calibration error over
-these bins. Like it they are positive for a calibrated model, by chance, the more so the fewer
-answers a bin holds; their intervals allow for that and reach zero (`noise_interval`), and the
-values lie in the upper part of them, or above. The difference has no such bias.
+The difference can be zero for a model that is overconfident at high and underconfident at low
+confidence. The two parts reveal this; their sum is the expected calibration error over these bins.
+Both are positive by chance for a calibrated model, more so with few answers per bin. Their
+intervals correct for that and reach zero (`noise_interval`); the values are in their upper part,
+or above. The difference has no such bias.
 
 Its interval combines those of the two means (Zou & Donner 2008): with bounds l, u of each, r the
 correlation of confidence and correctness, and d the difference,
@@ -83,8 +83,8 @@ class Overconfidence(Result):
     """
 
     difference: Estimate  # mean confidence - share correct
-    over: Estimate  # part of it from bins where confidence is the higher of the two
-    under: Estimate  # part of it from bins where it is the lower, as a positive number
+    over: Estimate  # part from bins with confidence above accuracy
+    under: Estimate  # part from bins with confidence below accuracy, as a positive number
     mean_confidence: FloatArray  # (models,)
     accuracy: FloatArray  # (models,)
     labels: tuple[Any, ...]  # (models,)
@@ -262,7 +262,7 @@ def _combined(first: float, second: float, r: float) -> float:
 
 
 def _clustered_t(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return the same with clusters or weights."""
+    """Return the same for clusters or weights."""
     se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
     residual = tally.values[tally.group] - tally.right - value[0]
     shares = cluster_shares(tally)
@@ -289,7 +289,7 @@ OVERCONFIDENCE = Metric(
     Output(
         "overconfidence",
         "overconfidence",
-        "mean confidence less the share correct",
+        "mean confidence minus accuracy",
         better="near",
         neutral=0.0,
         listed=False,
@@ -301,14 +301,14 @@ MISCALIBRATION = miscalibration_metric().in_panel(
     Output(
         "overconfident_part",
         "overconfident part",
-        f"what the bins with too much confidence add to the calibration error; {NOISY}",
+        f"contribution of overconfident bins to the calibration error; {NOISY}",
         better="lower",
         listed=False,
     ),
     Output(
         "underconfident_part",
         "underconfident part",
-        f"what the bins with too little confidence add to it; {NOISY}",
+        f"contribution of underconfident bins to it; {NOISY}",
         better="lower",
         listed=False,
     ),

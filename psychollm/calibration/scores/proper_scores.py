@@ -1,4 +1,4 @@
-r"""Proper scores: what stated confidence loses on the outcomes, least when it is honest.
+r"""Proper scores: losses of stated confidence that honest confidence minimises.
 
 With confidence f, outcome y (1 = correct) and means over questions,
 
@@ -7,13 +7,12 @@ With confidence f, outcome y (1 = correct) and means over questions,
 
 .. math:: \text{BSS} = 1 - \frac{\text{BS}}{\overline{(r - y)^2}},                       \quad (2)
 
-where r is a constant confidence: by default the model's own share of correct answers, which turns
-the denominator into the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score lies in [0, 1].
-The logarithmic score of a certain and wrong answer is infinite; confidence is moved into
-[clip, 1 - clip] before logarithms are taken, and where that changes anything the flag says so. The
-value then depends on `clip`: only scores with the same one compare, and it stands in their name. A
-few such answers make up much of the score, and its interval at 50 questions holds the true value
-91 % of the time where they occur; elsewhere intervals of all three hold it 93 to 97 %.
+where r is a constant confidence: by default the model's own accuracy, for which the denominator is
+the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score lies in [0, 1]. The logarithmic score
+of a certain but wrong answer is infinite. Confidence is therefore moved into [clip, 1 - clip]
+before logarithms are taken, with a flag. Scores depend on `clip` and are comparable only for equal
+values; their name includes it. A few such answers dominate the score, and its interval at 50
+questions then covers in 91 %; otherwise the intervals of all three cover in 93 to 97 %.
 
 References
 ----------
@@ -43,7 +42,7 @@ from psychollm.kernels.proper_scores import mean_losses, shares_correct
 
 Closed: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (1,), bounds (1, 2)
 
-CLIP = 1e-3  # how far inside 0 and 1 probabilities are moved before logarithms are taken
+CLIP = 1e-3  # distance from 0 and 1 to which probabilities are moved before logarithms
 
 
 def brier(
@@ -349,7 +348,7 @@ BRIER = _mean_loss(
     Output(
         "brier",
         "Brier score",
-        "mean squared distance of confidence from what came true, 1 or 0",
+        "mean squared difference of confidence and outcome, 1 or 0",
         better="lower",
         digits=3,
     ),
@@ -360,7 +359,7 @@ LOG_SCORE = log_score_metric().in_panel(
     Output(
         "log_score",
         "log score",
-        "mean surprise: −ln of the probability stated for what came true",
+        "mean −ln of the probability stated for the outcome",
         better="lower",
     ),
 )
@@ -370,7 +369,7 @@ BRIER_SKILL = brier_skill_metric().in_panel(
     Output(
         "brier_skill",
         "Brier skill",
-        "share of the Brier score saved over stating one’s accuracy each time",
+        "proportional reduction of the Brier score of a constant confidence, the accuracy",
         better="higher",
         neutral=0.0,
     ),

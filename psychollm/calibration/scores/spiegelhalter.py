@@ -1,4 +1,4 @@
-r"""Spiegelhalter's test of calibration, and the record of a test of every model.
+r"""Spiegelhalter's test of calibration, and the result of tests by model.
 
 If every question is answered correctly with the probability stated, the Brier score has a known
 mean and variance, and
@@ -6,13 +6,12 @@ mean and variance, and
 .. math:: z = \frac{\sum_i (y_i - f_i)(1 - 2 f_i)}
                    {\sqrt{\sum_i f_i (1 - f_i)(1 - 2 f_i)^2}}                             \quad (1)
 
-is close to standard normal: positive where confidence was too extreme for the outcomes, negative
-where it was not extreme enough. The test sees errors that change the mean Brier score; two that
-cancel in it are missed. Confidences of one half carry no information, and if there are none
-besides 0, 1/2 and 1, the variance is zero and z undefined. With clusters or weights the variance
-is that of the sums over clusters, and as few clusters hold most errors it is known no better than
-from those (equation 4 of `psychollm.estimates.clustered`): of calibrated models the test then
-rejects 2 to 7 %.
+is approximately standard normal: positive for too extreme confidence, negative for confidence that
+is not extreme enough. The test detects errors that change the mean Brier score, but not errors
+that cancel in it. Confidences of one half carry no information; if only 0, 1/2 and 1 occur, the
+variance is zero and z undefined. With clusters or weights the variance is that of the sums over
+clusters, and its degrees of freedom account for errors in few clusters (equation 4 of
+`psychollm.estimates.clustered`). The test then rejects 2 to 7 % of calibrated models.
 
 References
 ----------
@@ -62,15 +61,15 @@ class Significance(Result):
     statistic: FloatArray  # (models,) NaN where undefined
     p_value: FloatArray  # (models,)
     n: FloatArray  # (models,) observations behind the statistic
-    flags: tuple[Reason, ...]  # (models,) why it is undefined, or what qualifies it
-    method: str  # what the statistic is compared with
+    flags: tuple[Reason, ...]  # (models,) why it is undefined, or its qualification
+    method: str  # reference distribution
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes({"model": "labels"}, "statistic", "p_value", "n", "flag=flags")
 
 
 class Test(NamedTuple):
-    """What a test found of one model."""
+    """Result of a test for one model."""
 
     statistic: float
     p_value: float
@@ -142,7 +141,7 @@ def spiegelhalter(
 
 
 def spiegelhalter_of(answers: StatedAnswers) -> Significance:
-    """Return `spiegelhalter` of answers that are already side by side."""
+    """Return `spiegelhalter` for aligned answers."""
     robust = answers.weighted or answers.clusters is not None
     tests = [_test(tally, robust=robust) for tally in tallies(answers)]
     method = "t, sums over clusters" if robust else "standard normal"

@@ -1,7 +1,7 @@
-"""Whether models abstain where they should, and what they get right where they do not.
+"""Abstention: whether models abstain when they should, and accuracy when they do not.
 
-Positive is "this question should be abstained from" (it has no answer, or none that is known),
-predicted positive is "the model abstained":
+Positive is "this question should be abstained from" (it has no known answer), predicted positive
+is "the model abstained":
 
 ========= ============================== ==============================
 .         should abstain                 should answer
@@ -10,9 +10,9 @@ abstained true positive                  false positive: over-abstention
 attempted false negative                 true negative
 ========= ============================== ==============================
 
-An answer whose abstention nobody judged is left out and counted (`unjudged`), and so is an
-attempt at an answerable question that nobody graded (`ungraded`): dropping them in silence would
-favour models that are hard to judge.
+Answers without an abstention verdict are omitted and counted (`unjudged`), as are ungraded
+attempts at answerable questions (`ungraded`), because silent omission would favour models that are
+hard to judge.
 """
 
 from collections.abc import Callable
@@ -179,7 +179,7 @@ def abstention(
 
 @dataclass(frozen=True, slots=True)
 class _Design:
-    """Who answered what, and how questions are resampled."""
+    """Answers, with the resampling of questions."""
 
     said: Responses
     weights: FloatArray
@@ -222,7 +222,7 @@ def _compared(
     blind = silent & ~graded.any(axis=1)
     cells, decisions = design.estimates(_DECISIONS, made, should)
     _, selective = design.estimates(_SELECTIVE, attempted, grades)
-    # What was not graded is not known to be correct; without any grade nothing is known.
+    # Ungraded attempts are not known to be correct; without any grade nothing is known.
     known = np.where(blind[:, None], np.nan, np.where(lacking, 0.0, grades))
     _, overall = design.estimates(_OVERALL, attempted, known)
     comparisons = {
@@ -359,7 +359,7 @@ class AbstentionByGroup(Result):
         """
         if group not in self.groups:
             known = ", ".join(map(repr, self.groups))
-            msg = f"{group!r} is no group of questions: there are {known}"
+            msg = f"{group!r} is not a group of questions: use one of {known}"
             raise LabelError(msg)
         return self.parts[self.groups.index(group)]
 

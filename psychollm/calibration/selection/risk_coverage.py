@@ -1,7 +1,7 @@
-"""The risk-coverage curve of every model, with bands: what is risked at each share of answers.
+"""The risk-coverage curve of every model, with bands.
 
-Tied answers are given in a random order, so that the curve holds expected error rates and is
-defined at every coverage; at the coverages that a threshold can reach it is the error rate there.
+With ties in random order, the curve gives expected error rates at every coverage; at coverages
+that a threshold can reach it is the exact error rate.
 """
 
 from dataclasses import dataclass
@@ -194,7 +194,7 @@ def _check_coverages(coverages: Any) -> FloatArray:
 
 
 def _at_thresholds(tally: Tally) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Scores from the highest down, and the coverage and risk at each."""
+    """Return scores in descending order, with coverage and risk at each."""
     wrong = np.cumsum(tally.wrong[::-1])
     given = np.cumsum((tally.correct + tally.wrong)[::-1])
     total = given[-1] if given.size else 1.0

@@ -7,23 +7,23 @@ among the first k of n, over random orders of tied answers,
           \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}:                          \quad (1)
 
 the mean error rate among answers given, over all numbers of answers (Geifman and El-Yaniv), and
-the mean share of questions answered wrongly (Traub and others). Yes/no confidence is two groups of
-ties, and so has a curve too. The best order of C correct and W wrong answers, all errors last,
-still has
+the mean proportion of questions answered wrongly (Traub and others). Binary confidence has a curve
+with two groups of ties. The best order of C correct and W wrong answers, all errors last, still
+has
 
 .. math:: \text{AURC}^* = \frac1n \left(W - C (H_n - H_C)\right), \qquad
           \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2},                                     \quad (2)
 
-with harmonic numbers H, and a random order has W/n and W (n + 1) / (2 n^2). What exceeds (2) is
-the excess (E-AURC), and the normalised AURC is its share of the excess of a random order: 0 for
-the best order, 1 for a random one, above 1 for an order that is worse than none.
+with harmonic numbers H, and a random order has W/n and W (n + 1) / (2 n^2). The difference from
+(2) is the excess (E-AURC). The normalised AURC is its ratio to the excess of a random order: 0 for
+the best order, 1 for a random one, above 1 for a worse one.
 
 Areas over thresholds by the trapezoidal rule, and the oracle r + (1 - r) ln(1 - r), differ from
 (1) and (2) by terms of order 1/n; with tied scores the trapezoidal rule differs by more, because
-it draws a straight line where the expected risk is curved.
+  it replaces the curved expected risk by a straight line.
 
-Where questions are weighted, a question of weight v counts as v answers, weights having mean one:
-sums of 1/k are then differences of the digamma function, which continues the harmonic numbers.
+With weights (mean one), a question of weight v counts as v answers; sums of 1/k are then
+differences of the digamma function, which extends the harmonic numbers.
 
 References
 ----------
@@ -65,7 +65,7 @@ from psychollm.kernels.selective import coverages_at_risks, risks_at_coverages
 
 Ties = Literal["random", "whole"]
 
-_CURVE = np.arange(1, 101) / 100.0  # coverages at which the curve is read for its inversion
+_CURVE = np.arange(1, 101) / 100.0  # coverages at which the curve is evaluated for its inversion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,8 +81,8 @@ class SelectivePrediction(Result):
 
     aurc: Estimate  # mean error rate over coverages
     excess_aurc: Estimate  # above that of the best order
-    normalised_aurc: Estimate  # excess as a share of that of a random order
-    augrc: Estimate  # mean share of questions answered wrongly over coverages
+    normalised_aurc: Estimate  # excess relative to that of a random order
+    augrc: Estimate  # mean proportion of questions answered wrongly over coverages
     excess_augrc: Estimate  # above that of the best order
     labels: tuple[Any, ...]  # (models,)
 
@@ -350,7 +350,7 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
 def _inverted(
     risks: FloatArray, own: FloatArray, draws: FloatArray, level: float, *, whole: bool
 ) -> FloatArray:
-    """Return the shares (risks, 2) at which the band of the curve does not exclude each risk."""
+    """Return the coverages (risks, 2) for which the band of the curve includes each risk."""
     parts = [risks.size, risks.size + _CURVE.size]
     value, curve, given = np.split(own, parts)
     band = wilson_from_draws(curve, draws[:, parts[0] : parts[1]], given, level=level)
@@ -358,7 +358,7 @@ def _inverted(
     if whole:
         low = percentile_interval(draws[:, : risks.size], level)[:, 0]
         bounds[:, 0] = np.fmin(bounds[:, 0], low)
-    # The curve is read at some coverages only: between two of them the value may just lie beyond.
+    # The curve is evaluated at some coverages only, so the value may be slightly outside.
     return np.stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)], axis=1)
 
 

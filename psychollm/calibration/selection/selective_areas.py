@@ -1,13 +1,13 @@
 r"""Areas under risk-coverage curves: exact under ties, with derivatives and intervals.
 
 With the groups of tied answers ordered from the highest score, N answers and E errors before a
-group of m answers with w errors, and s = w/m, its part of n AURC is
+group of m answers with w errors, and s = w/m, its contribution to n AURC is
 
 .. math:: f = (E - N s)\,(H_{N+m} - H_N) + w                                            \quad (1)
 
-(`psychollm.kernels.selective`). An answer more in an earlier group raises N, an error more E and
-N, and one in the group itself m and w; with the trigamma function :math:`\psi_1`, the derivative
-of harmonic numbers,
+(`psychollm.kernels.selective`). An additional answer in an earlier group increases N, an error E
+and N, and one in the group itself m and w. With the trigamma function :math:`\psi_1`, the
+derivative of harmonic numbers,
 
 .. math:: \frac{\partial f}{\partial E} = H_{N+m} - H_N, \qquad
           \frac{\partial f}{\partial N} = -s (H_{N+m} - H_N)
@@ -17,12 +17,12 @@ of harmonic numbers,
           \frac{\partial f}{\partial m} = \frac{N w}{m^2} (H_{N+m} - H_N)
               + (E - N s)\, \psi_1(N+m+1).                                              \quad (3)
 
-AURC and AUGRC have intervals on log odds, the excesses on logs. Where an order is without fault,
-the bound of its excess is twice Wilson's upper bound of the share of pairs in disorder, in units
-of the excess of a random order; without errors, AURC is bounded as the error rate is. At nominal
+AURC and AUGRC have intervals on log odds, the excesses on logs. For a perfect order, the upper
+bound of the excess is twice Wilson's upper bound of the proportion of discordant pairs, in units
+of the excess of a random order. Without errors, AURC has the bound of the error rate. At nominal
 95 %, intervals of AURC, AUGRC and E-AUGRC covered 93 to 96 % in simulations with 50, 200 and 1,000
 answers; those of E-AURC and of the normalised AURC 91 to 93 % with 50 answers, because the curve
-begins with the few most confident of them, and 92 to 95 % with more.
+begins with the few most confident ones, and 92 to 95 % with more.
 """
 
 from functools import lru_cache
@@ -41,8 +41,8 @@ from psychollm.kernels.selective import selective_sums
 NAMES = ("AURC", "E-AURC", "normalised AURC", "AUGRC", "E-AUGRC")
 _SCALES: tuple[Scale, ...] = ("log odds", "log", "log", "log odds", "log")
 
-_TABLE = 65_536  # harmonic numbers that are looked up; larger ones are computed
-_FEW = 10  # errors below which intervals may be too short
+_TABLE = 65_536  # tabulated harmonic numbers; larger ones are computed
+_FEW = 10  # with fewer errors, intervals may be too short
 _ROUNDING = 1e-12
 
 
@@ -63,7 +63,7 @@ def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
 
 
 def _above(area: FloatArray, best: FloatArray) -> FloatArray:
-    """Excess over the best order, which sums of fractions miss by rounding errors."""
+    """Return the excess over the best order, with rounding errors set to zero."""
     excess = area - best
     return np.where(excess < _ROUNDING, 0.0 * excess, excess)
 
@@ -213,14 +213,14 @@ SELECTIVE = Metric(
     Output(
         "aurc_normalised",
         "normalised AURC",
-        "the same as a share of that of a random order",
+        "the same relative to that of a random order",
         better="lower",
         neutral=1.0,
     ),
     Output(
         "augrc",
         "AUGRC",
-        "share of questions answered wrongly, mean over all coverages",
+        "proportion of questions answered wrongly, mean over all coverages",
         better="lower",
         digits=3,
     ),

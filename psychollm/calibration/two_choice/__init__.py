@@ -1,1 +1,1 @@
-"""Questions with two choices: meta-d' and what rests on trials."""
+"""Two-choice questions: meta-d' and other statistics of trials."""

@@ -1,10 +1,10 @@
-r"""Hierarchical M-ratio: group distribution, and estimates of models shrunk towards it.
+r"""Hierarchical M-ratio: group distribution, and shrinkage estimates of models.
 
-An M-ratio from a few hundred trials is wide. Where models are taken as a sample from a population,
-log M-ratios are normal with mean :math:`\mu` and standard deviation :math:`\sigma`; both are
-estimated with the models, whose own ratios move towards the group's the more, the less they are
-known (Fleming 2017). A model whose meta-d' is negative has no logarithm of its own, yet counts:
-its ratings say that its M-ratio is small.
+M-ratios from a few hundred trials are imprecise. If models are a sample from a population, log
+M-ratios are normal with mean :math:`\mu` and standard deviation :math:`\sigma`. Both are estimated
+jointly with the models, whose ratios are shrunk towards the group's, more so if imprecise (Fleming
+2017). A model with a negative meta-d' has no log M-ratio, but contributes: its ratings imply a
+small M-ratio.
 
 References
 ----------
@@ -67,8 +67,8 @@ class HierarchicalMetaD(Result):
     m_ratio: Estimate  # (models,)
     d_prime: Estimate  # (models,)
     median: FloatArray  # (models,) posterior medians of the M-ratio
-    parameters: tuple[Any, ...]  # "mean", "spread" and the models: what follows is about
-    r_hat: FloatArray  # (parameters,) NaN where draws are independent
+    parameters: tuple[Any, ...]  # "mean", "spread" and the models: labels of the next three
+    r_hat: FloatArray  # (parameters,) NaN for independent draws
     effective_size: FloatArray  # (parameters,)
     mcse: FloatArray  # (parameters,) Monte Carlo standard errors of the values of log M-ratios
     method: Method
@@ -93,7 +93,7 @@ class HierarchicalMetaD(Result):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Draws of both methods in one shape, and how they came about."""
+    """Draws of either method, with diagnostics."""
 
     mu: FloatArray  # (chains, draws)
     sigma: FloatArray  # (chains, draws)
@@ -103,7 +103,7 @@ class Sampled:
 
 
 def nothing() -> Sampled:
-    """Return draws of no model: fewer than two have an M-ratio."""
+    """Return empty draws, for fewer than two models with an M-ratio."""
     ended = Convergence(
         converged=False, iterations=0, reason="too few models", objective=float("nan")
     )
@@ -125,7 +125,7 @@ def assemble(
     method: Method,
     level: float,
 ) -> HierarchicalMetaD:
-    """Return draws of the `usable` models as a result about all of them."""
+    """Return the result for all models from draws of the `usable` ones."""
     mu, sigma = sampled.mu.reshape(-1, 1), sampled.sigma.reshape(-1, 1)
     chained = np.full((*sampled.mu.shape, 2 + usable.size), np.nan)
     chained[:, :, 0], chained[:, :, 1] = sampled.mu, sampled.sigma
@@ -452,7 +452,7 @@ def _by_nuts(fits: Fits, usable: BoolArray, options: _Options) -> Sampled:
 
 
 def _judged(drawn: nuts.Chains, iterations: int) -> Convergence:
-    """Say whether the chains may be trusted."""
+    """Return the convergence status of the chains."""
     ratio, size = r_hat(drawn.mu), effective_size(drawn.mu)
     complaints = []
     if drawn.divergences > 0.01 * drawn.mu.size:

@@ -120,7 +120,7 @@ def _model(pm: Any, tables: FloatArray, *, scaled: bool) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where the chains begin: the models one by one."""
+    """Starting values of the chains, from separate fits of the models."""
 
     d_prime: FloatArray  # (models,)
     c: FloatArray  # (models,)
@@ -129,7 +129,7 @@ class _Start:
 
 
 def _start(tables: FloatArray, *, scaled: bool) -> _Start:
-    # Padded, so that ratings never used have criteria too.
+    # Padded, so that unused ratings have criteria, too.
     fits = fit_counts(tables, padding=True, meta_c="scaled" if scaled else "fixed")
     d_prime, c, edge = fits.outputs[:, 0], fits.outputs[:, 1], fits.outputs[:, -1]
     cuts = np.stack([-fits.criteria[:, 0, ::-1], fits.criteria[:, 1]], axis=1)
@@ -143,7 +143,7 @@ def _start(tables: FloatArray, *, scaled: bool) -> _Start:
 
 
 def _hyper(pm: Any, name: str, values: FloatArray) -> tuple[Any, Any]:
-    """Return mean and standard deviation of a group, beginning at those of `values`."""
+    """Return mean and standard deviation of a group, starting at those of `values`."""
     mean = pm.Normal(f"mean_{name}", 0.0, 10.0, initval=float(values.mean()))
     width = pm.HalfNormal(f"sd_{name}", 10.0, initval=max(float(values.std()), 0.05))
     return mean, width
@@ -185,7 +185,7 @@ def _ratings(tensor: Any, tables: FloatArray, m: Any, edge: Any, cuts: Any) -> A
         upper, lower = 0.5 * tensor.erfc(low), 0.5 * tensor.erfc(-low)
         above = tensor.concatenate([upper[:, :, 1:], tensor.zeros_like(upper[:, :, :1])], axis=2)
         below = tensor.concatenate([lower[:, :, 1:], tensor.ones_like(lower[:, :, :1])], axis=2)
-        # Each difference is taken in the tail where both terms are small.
+        # Differences are taken in the tail in which both terms are small.
         chance = tensor.switch(low > 0.0, upper - above, below - lower)
         total += (counts * tensor.log(tensor.maximum(chance, _TINY))).sum()
         given = _log_tail(tensor, lows[:, :, 0] - sign * m[:, None])

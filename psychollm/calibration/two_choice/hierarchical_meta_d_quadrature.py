@@ -1,17 +1,16 @@
-r"""The group's M-ratio by quadrature: no chains, no tuning, about a second.
+r"""The group's M-ratio by quadrature, without chains, in about a second.
 
-Each model has a likelihood of its log M-ratio, a curve :math:`L_s(x)` along which its d',
-criterion and confidence criteria follow at their best (`psychollm.kernels.meta_d_group`). With
-:math:`x_s \sim N(\mu, \sigma)` the group's likelihood is
+Each model has a profile likelihood of its log M-ratio, :math:`L_s(x)`, maximised over its d',
+criterion and confidence criteria (`psychollm.kernels.meta_d_group`). With :math:`x_s \sim N(\mu,
+\sigma)` the group's likelihood is
 
 .. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx,        \quad (1)
 
-with curves taken as straight between the points of a grid and constant beyond its ends, so that
-each integral is a weighted sum, the weights following from
-:math:`E(a - x)_+ = \sigma (z \Phi(z) + \varphi(z))`, :math:`z = (a - \mu)/\sigma`. The posterior
-of :math:`(\mu, \sigma)` is computed on a grid, twice, the second time where its mass lies. The
-priors are Fleming's: :math:`\mu \sim N(0, 1)`, and :math:`\sigma` the product of a uniform
-variable on (0, 1) and a half-normal one, whose density is
+with curves linear between the points of a grid and constant beyond its ends, so that each integral
+is a weighted sum with weights from :math:`E(a - x)_+ = \sigma (z \Phi(z) + \varphi(z))`, :math:`z
+= (a - \mu)/\sigma`. The posterior of :math:`(\mu, \sigma)` is computed on a grid, and again on a
+finer one around its probability mass. The priors are Fleming's: :math:`\mu \sim N(0, 1)`, and
+:math:`\sigma` the product of a uniform variable on (0, 1) and a half-normal one, whose density is
 
 .. math:: p(\sigma) = E_1(\sigma^2/2) / \sqrt{2 \pi}.                                    \quad (2)
 
@@ -29,7 +28,7 @@ from scipy.special import exp1, logsumexp, ndtr
 from psychollm._base.types import FloatArray
 from psychollm.kernels.meta_d_group import LOG_L, MODE, VARIANCE, profile
 
-_LOWEST, _HIGHEST = -5.0, 3.0  # of log M; beyond, ratings carry no or full information
+_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M; beyond it, ratings carry no or full information
 _POINTS_PER_SE = 8.0
 _WIDEST_STEP = 0.02
 _MOST_POINTS = 2000
@@ -143,7 +142,7 @@ def _models(
             summed = np.cumsum(weights * profiles.likelihood[model], axis=1)
             level = generator.random(rows.size) * summed[:, -1]
             node = (summed < level[:, None]).sum(axis=1)
-            # Within a cell the broken line is followed by a triangular deviation.
+            # Within a cell a triangular deviation reproduces the broken line.
             corner = generator.triangular(-step, 0.0, step, rows.size)
             log_m[block, model] = profiles.log_m[node] + corner
             noise = generator.standard_normal(rows.size) * profiles.d_prime_se[model, node]

@@ -1,13 +1,13 @@
-r"""Meta-d': how sensitive confidence is to being right, on the scale of the answers' own d'.
+r"""Meta-d': metacognitive sensitivity on the scale of d'.
 
-Meta-d' is the d' at which an ideal observer would give the confidence ratings that were given.
-Their ratio, the M-ratio, is 1 where confidence uses all the evidence behind the answer, below 1
-where some is lost, and above 1 where confidence knows more than the answer did. It suits questions
-with two classes of right answers (true or false, first or second, verified or not); for open
-questions use the area under the ROC curve or the information of confidence about correctness.
+Meta-d' is the d' for which an ideal observer would give the observed confidence ratings. The
+M-ratio meta-d'/d' is 1 if confidence uses all evidence behind the answer, below 1 if it loses
+some, and above 1 if it uses additional evidence. It needs questions with two classes of right
+answers (true or false, first or second, verified or not); for open questions use the AUROC or the
+information of confidence about correctness.
 
-The likelihood stands in `psychollm.kernels.meta_d_likelihood`, the standard errors in
-`psychollm.calibration.two_choice.meta_d_fit`.
+`psychollm.kernels.meta_d_likelihood` derives the likelihood,
+`psychollm.calibration.two_choice.meta_d_fit` the standard errors.
 
 References
 ----------
@@ -74,7 +74,7 @@ class MetaD(Result):
     meta_d: Estimate  # sensitivity that the ratings imply
     m_ratio: Estimate  # meta-d' / d'
     m_diff: Estimate  # meta-d' - d'
-    log_m_ratio: Estimate  # natural logarithm of the M-ratio, undefined where it is not positive
+    log_m_ratio: Estimate  # natural logarithm of the M-ratio, undefined if not positive
     meta_c: Estimate  # criterion of the answers in the rating model
     criteria: FloatArray  # (models, 2 responses, ratings - 1) of the ratings
     hit_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, right)
@@ -82,7 +82,7 @@ class MetaD(Result):
     fitted_hit_rates: FloatArray  # (models, 2, ratings - 1)
     fitted_false_alarm_rates: FloatArray  # (models, 2, ratings - 1)
     log_likelihood: FloatArray  # (models,) of the ratings given stimulus class and response
-    conditional_se: FloatArray  # (models,) of meta-d' if d' and c were known
+    conditional_se: FloatArray  # (models,) of meta-d' for known d' and c
     counts: FloatArray  # (models, 2 classes, 2 responses, ratings) before padding
     padding: float  # added to each count
     convergence: tuple[Convergence, ...]  # (models,)
@@ -134,18 +134,18 @@ class MetaD(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Where the uncertainty of fits comes from."""
+    """Resamples and trials for the uncertainty of fits."""
 
     draws: FloatArray | None  # (resamples, models, outputs)
     n: FloatArray  # (models,) trials
     level: float
     labels: Labels
-    equal: bool = True  # independent trials of equal weight: closed forms hold
-    units: Units | None = None  # the clusters, None where trials are independent
+    equal: bool = True  # independent trials of equal weight, for closed forms
+    units: Units | None = None  # the clusters, None for independent trials
 
 
 def assemble(fits: Fits, sampling: Sampling) -> MetaD:
-    """Return fits, one table per model, as a result; warn where one did not converge."""
+    """Return fits, one table per model, as a result; warn if one did not converge."""
     convergence = fits.convergences()
     for label, row, ended in zip(sampling.labels, fits.raw, convergence, strict=True):
         if row[kernel.STATUS] == kernel.NOT_CONVERGED:

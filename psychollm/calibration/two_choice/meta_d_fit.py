@@ -1,7 +1,7 @@
 r"""Meta-d' of tables of counts: estimates, standard errors, fitted rates, and reasons.
 
-The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` rest on independent
-binomials, with (Gourevitch & Galanter) variances
+The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` come from independent
+binomials, with variances (Gourevitch & Galanter)
 
 .. math:: V(z_H) = \frac{H (1 - H)}{n_1 \varphi(z_H)^2}, \qquad
           V(z_F) = \frac{F (1 - F)}{n_0 \varphi(z_F)^2}.                                  \quad (1)
@@ -13,7 +13,7 @@ d' and c (the observed information). Every output is a function of three indepen
                + \left(\frac{\partial y}{\partial z_H}\right)^2 V(z_H)
                + \left(\frac{\partial y}{\partial z_F}\right)^2 V(z_F),                   \quad (2)
 
-where m = meta-d' itself moves with :math:`z_H` and :math:`z_F` through the place of the criterion.
+where m = meta-d' also depends on :math:`z_H` and :math:`z_F` through the criterion.
 
 References
 ----------
@@ -63,7 +63,7 @@ class Fits:
 
     @property
     def _divisor(self) -> FloatArray:
-        """D' where something is divided by it (n,)."""
+        """D' as a denominator (n,)."""
         fitted = np.isfinite(self.raw[:, kernel.META_D])
         return np.where(fitted, self.raw[:, kernel.D_PRIME], np.nan)
 
@@ -95,7 +95,7 @@ class Fits:
         return np.stack(columns, axis=2)
 
     def reasons(self) -> list[tuple[Reason, ...]]:
-        """Return per output why it is undefined, or what qualifies it, for every table."""
+        """Return why each output is undefined, or its qualification, for every table."""
         answers = self.tables.sum(axis=3)  # (n, classes, responses)
         silent = (answers.sum(axis=(1, 2)) == 0, Reason.NO_ANSWERS)
         classes = ((answers.sum(axis=2) == 0).any(axis=1), Reason.NO_STIMULUS_CLASSES)
@@ -131,7 +131,7 @@ class Fits:
         words = {
             kernel.CONVERGED: "gradient below tolerance",
             kernel.NOT_CONVERGED: "no further ascent",
-            kernel.UNBOUNDED: "the likelihood rises without end",
+            kernel.UNBOUNDED: "the likelihood has no maximum",
             kernel.UNDEFINED: "nothing to fit",
         }
         return tuple(
@@ -148,7 +148,7 @@ class Fits:
         """Return fitted type-2 hit and false-alarm rates (n, responses, ratings - 1)."""
         m, edge = self.raw[:, kernel.META_D], self.outputs[:, -1]
         sign = np.array([-1.0, 1.0])[:, None]
-        # Seen from its own response, the axis of response 0 is reversed, and so is the order.
+        # The axis of response 0, and so the order, is reversed.
         cuts = np.stack([-self.criteria[:, 0, ::-1], self.criteria[:, 1]], axis=1)
         edges = sign * edge[:, None, None]
         means = (0.5 * m[:, None, None], -0.5 * m[:, None, None])
@@ -166,7 +166,7 @@ def fit_counts(
     tables: FloatArray, *, padding: bool = False, meta_c: MetaCriterion = "scaled"
 ) -> Fits:
     """Fit meta-d' to tables of counts (n, 2 classes, 2 responses, ratings)."""
-    # A copy: for an array that may not be written to the kernel would be compiled again.
+    # A copy, because the kernel would be recompiled for a read-only array.
     given = np.array(tables, dtype=np.float64, order="C")
     n, n_ratings = given.shape[0], given.shape[-1]
     added = 0.5 / n_ratings if padding else 0.0
@@ -192,7 +192,7 @@ def _constant(tables: FloatArray) -> BoolArray:
 
 
 def _shares_above(counts: FloatArray) -> FloatArray:
-    """Share of ratings above each but the highest (n, responses, ratings - 1)."""
+    """Return proportions of ratings above each except the highest (n, responses, ratings - 1)."""
     above = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
     with np.errstate(invalid="ignore"):
         return np.asarray(above[..., 1:] / above[..., :1], dtype=np.float64)

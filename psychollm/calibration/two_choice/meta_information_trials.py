@@ -4,10 +4,10 @@ With stimulus class S, response R, correctness Y and rating C, meta-I is one of
 
 .. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C),                 \quad (1)
 
-what confidence tells about being right (Dayan), what it adds about the stimulus to what the
-response has told, and what a report (R, C) tells about the stimulus beyond a bare guess of the
-same accuracy :math:`a^*`, that of the best guess from the report (as statConfR computes). They
-agree where both responses are alike; a bias towards one response enters the third.
+the information of confidence about correctness (Dayan), that about the stimulus given the
+response, and that of the report (R, C) about the stimulus beyond a guess with accuracy
+:math:`a^*`, that of the best guess from the report (as in statConfR). They agree if both responses
+are symmetric; a response bias affects the third.
 
 The ratios divide it by
 
@@ -18,12 +18,12 @@ The ratios divide it by
   .. math:: H(a) - E \log_2\left(1 + e^{-d' x}\right),                                    \quad (2)
 
 * the same of an observer of the same accuracy a, with :math:`d' = 2 \Phi^{-1}(a)`,
-* the uncertainty about being right, H(a), and
-* the most that confidence can tell at accuracy a if no answer is worse than a guess,
+* the entropy of correctness, H(a), and
+* the maximum information of confidence at accuracy a if no answer is worse than a guess,
   :math:`H(a) - 2 (1 - a)`.
 
-The mean of meta-I over permutations of the answers (within each response, for the second and the
-third) is subtracted, unless asked otherwise.
+By default the mean of meta-I over permutations of the answers (within each response for the second
+and third) is subtracted.
 
 References
 ----------
@@ -82,8 +82,8 @@ class MetaInformation(Result):
     meta_i: Estimate  # bits
     meta_i1: Estimate  # over that of a Gaussian observer with the same d'
     meta_i1_accuracy: Estimate  # over that of a Gaussian observer with the same accuracy
-    meta_i2: Estimate  # over the uncertainty about being right
-    rmi: Estimate  # over the most that confidence can tell at this accuracy
+    meta_i2: Estimate  # over the entropy of correctness
+    rmi: Estimate  # over the maximum information at this accuracy
     definition: MetaI
     corrected: bool
     labels: Labels  # (models,)
@@ -232,7 +232,7 @@ def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
     """
     d, known = of_one_shape({"d_prime": d_prime, "prior": prior})
     d = d[..., None]
-    # 64 nodes give it to 1e-11 at d' = 2, to 1e-6 at d' = 6.
+    # 64 nodes are accurate to 1e-11 at d' = 2, to 1e-6 at d' = 6.
     with np.errstate(invalid="ignore"):  # of NaN
         equivocation = np.logaddexp(0.0, -d * (0.5 * d + _NODES)) @ _WEIGHTS
     equivocation /= np.sqrt(2.0 * np.pi) * np.log(2.0)
@@ -290,7 +290,7 @@ def _meta_information(
 
 
 def _type_1(tables: FloatArray, definition: MetaI) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return d', accuracy and the entropy set against information, for every table (n,)."""
+    """Return d', accuracy and the reference entropy of every table (n,)."""
     answers = tables.sum(axis=3)  # (n, classes, responses)
     total = answers.sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -304,13 +304,13 @@ def _type_1(tables: FloatArray, definition: MetaI) -> tuple[FloatArray, FloatArr
 
 
 def _finite_d(right: FloatArray) -> FloatArray:
-    """Return z + z of two shares of right answers (2, n), NaN where one is 0 or 1."""
+    """Return z + z of two accuracies (2, n), NaN if one is 0 or 1."""
     inside = (right > 0.0) & (right < 1.0)
     return np.asarray(ndtri(np.where(inside, right, np.nan)).sum(axis=0), dtype=np.float64)
 
 
 def _reasons(tables: FloatArray, definition: MetaI) -> list[tuple[Reason, ...]]:
-    """Return per measure why it is undefined, or what qualifies it."""
+    """Return why each measure is undefined, or its qualification."""
     answers = tables.sum(axis=3)
     d, accuracy, _ = _type_1(tables, definition)
     same = 2.0 * ndtri(accuracy)

@@ -1,8 +1,8 @@
 """Two-choice answers with confidence ratings: trials, and the tables that count them.
 
 A trial has a stimulus class (the right answer, 0 or 1), a response (the answer given, 0 or 1) and
-a rating 1, 2, ..., K of the confidence in the response. What signal detection theory makes of them
-depends on the counts (classes, responses, ratings) alone.
+a rating 1, 2, ..., K of the confidence in the response. Signal detection statistics depend only on
+the counts (classes, responses, ratings).
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from psychollm.kernels.meta_d import count_cells
 Bins: TypeAlias = Literal["quantile", "width"]
 
 
-MOST_RATINGS = 1000  # of a scale: tables and fits grow with them
+MOST_RATINGS = 1000  # most ratings of a scale: tables and fits grow with them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class RatedConfidence(Result):
 class RatedTrials(Result):
     """Trials of several models on the same questions."""
 
-    cell: IntArray  # (models, questions) place among (classes, responses, ratings), -1 = missing
+    cell: IntArray  # (models, questions) index into (classes, responses, ratings), -1 = missing
     n_ratings: int
     weights: FloatArray  # (questions,) with mean one
     clusters: IntArray | None  # (questions,) numbered from zero
@@ -63,7 +63,7 @@ class RatedTrials(Result):
 
     @property
     def units(self) -> Units | None:
-        """What the clusters of each model's trials come to; None without clusters."""
+        """Degrees of freedom of each model's clusters of trials; None without clusters."""
         return units_of((self.cell >= 0) * self.weights, self.clusters)
 
     @property
@@ -172,7 +172,7 @@ def rated_trials(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> RatedTrials:
-    """Put stimulus class, response and rating side by side."""
+    """Align stimulus class, response and rating."""
     # Shapes: stimulus (questions,); response (models, questions); rating (models, questions);
     # clusters, weights (questions,).
     table = _rating_table(rating)
@@ -221,7 +221,7 @@ def _check_ratings(codes: FloatArray, table: Table, n_ratings: int | None) -> in
 
 def _check_number(n_ratings: int) -> None:
     if n_ratings > MOST_RATINGS:
-        msg = f"n_ratings={n_ratings} is more than {MOST_RATINGS}: cut confidence into fewer"
+        msg = f"n_ratings={n_ratings} exceeds {MOST_RATINGS}: divide confidence into fewer ratings"
         raise OptionError(msg)
 
 

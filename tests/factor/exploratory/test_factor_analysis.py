@@ -188,8 +188,8 @@ def test_takes_correlations_with_their_precision():
 @pytest.mark.parametrize(
     ("matrix", "m", "options", "error", "message"),
     [
-        (np.eye(5), 3, {}, ShapeError, "5 rows can identify: ask for at most 2"),
-        (np.eye(3), 4, {}, ShapeError, "3 rows can identify: ask for at most 1"),
+        (np.eye(5), 3, {}, ShapeError, "5 rows can identify: use at most 2"),
+        (np.eye(3), 4, {}, ShapeError, "3 rows can identify: use at most 1"),
         (np.eye(4), 0, {}, OptionError, "n_factors=0"),
         (np.eye(4), 1, {"method": "alpha"}, OptionError, "method='alpha'"),
         (np.eye(4), 1, {"rotation": "magic"}, OptionError, "method='magic'|rotation='magic'"),
