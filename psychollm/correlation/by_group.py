@@ -97,7 +97,6 @@ def _check_varying(part: Responses, of: Axis, name: Hashable) -> None:
     if same:
         msg = (
             f"{listed(same)} have only one answer in group {name!r} and no correlations "
-            ""
             "there: omit them"
         )
         raise CodeError(msg)

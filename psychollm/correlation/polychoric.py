@@ -205,9 +205,7 @@ class PolychoricCorrelation(Result):
             a, b = self.labels[i[bad[0]]], self.labels[j[bad[0]]]
             msg = (
                 f"{bad.size} pairs have no standard error, such as {a!r} with {b!r}: their "
-                ""
                 "correlations are undefined or at a bound. Omit such rows, or use another "
-                ""
                 "continuity correction by empty_cells="
             )
             raise InputError(msg)

@@ -72,7 +72,6 @@ def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> R
     if weight < least - ROUNDING:
         msg = (
             f"shrinkage={weight:g} leaves a negative eigenvalue: this target needs at "
-            f""
             f"least {least:.6g}, the default"
         )
         raise OptionError(msg)
@@ -386,7 +385,6 @@ def _weights(matrix: object, weights: ArrayLike | None, labels: Labels) -> Float
     if not hasattr(matrix, "se"):
         msg = (
             "method='weighted' needs standard errors: pass a Correlation instead of a plain "
-            ""
             "matrix, or weights= of shape (k, k)"
         )
         raise OptionError(msg)
@@ -401,7 +399,6 @@ def _positive(array: FloatArray, name: str, labels: Labels) -> FloatArray:
     if bad.any():
         msg = (
             f"{name} of pairs must be positive and finite, but are not for "
-            f""
             f"{name_pairs(bad, labels)}. Estimates at -1 or 1 have no standard error: use "
             "a "
             "continuity correction other than 'none', or pass weights="

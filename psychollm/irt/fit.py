@@ -229,7 +229,6 @@ def fit_irt(
         if isinstance(used, ItemPopulation) and standard_errors != "observed":
             msg = (
                 f"standard_errors={standard_errors!r} needs a likelihood, but priors='auto' "
-                ""
                 "is hierarchical here: use 'observed', or priors=None"
             )
             raise OptionError(msg)
@@ -470,7 +469,6 @@ def codes_for(fit: IRTFit, responses: ResponsesLike, items: BoolArray | None = N
         label = [name for name, kept in zip(fit.labels, items, strict=True) if kept][j]
         msg = (
             f"responses hold code {codes[row, j]} for {label!r}, but the fit has only "
-            f""
             f"{', '.join(map(str, np.flatnonzero(known[j])))}: set that answer to "
             "missing, "
             "or refit with it"

@@ -225,7 +225,6 @@ def estimate_items(
         "slopes diverge, because the answers form a perfect Guttman scale: pass priors="
         if boundless
         else f"max_iterations={steps.limit} was reached: the last iteration changed items by "
-        f""
         f"{change:.1e} standard errors"
     )
     points = _points(kinds, every)[0]

@@ -167,7 +167,6 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
     if len(same) < FEWEST:
         msg = (
             f"first and second share {len(same)} items with estimates and equal answers in "
-            f""
             f"both: linking needs at least {FEWEST}; items are matched by label"
         )
         raise ShapeError(msg)

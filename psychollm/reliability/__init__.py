@@ -1,4 +1,4 @@
-"""Floor 4: how far scores, raters and repeated runs can be relied on."""
+"""Layer 4, reliability of scores, raters and repeated runs."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,4 +1,4 @@
-r"""GRIM: whether a reported rate can be a whole number of successes out of n.
+r"""GRIM test of whether a reported rate is possible with n trials.
 
 A rate over n yes/no outcomes (a mean of n whole numbers) is a multiple of 1/n. Reported with d
 decimals it must be the rounding of one of them:

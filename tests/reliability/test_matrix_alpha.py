@@ -31,7 +31,7 @@ def test_ordinal_alpha_on_data_not_redistributed(shared):
     ("matrix", "error", "message"),
     [
         ([[1.0, 0.5]], ShapeError, "shape"),
-        ([[1.0, 0.5], [0.4, 1.0]], InputError, "mirror image"),
+        ([[1.0, 0.5], [0.4, 1.0]], InputError, "not symmetric"),
         ([[1.0, np.nan], [np.nan, 1.0]], InputError, "undefined at"),
         ([[-1.0, 0.5], [0.5, 1.0]], InputError, "negative variance"),
     ],

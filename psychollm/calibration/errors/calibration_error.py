@@ -174,9 +174,7 @@ class CalibrationError(Result):
         share = f"{100 * self.value.level:g} % interval"
         return (
             f"{label}: {name} {value:.3f}; expected under calibration {expected:.3f} "
-            f""
             f"({p_equals(p_value)}). Corrected {corrected:.3f}, {share} {lower:.3f} to "
-            f""
             f"{upper:.3f}."
         )
 

@@ -162,7 +162,6 @@ class ConfidenceGate(Study, Result):
         if unseen:
             warn(
                 f"group {listed(unseen)} is unknown to the gate, so there is no guarantee and "
-                ""
                 "no answer alone: make a gate from answers to such questions"
             )
         found = np.array([place.get(name, -1) for name in names], dtype=np.int64)
@@ -228,7 +227,6 @@ class ConfidenceGate(Study, Result):
                 rows=rows,
                 explanation=(
                     f"A gate is the lowest confidence above which {promise}. The guarantee is "
-                    f""
                     f"made {several} separately, and needs {count(self.fewest)} answers."
                 ),
             ),

@@ -25,7 +25,6 @@ def exhibits(
         title="Proportion of wrong answers by proportion answered",
         caption="Share of wrong answers among those answered alone, by the share that is answered "
         "as the threshold falls. Circles are gates, with a line up to the guaranteed bound; "
-        ""
         "the dashed line is the tolerated proportion.",
     )
     return {"gates": (curves, Listing(table=partial(_gates, result), instead=True))}

@@ -19,7 +19,6 @@ def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     ) * result.clustered
     return (
         "Thresholds are tested from the highest confidence down. A threshold passes if the "
-        ""
         "upper Clopper-Pearson bound of the error rate at or above it is at most "
         f"{100.0 * result.at_most:g} %, at a certainty of {100.0 * result.certainty:g} %; the "
         f"gate is the last before the first that fails {cite('ltt')}.",

@@ -247,11 +247,8 @@ class Corp(Result):
         p_value = self.p_value.value[row]
         return (
             f"{label}: miscalibration {self.miscalibration.value[row]:.4f}; expected under "
-            f""
             f"calibration {self.expected.value[row]:.4f} ({p_equals(p_value)}); "
-            f""
             f"discrimination {self.discrimination.value[row]:.4f}, uncertainty "
-            f""
             f"{self.uncertainty.value[row]:.4f}."
         )
 

@@ -147,7 +147,6 @@ def _check(codes: IntArray, inside: BoolArray) -> None:
         if columns.sum() < 2 or not connected(codes[:, columns]).all():
             msg = (
                 f"{name}: a set needs at least two items with finite difficulties; leave out "
-                ""
                 "items that everybody or nobody says yes to"
             )
             raise ShapeError(msg)

@@ -154,7 +154,6 @@ def fit_conditional(answers: Oriented) -> ConditionalRasch:
     if not keep.any():
         msg = (
             "responses: difficulties have no finite estimate, because for no two items some "
-            ""
             "respondents say yes only to the first and others only to the second"
         )
         raise ShapeError(msg)

@@ -113,7 +113,6 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     if keep.sum() > MOST_ITEMS:
         msg = (
             f"fit has {int(keep.sum())} items, whose pairs need too much memory: pass at "
-            f""
             f"most {MOST_ITEMS}, for example by responses.select(questions=...)"
         )
         raise ShapeError(msg)

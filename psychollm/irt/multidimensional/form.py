@@ -70,7 +70,6 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
     if n <= max(m, 1):
         msg = (
             f"responses: respondents={answers.reading!r} leaves {n} respondents for {m} "
-            ""
             "abilities: use fewer abilities, or swap sides by respondents="
         )
         raise ShapeError(msg)

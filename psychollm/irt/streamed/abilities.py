@@ -31,7 +31,6 @@ def posterior_means(
             f"method={method!r} of a fit with model={fit.model!r} and link={fit.link!r} needs "
             f"a "
             "dense table: scans and sparse tables support 'eap' for "
-            f""
             f"{', '.join(map(repr, STREAMED))} with the logit link"
         )
         raise OptionError(msg)

@@ -75,7 +75,6 @@ class Checkpoint:
         if str(values["of"]) != self.of or not {*names, *_PEAKS} <= values.keys():
             msg = (
                 f"checkpoint: {self.path} belongs to another fit (other answers, model or "
-                ""
                 "priors): pass another file, or delete it"
             )
             raise InputError(msg)
@@ -209,7 +208,6 @@ def fit_cells(
     if not isinstance(model, str) or model not in STREAMED or link != "logit":
         msg = (
             f"model={model!r} with link={link!r} needs a dense table: scans and sparse tables "
-            f""
             f"support link='logit' and {', '.join(map(repr, STREAMED))}; for "
             "other "
             "models make the table dense"

@@ -1,4 +1,4 @@
-r"""Balanced crossed designs: mean squares, what they expect, and how far they can be trusted.
+r"""Balanced crossed designs: mean squares, their expectations, and intervals.
 
 Every model answers every item in every run. The score is a sum of effects of all subsets e of the
 facets {model, item, run} (or {model, item}), whose variances :math:`\sigma_e^2` are the

@@ -1,4 +1,4 @@
-r"""Right and wrong answers of models to questions: where they vary, by a crossed mixed model.
+r"""Variance components of binary scores of models on questions, by a crossed mixed model.
 
 .. math:: \operatorname{logit} P(y_{mqe} = 1) = \mu + F_{f(m)} + M_m + D_{d(q)} + (MD)_{m d(q)}
           + Q_q + (MQ)_{mq}                                                               \quad (1)

@@ -1,4 +1,4 @@
-r"""Decision studies: how reliable a mean score would be with other numbers of items and runs.
+r"""Decision studies: reliability of a mean score for other numbers of items and runs.
 
 The score of a model is its mean over :math:`n_i` items in :math:`n_r` runs. Averaging divides the
 variance of an effect by the number of its levels,

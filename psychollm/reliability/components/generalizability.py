@@ -1,4 +1,4 @@
-r"""Generalizability theory: where the variance of scores comes from.
+r"""Generalizability theory: variance components of scores.
 
 Models answer items, once or in several runs; each score is a grand mean plus effects of the model,
 of the item, of the run, and of their combinations (`crossed_design`). How far a mean score would

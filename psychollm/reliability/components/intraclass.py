@@ -1,4 +1,4 @@
-r"""Intraclass correlations: how far several scores of the same target agree.
+r"""Intraclass correlations: agreement of several scores of the same target.
 
 With mean squares between targets B, between raters J, residual E and within targets W (see
 `two_way`), n targets and k raters, the six forms of Shrout and Fleiss are

@@ -1,4 +1,4 @@
-r"""The likelihood of right and wrong answers, questions and interactions integrated out.
+r"""The likelihood of binary scores, with questions and interactions integrated out.
 
 Model m answers question q of domain d :math:`n_{mq}` times, :math:`k_{mq}` times rightly. Given
 its level :math:`a_{dm}` in the domain, with :math:`z_q` and :math:`w_{mq}` standard normal,

@@ -1,4 +1,4 @@
-r"""What follows from a crossed logistic model: accuracies, shares of variance, reliability.
+r"""Accuracies, proportions of variance and reliability from a crossed logistic model.
 
 An effect, or a sum of effects S, with variance :math:`\sigma_S^2` out of :math:`\sigma^2` in all
 moves the chance of a right answer by

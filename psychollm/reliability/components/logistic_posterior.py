@@ -1,4 +1,4 @@
-r"""Standard deviations of a crossed logistic model: their maximum, and all that the data allow.
+r"""Standard deviations of a crossed logistic model: maximum and posterior.
 
 The integrated log likelihood :math:`\ell(\sigma)` of `logistic_blocks` has few arguments. Its
 maximum over :math:`\sigma \ge 0` gives the components. What is known of them is the density

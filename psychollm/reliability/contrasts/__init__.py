@@ -1,1 +1,1 @@
-"""Conditions compared: rank tests and the mixed model."""
+"""Comparison of conditions: rank tests and the mixed model."""

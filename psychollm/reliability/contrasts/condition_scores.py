@@ -1,4 +1,4 @@
-"""Scores under conditions: one row per score, with the condition and the model it came from."""
+"""Scores under conditions: one row per score, with its condition and model."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-r"""Do scores differ between conditions? Tests on ranks, with an effect size and its interval.
+r"""Rank tests of differences between conditions, with effect sizes and intervals.
 
 *Kruskal-Wallis* ranks all scores together; its effect size
 

@@ -1,4 +1,4 @@
-"""Every pair of conditions compared on ranks, adjusted for their number."""
+"""Rank comparisons of all pairs of conditions, adjusted for multiple testing."""
 
 from dataclasses import dataclass
 from itertools import combinations

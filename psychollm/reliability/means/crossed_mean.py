@@ -1,4 +1,4 @@
-r"""A mean over people and questions, both of them samples.
+r"""Inference for a mean over samples of both people and questions.
 
 Person p answers question q with :math:`y_{pq} = \mu + a_p + b_q + c_{pq}`. The mean of the
 questions' means, with weights :math:`w_{pq}` that sum to 1, varies by all three terms: with P

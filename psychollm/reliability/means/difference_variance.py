@@ -1,4 +1,4 @@
-r"""What one question adds to the variance of a difference between two mean scores.
+r"""Variance of a difference between two mean scores, per question.
 
 A comparison on n questions in clusters of m, with K answers to each, has the squared standard
 error

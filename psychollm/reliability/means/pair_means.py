@@ -1,4 +1,4 @@
-r"""Differences of mean scores of many pairs, without an array of pairs by questions.
+r"""Differences of mean scores of many pairs, without a pairs-by-questions array.
 
 Where every model answered every question the residuals (1) of `clustered` are linear in the
 scores: those of a pair are the difference of the two models', so that with :math:`p_{ig}` the

@@ -1,4 +1,4 @@
-r"""How many questions a comparison of two models needs, and what a given number can show.
+r"""Sample size and power of a comparison of two models.
 
 A difference :math:`\delta` with standard error s on :math:`\nu` degrees of freedom is detected,
 two-sided at level :math:`\alpha`, with probability
@@ -238,7 +238,7 @@ def questions_needed(
     while not enough(high):
         low, high = high, 2 * high
         if high > _MOST_QUESTIONS:
-            msg = f"difference={difference!r} is too small: no number of questions shows it"
+            msg = f"difference={difference!r} is too small: no number of questions detects it"
             raise OptionError(msg)
     while high - low > 1:
         middle = (low + high) // 2

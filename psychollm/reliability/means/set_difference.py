@@ -1,4 +1,4 @@
-r"""One model on two sets of questions: the difference of its two mean scores.
+r"""Difference of a model's mean scores on two sets of questions.
 
 Set s holds :math:`n_s` questions of mean :math:`\bar s_s`; cluster g holds :math:`n_{sg}` of them.
 Clusters may reach over both sets, where a template made a question of each. With
@@ -97,7 +97,7 @@ def set_difference(
     columns = [positions("question", table.questions, wanted) for wanted in (first, second)]
     shared = [table.questions[column] for column in np.intersect1d(columns[0], columns[1])]
     if shared:
-        msg = f"first and second share {listed(shared)}: part the sets"
+        msg = f"first and second share {listed(shared)}: separate the sets"
         raise LabelError(msg)
     codes = np.arange(values.shape[1])
     if clusters is not None:

@@ -1,4 +1,4 @@
-r"""Reliability of a sum of ordinal scores, from the normal variables behind them.
+r"""Reliability of a sum of ordinal scores from their latent normal variables.
 
 Each item i has a latent response that correlates by :math:`\lambda_i` with the factor and is cut
 at thresholds into a score. A parallel form shares the factor and nothing else, so that latent

@@ -1,4 +1,4 @@
-r"""Omega: how much of a total score's variance factors explain, and how much a general one does.
+r"""Omega: proportion of a total score's variance due to all factors or to a general one.
 
 Alpha asks that every item measure one thing equally well. Omega takes the items as they are: a
 general factor, group factors and what is unique (`omega_fit` has the formulas). *Omega total* is

@@ -1,4 +1,4 @@
-"""Omega of scores that are categories: yes/no answers or ratings, summed as they are.
+"""Omega of sums of categorical scores: binary answers or ratings.
 
 The mathematics is in `psychollm.reliability.omegas.latent_response`.
 """

@@ -1,4 +1,4 @@
-r"""The hierarchical solution behind omega: in a sample, and again in resamples near it.
+r"""The hierarchical solution behind omega, in the sample and in resamples.
 
 Factors are extracted, rotated obliquely and split into a general factor and group factors. In a
 resample the iteration starts at the sample's solution: uniquenesses as they are, axes where they

@@ -1,4 +1,4 @@
-"""Omega of sums of categories, from loadings and thresholds that are already known."""
+"""Omega of sums of categorical scores from known loadings and thresholds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

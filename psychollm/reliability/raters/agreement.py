@@ -1,4 +1,4 @@
-"""How far runs, or raters, agree: the shares that coincide, and agreement beyond chance.
+"""Agreement of runs or raters: proportions of agreement, and agreement beyond chance.
 
 Four coefficients correct for chance, and differ in what chance is. Fleiss' kappa and
 Krippendorff's alpha take the categories as often as they occur: where nearly all answers are the

@@ -1,4 +1,4 @@
-r"""Contrasts of the rates on different types of questions, for every model.
+r"""Contrasts of rates between types of questions, for every model.
 
 A contrast :math:`\sum_k w_k p_k` of the rates on different types of questions, such as the rate
 on questions that have no answer minus the rate on those that have one, takes its bounds from the

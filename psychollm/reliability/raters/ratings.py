@@ -1,4 +1,4 @@
-"""The same questions answered several times: by several runs of a model, or by several raters."""
+"""Repeated answers to the same questions, by several runs of a model or several raters."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace

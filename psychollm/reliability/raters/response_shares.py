@@ -1,4 +1,4 @@
-r"""How often each answer is given: shares of all categories with simultaneous intervals.
+r"""Proportions of all answer categories with simultaneous intervals.
 
 Goodman's intervals of k shares hold together: each is Wilson's at the level :math:`1 - (1 -
 \text{level}) / k`. Answers to one question in several runs depend on each other, so each share

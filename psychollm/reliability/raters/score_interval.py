@@ -1,4 +1,4 @@
-r"""Intervals of shares and of agreement beyond chance that hold near one.
+r"""Intervals of proportions and of chance-corrected agreement that are valid near one.
 
 Models that agree with themselves on 29 of 30 questions are the rule, and there Wald, percentile
 and BCa intervals fail: what was seen once might as well have been seen never, and then they

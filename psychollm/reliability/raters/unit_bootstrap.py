@@ -1,4 +1,4 @@
-"""Coefficients of agreement for every model, on resamples of questions that all models share."""
+"""Coefficients of agreement for every model, on common resamples of questions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

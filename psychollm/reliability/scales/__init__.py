@@ -1,1 +1,1 @@
-"""Scores of scales: alpha and its kin, split halves, statistics of items."""
+"""Scale scores: alpha and related coefficients, split halves, item statistics."""

@@ -1,4 +1,4 @@
-r"""Coefficient alpha and its kin with their standard errors and intervals.
+r"""Coefficient alpha and related coefficients, with standard errors and intervals.
 
 Feldt: if items are normal and essentially tau-equivalent, with n respondents and k items,
 

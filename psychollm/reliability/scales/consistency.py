@@ -1,4 +1,4 @@
-r"""Internal consistency of a set of items: coefficient alpha and what belongs to it.
+r"""Internal consistency of a set of items: coefficient alpha and related statistics.
 
 With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the total score and
 :math:`\bar r` the mean correlation between items that vary,
@@ -418,7 +418,7 @@ def covariance_matrix(data: Any) -> FloatArray:
     apart = np.argwhere(np.abs(matrix - matrix.T) > 1e-8 * np.outer(scale, scale) + 1e-300)
     if apart.size:
         first, second = apart[0].tolist()
-        msg = f"matrix differs from its mirror image at ({first}, {second}): it must be symmetric"
+        msg = f"matrix is not symmetric at ({first}, {second})"
         raise InputError(msg)
     return np.asarray(0.5 * (matrix + matrix.T))
 

@@ -1,4 +1,4 @@
-r"""What each item does for the scale: its correlation with the rest, and alpha without it.
+r"""Item statistics of a scale: item-rest correlation, and alpha without the item.
 
 With item variances :math:`s_j^2`, covariances :math:`c_j` with the total and total variance V,
 

@@ -1,4 +1,4 @@
-r"""Kuder-Richardson formulas 20 and 21: internal consistency of answers that are right or wrong.
+r"""Kuder-Richardson formulas 20 and 21: internal consistency of binary scores.
 
 Formula 20 is coefficient alpha of binary items. Formula 21 supposes besides that all items are
 equally hard, and needs only mean M and variance (with divisor n) of the number of k items correct:

@@ -1,4 +1,4 @@
-"""Scores of respondents on items: whose row each is, under which condition, which way items point.
+"""Scores of respondents on items, with respondents, conditions and keys of items.
 
 A row is one respondent, or one of several repetitions by it. Thirty rows made by ten models in
 three runs are not thirty respondents: what is resampled or left out is always the respondent.

@@ -239,7 +239,7 @@ def test_an_iteration_that_stops_early_says_so(monkeypatch):
             np.eye(5),
             {"n_factors": 3},
             ShapeError,
-            "5 rows can identify: ask for at most 2",
+            "5 rows can identify: use at most 2",
         ),
         (np.eye(2), {}, ShapeError, "one factor needs at least three"),
         (np.eye(4), {"n_factors": 0}, OptionError, "n_factors=0"),
@@ -330,7 +330,7 @@ def test_misfit_of_an_exact_factor():
 
 def test_six_variables_identify_three_factors_and_no_more():
     check_identified(6, 3)
-    with pytest.raises(ShapeError, match="6 rows can identify: ask for at most 3"):
+    with pytest.raises(ShapeError, match="6 rows can identify: use at most 3"):
         check_identified(6, 4)
 
 
