@@ -129,8 +129,8 @@ def replay(
         (the most informative questions), and the published "anchors", "p_irt",
         "gp_irt" (`psychollm.bank.designs`).
     n_repeats : int
-        How often each model is asked.
-    Number of repetitions per model.
+        Number of repetitions per model.
+    level : float
         Coverage of the intervals.
     rng : Generator, int or None
         Seed.
