@@ -1,4 +1,4 @@
-"""Floor 3: matrices of tetrachoric correlations, their errors, and their smoothing."""
+"""Layer 3: matrices of tetrachoric correlations, their errors, and their smoothing."""
 
 import numpy as np
 

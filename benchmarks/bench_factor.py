@@ -1,4 +1,4 @@
-"""Floor 3: factor solutions without a correlation matrix, scores, and the rule-free test."""
+"""Layer 3: factor solutions without a correlation matrix, scores, and the rule-free test."""
 
 import numpy as np
 

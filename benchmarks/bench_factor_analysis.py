@@ -1,4 +1,4 @@
-"""Floor 3: polychoric correlations, factor analysis, confirmatory models, numbers of factors."""
+"""Layer 3: polychoric correlations, factor analysis, confirmatory models, numbers of factors."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Floor 1: the bivariate normal, counting, and the root of one table."""
+"""Layer 1: the bivariate normal, counting, and the root of one table."""
 
 import numpy as np
 

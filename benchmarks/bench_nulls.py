@@ -1,4 +1,4 @@
-"""Floor 3: what a thousand replicates cost, and that their number costs no memory."""
+"""Layer 3: what a thousand replicates cost, and that their number costs no memory."""
 
 import psychollm as psy
 from benchmarks.simulated import one_factor

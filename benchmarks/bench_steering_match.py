@@ -1,4 +1,4 @@
-"""Floor 5: matching, its null and a control, and the gate, on data of the usual size."""
+"""Layer 5: matching, its null and a control, and the gate, on data of the usual size."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Floor 5: many benchmarks on one scale."""
+"""Layer 5: many benchmarks on one scale."""
 
 import numpy as np
 from scipy.special import expit

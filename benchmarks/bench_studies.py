@@ -1,4 +1,4 @@
-"""Floor 4: the verdict and the whole study, on the embedded example."""
+"""Layer 4: the verdict and the whole study, on the embedded example."""
 
 import numpy as np
 

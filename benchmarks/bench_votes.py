@@ -1,4 +1,4 @@
-"""Floor 5: strengths from votes of many voters."""
+"""Layer 5: strengths from votes of many voters."""
 
 import numpy as np
 import pandas as pd

@@ -179,7 +179,7 @@ def test_floors_are_those_of_the_design_and_of_the_docstrings() -> None:
     wrong = {
         room: text
         for room, text in said.items()
-        if not (text or "").startswith(f"Floor {FLOORS[room]}: ") and room != "_base"
+        if not (text or "").startswith(f"Layer {FLOORS[room]}: ") and room != "_base"
     }
     assert not wrong
 

@@ -1,4 +1,4 @@
-"""Layer 3, calibration: agreement of confidence and correctness, within and between models."""
+"""Layer 3: calibration: agreement of confidence and correctness, within and between models."""
 
 from psychollm._base.lazy import load_lazily
 

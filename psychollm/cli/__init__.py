@@ -1,4 +1,4 @@
-"""Floor 8: the command ``psychollm``, one file per subcommand.
+"""Layer 8: the command ``psychollm``, one file per subcommand.
 
 Exit codes: 0 done; 1 internal failure (a bug, a full disk); 2 invalid input or option, reported in
 one line; 130 interrupted.

@@ -1,4 +1,4 @@
-"""Layer 3, latent correlations of models or questions: estimation, smoothing, spectrum."""
+"""Layer 3: latent correlations of models or questions: estimation, smoothing, spectrum."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,4 +1,4 @@
-"""Layer 3, factor analysis: extraction, rotation, confirmatory models, scores."""
+"""Layer 3: factor analysis: extraction, rotation, confirmatory models, scores."""
 
 from psychollm._base.lazy import load_lazily
 

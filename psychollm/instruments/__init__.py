@@ -1,4 +1,4 @@
-"""Floor 3: prompts for models, parsers of their replies, and scoring; no network.
+"""Layer 3: prompts for models, parsers of their replies, and scoring; no network.
 
 Each instrument is a subpackage. Its class and its scores can be imported from here.
 """

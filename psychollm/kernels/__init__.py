@@ -1,1 +1,1 @@
-"""Floor 1: compiled kernels. Numba, NumPy and math only; arrays in, arrays out."""
+"""Layer 1: compiled kernels. Numba, NumPy and math only; arrays in, arrays out."""

@@ -1,4 +1,4 @@
-"""Layer 4, reliability of scores, raters and repeated runs."""
+"""Layer 4: reliability of scores, raters and repeated runs."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,4 +1,4 @@
-"""Floor 7: one self-contained HTML page per study."""
+"""Layer 7: one self-contained HTML page per study."""
 
 from psychollm._base.lazy import load_lazily
 

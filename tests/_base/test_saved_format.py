@@ -341,11 +341,11 @@ def npy(header: str, data: bytes = b"") -> bytes:
         (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}"), "the length"),
         (
             npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", b"12345678"),
-            "does not write",
+            "psychollm writes",
         ),
         (
             npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", b"\x80\x04K."),
-            "does not write",
+            "psychollm writes",
         ),
         (npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", bytes(8)), "the length"),
         (npy("__import__('os').system('false')"), "not an array"),

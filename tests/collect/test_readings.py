@@ -131,5 +131,5 @@ def test_several_instruments(tmp_path: Path) -> None:
 def test_one_key_for_several_prompts(tmp_path: Path) -> None:
     first = WORLD.prompts()[0]
     path = filled(tmp_path / "k.sqlite", [first, replace(first, repeat=1)], {"m": says})
-    with Store(path) as opened, pytest.raises(LabelError, match="a key of its own"):
+    with Store(path) as opened, pytest.raises(LabelError, match="its own key"):
         readings(opened)

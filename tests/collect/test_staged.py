@@ -236,7 +236,7 @@ def test_one_store_has_one_judge(tmp_path: Path) -> None:
         (
             [Step(name="grading", options={}, judge="z")],
             {},
-            "judge='z' is none of the models a, b",
+            "judge='z' is not one of a, b",
         ),
         ([GRADING], {"names": ("j",)}, "none answers the questions"),
     ],

@@ -173,7 +173,7 @@ def test_a_store_from_a_newer_version(tmp_path: Path) -> None:
 def test_files_that_are_no_stores(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no database " * 100)
-    with pytest.raises(StoreError, match="is not a store"):
+    with pytest.raises(StoreError, match="is not a psychollm store"):
         Store(text)
     other = tmp_path / "other.sqlite"
     db = sqlite3.connect(other)

@@ -338,7 +338,7 @@ def test_every_name_of_the_limit_bounds_what_is_spent(limit: str) -> None:
     ],
 )
 def test_two_settings_of_thinking_are_one_error(name: str, own: object) -> None:
-    with pytest.raises(OptionError, match=f"thinking and {name} are two"):
+    with pytest.raises(OptionError, match=f"thinking and {name} control the same"):
         thinking_of({"thinking": "high", name: own})
     assert thinking_of({name: own}) is None
     # A format's own table, and what else stands in one, are no second setting.

@@ -127,7 +127,7 @@ def test_what_holds_no_judge(write):
     assert judges_in(SAMPLES / "inspect" / "json") == ()
     assert judges_in(SAMPLES / "promptfoo") == ()
     assert judges_in(SAMPLES / "deepeval") == ()
-    with pytest.raises(InputError, match="no log that is known"):
+    with pytest.raises(InputError, match="is not a known log"):
         judges_in(write("r.json", {"a": 1}))
 
 

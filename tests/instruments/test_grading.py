@@ -187,7 +187,7 @@ def test_final_text():
         ({"threshold": 1.5}, InputError, "threshold"),
         ({"absolute": -1}, InputError, "tolerances"),
         ({"relative": math.nan}, InputError, "tolerances"),
-        ({"rule": "numeric"}, InputError, "no number"),
+        ({"rule": "numeric"}, InputError, "is not a number"),
     ],
 )
 def test_what_cannot_be(options, error, words):

@@ -16,9 +16,9 @@ YES = Reading(outcome=Outcome.ANSWERED, value=1, said="Yes")
 def test_only_answers_have_a_value() -> None:
     assert YES.answered
     assert not Reading(outcome=Outcome.REFUSED, said="No, thanks").answered
-    with pytest.raises(ValueError, match="if and only if it is an answer"):
+    with pytest.raises(ValueError, match="if and only if its outcome is"):
         Reading(outcome=Outcome.ANSWERED)
-    with pytest.raises(ValueError, match="if and only if it is an answer"):
+    with pytest.raises(ValueError, match="if and only if its outcome is"):
         Reading(outcome=Outcome.EMPTY, value=0)
 
 

@@ -245,7 +245,7 @@ def test_failed_calls_are_missing():
     assert all(scores.rates().flags)
     assert np.isnan(scores.differences().value).all()
     assert np.isnan(scores.voting().single.value).all()
-    assert scores.summary() == "no answer is readable"
+    assert scores.summary() == "no reply could be parsed"
     with pytest.raises(ShapeError):
         asked.score([])
     with pytest.raises(LabelError):

@@ -84,7 +84,7 @@ def test_nobody_replied() -> None:
         ({"direct": ("evaluation", "evaluation")}, OptionError, "once"),
         ({"n_repeats": 0}, OptionError, "n_repeats=0"),
         ({"questions": [{"question": "Why?", "answer": []}]}, InputError, "no right answer"),
-        ({"questions": []}, InputError, "none"),
+        ({"questions": []}, InputError, "questions is empty"),
     ],
 )
 def test_what_cannot_be(options, error, words) -> None:
