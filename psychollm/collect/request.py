@@ -61,6 +61,7 @@ class Request:
         parameters : mapping
             Parameters of the API format. The prompt's ``max_tokens`` applies if they contain no
             limit, and a seed is increased by `sample`, so that samples differ.
+        system : str, optional
             System prompt of the model, before that of the prompt. A continued conversation already
             contains it.
         sample : int

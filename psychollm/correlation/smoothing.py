@@ -133,8 +133,9 @@ class Smoothing(Result):
     largest_pair : tuple
         Its two labels; empty if nothing moved.
     eigenvalues_before, eigenvalues_after : ndarray of shape (k,)
-        Descending. deficit : float Sum of absolute values of the negative eigenvalues before
-        smoothing.
+        Descending.
+    deficit : float
+        Sum of absolute values of the negative eigenvalues before smoothing.
     method : str
         Smoothing method.
     note : str

@@ -23,8 +23,10 @@ class Spectrum(Result):
     Attributes
     ----------
     eigenvalues : ndarray of shape (k,)
-        Descending. shares : ndarray of shape (k,) Eigenvalues over k: proportions of variance,
-        which sum to one. Negative ones have no interpretation.
+        Descending.
+    shares : ndarray of shape (k,)
+        Eigenvalues over k: proportions of variance, which sum to one. Negative ones have no
+        interpretation.
     loadings : ndarray of shape (k, k)
         Column c has the correlations of the variables with component c: the eigenvector times the
         root of its eigenvalue, or zero if that is negative. The sum of each column is positive; if

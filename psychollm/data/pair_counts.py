@@ -103,8 +103,9 @@ class PairCounts(Result):
 
         Parameters
         ----------
-        Binary answers; missing answers are excluded pairwise. A sparse table and a scan are
-        counted in blocks.
+        responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
+            Binary answers; missing answers are excluded pairwise. A sparse table and a scan are
+            counted in blocks.
         of : {"models", "questions"}
             Whether rows or columns of the table are paired.
         weights : array of shape (questions,), optional

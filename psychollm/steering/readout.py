@@ -153,8 +153,8 @@ def answer_logits(
         Causal language model, not in training mode.
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
-    Texts, or an instrument's conversations, to which the chat template is applied.
-        Texts, or conversations of an instrument, which are put into the chat template.
+    prompts : sequence of str or Prompt
+        Texts, or an instrument's conversations, to which the chat template is applied.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int

@@ -101,7 +101,7 @@ def test_what_cannot_be_added_is_named(tmp_path):
         count_blocks([table, table])
     with pytest.raises(LabelError, match=r"model 'a' is in block 1 and in block 2"):
         count_blocks([table, table], of="questions")
-    with pytest.raises(InputError, match="no blocks"):
+    with pytest.raises(InputError, match="blocks is empty"):
         count_blocks([])
     with pytest.raises(InputError, match=r"b.parquet cannot be read as Parquet"):
         count_blocks([table, tmp_path / "b.parquet"], n_jobs=2)

@@ -186,7 +186,7 @@ def test_bad_options(options, error, message):
 
 
 def test_bad_tables():
-    with pytest.raises(CodeError, match="'lazy' answered only"):
+    with pytest.raises(CodeError, match="'lazy' have constant answers"):
         permutation_null(pd.DataFrame([[1, 1, 1], [1, 0, 1]], index=["lazy", "busy"]))
     with pytest.raises(ShapeError, match="one model only"):
         permutation_null([[1, 0, 1]])
