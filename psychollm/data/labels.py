@@ -145,8 +145,9 @@ def _lookup(kind: str, labels: Labels, wanted: Iterable[Any]) -> IntArray:
 
 def _similar(label: Hashable, labels: Labels) -> str:
     close = get_close_matches(str(label), [str(known) for known in labels[:10_000]], n=3)
-    known = close or [str(label) for label in labels[:_SHOWN]]
-    return f": {'did you mean' if close else 'the first are'} {listed(known)}?"
+    if close:
+        return f": did you mean {listed(close)}?"
+    return f"; the first are {listed([str(label) for label in labels[:_SHOWN]])}"
 
 
 def listed(labels: Sequence[Any]) -> str:

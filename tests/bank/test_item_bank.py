@@ -49,7 +49,7 @@ def test_forms_of_answers(bank: ItemBank, answers: np.ndarray) -> None:
     drawn = bank.full_score(mapping, drawn="random")
     assert drawn.used == "assisted"
     assert not drawn.flags[0]
-    assert "right for any model" in drawn.summary()
+    assert "valid for any model" in drawn.summary()
 
 
 def test_domains(bank: ItemBank, answers: np.ndarray) -> None:

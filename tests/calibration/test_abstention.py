@@ -166,7 +166,7 @@ def test_groups():
             np.testing.assert_array_equal(own.interval, expected.interval)
     frame = found.to_frame()
     assert frame.groupby("group")["n"].sum().sum() == 120
-    with pytest.raises(LabelError, match="'recent' is no group"):
+    with pytest.raises(LabelError, match="'recent' is not a group"):
         found["recent"]
 
 

@@ -113,7 +113,7 @@ def test_groups_have_gates_of_their_own_and_others_none():
     right[:200] = np.random.default_rng(0).integers(0, 2, 200)
     gate = confidence_gate(confidence, right, groups=groups)
     assert gate.to_frame()["promised"].tolist() == [False, True]
-    with pytest.warns(PsychollmWarning, match="'tax' was not seen"):
+    with pytest.warns(PsychollmWarning, match="'tax' is unknown to the gate"):
         said = gate.decide([0.9, 0.9, 0.9, np.nan], ["law", "art", "tax", "art"])
     assert said.tolist() == [False, True, False, False]
     with pytest.raises(OptionError, match="group='law'"):

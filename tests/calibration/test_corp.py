@@ -246,7 +246,7 @@ def test_one_question_or_cluster_has_no_interval():
 def test_tables_and_labels():
     found = corp([[0.4, 0.8, 0.9]], [[1, 0, 1]], **FEW)
     assert {"miscalibration", "p_value", "flag"} <= set(found.to_frame().columns)
-    with pytest.raises(LabelError, match="no model"):
+    with pytest.raises(LabelError, match="is not a model"):
         found.curve("x")
     assert CORP.names[0] == "MCB"
 

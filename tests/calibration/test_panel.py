@@ -171,7 +171,7 @@ def test_tables_and_differences() -> None:
     assert panel.to_frame().shape == (6, 8)
     assert panel.table().loc["a", "brier"].startswith(f"{panel['brier'].value[0]:.3f} [")
     assert panel.difference("brier", "a", "b").n_resamples == 100
-    with pytest.raises(LabelError, match="'d' is no model"):
+    with pytest.raises(LabelError, match="'d' is not a model"):
         panel.difference("brier", "a", "d")
     with pytest.raises(OptionError, match="it holds brier, auroc"):
         panel["ece"]

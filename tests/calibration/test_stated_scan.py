@@ -174,7 +174,7 @@ def test_levels_round_and_scale_divides(tables):
             (
                 {"confidence": [cell] * 50},
                 CodeError,
-                "row 1, .* cannot hold .*no number: pass numbers$",
+                "row 1, .* cannot hold .*not a number: pass numbers$",
             )
             for cell in (pd.Timestamp("2020"), pd.Timedelta(1), [1], {"a": 1}, "sure")
         ],
@@ -227,7 +227,7 @@ def test_folders_are_new_or_empty(tables, tmp_path, monkeypatch):
     assert {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == kept
     assert np.nansum(before) > 0
     psy.data.scan(long, value="correct", folder=tmp_path / "scan")
-    with pytest.raises(OptionError, match="scan holds a scan"):
+    with pytest.raises(OptionError, match="scan already holds a scan"):
         scan_stated(long, folder=tmp_path / "scan")
     (tmp_path / "file.csv").touch()
     with pytest.raises(OptionError, match="file.csv is not empty"):

@@ -64,7 +64,7 @@ def test_what_is_refused(call, scores: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "wrong.csv").write_text("item,right\nq1,1\n")
     refused = call("bank", "next", "my.bank", "my.session", "--answers", "wrong.csv")
     assert refused.returncode == 2
-    assert "the columns question and score are needed" in refused.stderr
+    assert "columns question and score are required" in refused.stderr
     undrawn = tmp_path / "undrawn.csv"
     undrawn.write_text("question,score\nq1,1\n")
     refused = call("bank", "next", "my.bank", "my.session", "--answers", "undrawn.csv")

@@ -237,7 +237,7 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
         (["a.csv"], ["a.csv: no such file"]),
         (["none.csv", "none.csv"], ["none.csv", "no such file"]),
         (["a.xlsx", "a.xlsx"], ["a.xlsx: no such file"]),
-        (["BOOK", "BOOK"], ["only .csv", "read_excel", "pip install openpyxl"]),
+        (["BOOK", "BOOK"], ["supported formats are .csv", "read_excel", "pip install openpyxl"]),
         (["SURE", "RIGHT", "--codes", "yes"], ["--codes yes"]),
         (["SURE", "RIGHT", "--scale", "0"], ["--scale 0"]),
         (["SURE", "RIGHT", "--metrics", "brer"], ["'brer'", "brier"]),

@@ -100,7 +100,7 @@ def test_a_model_that_does_not_exist(call, plan) -> None:
     ("change", "words"),
     [
         (("models", "modles"), ["plan.toml", "models missing"]),
-        (('"here"', '"there"'), ["'there' is none of here"]),
+        (('"here"', '"there"'), ["'there' is not one of here"]),
         (("items.jsonl", "none.jsonl"), ["none.jsonl", "cannot be read"]),
         (("[endpoints", "key = [endpoints"), ["plan.toml is not valid TOML"]),
         (("url = ", 'wire = "smoke"\nurl = '), ["smoke", "transformers"]),

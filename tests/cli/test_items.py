@@ -82,8 +82,8 @@ def test_logs_without_confidence_lead_to_an_analysis(call, command) -> None:
     assert found.returncode == 2
     line = found.stderr
     assert f"psychollm items {logs} --scorer exact_match'" in line
-    typed = line.partition("'psychollm ")[2].partition("'")[0].split()
-    assert call(*typed).returncode == 0
+    typed = line.partition("'psychollm items")[2].partition("'")[0].split()
+    assert call("items", *typed).returncode == 0
 
 
 def test_logs_with_confidence_are_calibrated(call, sure, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def unanswered(codes):
     [
         (np.ndarray.tolist, ["law"] * 120, LabelError, "one label only"),
         (np.ndarray.tolist, ["law"] * 115 + ["art"] * 5, ShapeError, "'art'"),
-        (constant, GROUPS, CodeError, "1 got one answer only in group 'law'"),
+        (constant, GROUPS, CodeError, "1 have only one answer in group 'law'"),
         (unanswered, GROUPS, ShapeError, "items without answers in group 'law': 1"),
     ],
 )

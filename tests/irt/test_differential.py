@@ -95,7 +95,7 @@ def test_a_constant_item_is_not_tested():
     assert found.reasons[7].name == "CONSTANT_ITEM"
     assert np.isnan([found.p_value[[2, 7]], found.flagged[[2, 7]]]).all()
     assert np.isfinite(found.p_value[[0, 1, 3, 4, 5, 6]]).all()
-    with pytest.raises(CodeError, match="'c' does not show all answers in group 'y'"):
+    with pytest.raises(CodeError, match="'c' lacks an answer in group 'y'"):
         fit_irt_groups(data, group, free=["c"])
 
 

@@ -253,7 +253,7 @@ def test_cross_products_of_few_respondents_are_singular(simulated):
     weak = default_priors(["2pl"], "logit", 10)
     fit = fit_irt(answers, standard_errors="cross_product", priors=weak)
     assert np.isnan(fit.se_slope).all()
-    with pytest.raises(OptionError, match="'cross_product' is for likelihoods"):
+    with pytest.raises(OptionError, match="'cross_product' needs a likelihood"):
         fit_irt(answers, standard_errors="cross_product")
 
 

@@ -95,7 +95,7 @@ def test_selection() -> None:
     found = as_ratings(RUNS).select(models=[1], questions=[2, 0], runs=[2])
     assert found.codes.tolist() == [[[1], [0]]]
     assert (found.models, found.questions, found.runs) == ((1,), (2, 0), (2,))
-    with pytest.raises(LabelError, match="there is no run 7"):
+    with pytest.raises(LabelError, match="run 7 does not exist"):
         as_ratings(RUNS).select(runs=[7])
 
 

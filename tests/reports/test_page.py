@@ -97,7 +97,7 @@ DECIMALS = {
     **dict.fromkeys(("component", "n", "both yes", "questions", "questions now"), 0),
     **dict.fromkeys(("to detect the estimate", "to detect the smallest"), 0),
     "to show it is negligible": 0,
-    **dict.fromkeys(("share, %", "yes, %", "expected"), 1),
+    **dict.fromkeys(("proportion, %", "yes, %", "expected"), 1),
     **dict.fromkeys(("own − factor score at equal rate", "gain at equal rate"), 3),
     **dict.fromkeys(("p, shuffled", "p, one factor", "p, adjusted"), 3),
 }
@@ -143,7 +143,7 @@ def test_flagged_models_are_named_with_reasons(
     awkward_page: str, awkward: SharedConfidence
 ) -> None:
     words = read(awkward_page).text
-    assert "flagged as unusable" in words
+    assert "unusable but" in words
     for reasons in awkward.screen.reasons:
         for reason in reasons:
             assert " ".join(typeset(reason).split()) in words

@@ -139,7 +139,7 @@ def broken(change):
 @pytest.mark.parametrize(
     ("change", "groups", "model", "options", "error", "message"),
     [
-        ("constant", None, MODEL, {}, CodeError, "'w' got one answer only in group 'b'"),
+        ("constant", None, MODEL, {}, CodeError, "'w' have only one answer in group 'b'"),
         ("merged", None, MODEL, {}, CodeError, "'w' has answers .* but .* merge"),
         ("absent", None, MODEL, {}, ShapeError, "items without answers in group 'b': 'w'"),
         ("", ["a"] * 200, MODEL, {}, LabelError, "one label only"),

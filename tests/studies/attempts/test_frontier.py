@@ -140,5 +140,5 @@ def test_the_card_holds_attempts():
     assert "Does it work every time?" in card.summary()
     assert "attempts" in card.tables()
     assert psy.evaluation_card(tries, rng=1).attempts is None
-    with pytest.raises(OptionError, match="pass attempts="):
+    with pytest.raises(OptionError, match="cost and seconds need attempts"):
         psy.evaluation_card(tries, cost="usd")
