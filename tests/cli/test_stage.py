@@ -80,7 +80,10 @@ def test_json(call, store: Path) -> None:
         (["grading", "--out", "x"], ["RUN.sqlite"]),
         (["grading", "run.sqlite"], ["--out"]),
         (["grading", "none.sqlite", "--out", "x"], ["none.sqlite", "does not exist"]),
-        (["grading", "rules.sqlite", "--out", "x"], ["self_prediction", "judge grades"]),
+        (
+            ["grading", "rules.sqlite", "--out", "x"],
+            ["self_prediction", "the instruments it grades"],
+        ),
         (["revision", "run.sqlite", "--out", "x"], ["name one with 'of'"]),
         (["coding", "run.sqlite", "--scheme", "six", "--out", "x"], ["six"]),
         (["grading", "run.sqlite", "--out", "no/x"], ["--out no/x", "cannot be written"]),

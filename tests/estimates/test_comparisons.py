@@ -106,7 +106,7 @@ def test_bad_input():
         compare_all(score, tail="normal")
     with pytest.raises(OptionError, match="level"):
         compare_all(score, level=95)
-    with pytest.raises(ShapeError, match="one model only"):
+    with pytest.raises(ShapeError, match="has only one model"):
         compare_all(scores(n_models=1, bootstrap=10))
     with pytest.raises(OptionError, match="without resamples"):
         compare_all(confusion([[1, 0], [0, 1]], [[1, 1], [0, 1]]).accuracy)

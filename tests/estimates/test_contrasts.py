@@ -95,7 +95,7 @@ def test_wrong_labels() -> None:
         contrast_arms(estimate, "xy", MODELS)
     with pytest.raises(LabelError, match="one label only"):
         contrast_arms(estimate, "xxxxxx", list("abcdef"))
-    with pytest.raises(LabelError, match="baseline='q' is no arm"):
+    with pytest.raises(LabelError, match="baseline='q' is not an arm"):
         contrast_arms(estimate, ARMS, MODELS, baseline="q")
     with pytest.raises(LabelError, match="must be unique"):
         contrast_arms(estimate, ARMS, list("aacabc"))

@@ -22,7 +22,7 @@ def test_draws_do_not_depend_on_the_other_models() -> None:
 
 
 def test_unknown_models_are_named() -> None:
-    with pytest.raises(LabelError, match=r"'x' is no model of this estimate: it holds 0, 1, 2"):
+    with pytest.raises(LabelError, match=r"'x' is not a model of this estimate: it holds 0, 1, 2"):
         brier(*simulated(), rng=0, bootstrap=10).difference("x", 0)
 
 
