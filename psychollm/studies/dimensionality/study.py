@@ -130,6 +130,8 @@ def dimensionality(
     factor with lapses or guesses is fitted and tested, because half a percent of lapses looks like
     a second factor in pair counts. The documentation tabulates false-positive rates and power,
     also with lapses and guesses.
+
+    Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers of at least four models with varying answers.
