@@ -69,7 +69,7 @@ def test_asymptotes_of_nothing_are_those_of_the_2pl():
         (([1.0, 1.0], [0.0, 1.0]), {"labels": ["a", "a"]}, LabelError, "'a'"),
         (([1.0], [0.0]), {"guessing": [0.5], "upper": [0.4]}, OptionError, "below upper"),
         (([1.0], [0.0]), {"guessing": [0.5, 0.1]}, ShapeError, "guessing"),
-        (([1.0], [[0.0, 1.0]]), {"guessing": [0.5]}, OptionError, "yes-or-no"),
+        (([1.0], [[0.0, 1.0]]), {"guessing": [0.5]}, OptionError, "are for binary items"),
         (([1.0], [0.0]), {"ordered": "nominal"}, OptionError, "ordered"),
     ],
 )

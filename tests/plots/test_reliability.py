@@ -86,7 +86,7 @@ def test_bands_are_those_asked_for(ax: Axes, curves: Corp, band: str) -> None:
 def test_an_unknown_band_is_refused(ax: Axes, curves: Corp) -> None:
     with pytest.raises(psy.errors.OptionError, match="'consistency'"):
         plots.plot_reliability(curves, band="wide", ax=ax)
-    with pytest.raises(psy.errors.LabelError, match="is no model"):
+    with pytest.raises(psy.errors.LabelError, match="is not a model"):
         plots.plot_reliability(curves, model="m", ax=ax)
     with pytest.raises(psy.errors.OptionError, match="no reliability diagram"):
         plots.plot_reliability(curves.miscalibration, ax=ax)

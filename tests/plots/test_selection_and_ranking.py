@@ -132,7 +132,7 @@ def test_unknown_models_are_refused(ax: Axes, risk: RiskCoverage, roc: Type2ROC)
         lambda: plots.plot_type2_roc(roc, models=[9], ax=ax),
         lambda: plots.plot_risk_coverage_grid(risk, models=[9], figure=Figure()),
     ):
-        with pytest.raises(psy.errors.LabelError, match="no model 9"):
+        with pytest.raises(psy.errors.LabelError, match="model 9 does not exist"):
             draw()
 
 

@@ -211,7 +211,7 @@ def test_bad_input() -> None:
         inference_boundary(frame.drop(columns="score"))
     with pytest.raises(LabelError, match="answers has no row of type 'X'"):
         inference_boundary(frame, interaction="X")
-    with pytest.raises(LabelError, match="'b' is no model"):
+    with pytest.raises(LabelError, match="'b' is not a model"):
         inference_boundary(frame, thinking=[("b", "a")], **QUICK)
     frame.loc[0, "item"] = "C0"
     with pytest.raises(LabelError, match="item 'C0' has several types"):
