@@ -102,7 +102,7 @@ def test_individuation_orders_by_gain_at_equal_rates(ax: Axes, small: SimulatedS
     plots.plot_individuation(result, ax=ax)
     order = np.argsort(-result.own_minus_cut.value)
     assert tick_names(ax.get_yticklabels()) == [result.labels[i] for i in order]
-    assert np.allclose(line_named(ax, "own answer")[:, 0], result.own.value[order])
+    assert np.allclose(line_named(ax, "self-report")[:, 0], result.own.value[order])
     bold = [text.get_fontweight() == "bold" for text in ax.get_yticklabels()]
     assert bold == [result.own_minus_cut.interval[i, 0] > 0 for i in order]
 

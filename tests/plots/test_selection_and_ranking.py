@@ -68,7 +68,7 @@ def test_baselines_of_many_models_are_those_of_the_best(ax: Axes, risk: RiskCove
     assert [line.get_gid() for line in ax.lines if str(line.get_gid()).startswith("best")] == [
         f"best {best}"
     ]
-    assert legend_of(ax) == [f"random order, {best}", f"all errors last, {best}"]
+    assert legend_of(ax) == [f"random order, {best}", f"optimal order, {best}"]
 
 
 def test_few_models_have_bands_and_baselines(ax: Axes, risk: RiskCoverage) -> None:
@@ -76,7 +76,7 @@ def test_few_models_have_bands_and_baselines(ax: Axes, risk: RiskCoverage) -> No
     for label in (4, 0):
         assert np.array_equal(line(ax, f"best {label}")[:, 1], risk.best[label])
     assert len(ax.collections) == 2
-    assert legend_of(ax) == ["random order", "all errors last"]
+    assert legend_of(ax) == ["random order", "optimal order"]
     level = [line.get_ydata() for line in ax.lines if len(set(line.get_ydata())) == 1]
     assert any(np.isclose(y[0], risk.error_rate[0]) for y in level if len(y))
 

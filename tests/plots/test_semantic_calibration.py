@@ -39,7 +39,7 @@ def test_panels_hold_the_numbers(study: SemanticCalibration) -> None:
 
 def test_arms_can_be_chosen(study: SemanticCalibration) -> None:
     assert len(plot_semantic_calibration(study, arms=["instruct"], figure=Figure()).axes) == 1
-    with pytest.raises(LabelError, match="no arm"):
+    with pytest.raises(LabelError, match="arm 'none' does not exist"):
         plot_semantic_calibration(study, arms=["none"])
     with pytest.raises(OptionError):
         plot_semantic_calibration(study, columns=0, figure=Figure())

@@ -49,7 +49,7 @@ def test_numbers(study: SteeringMatch) -> None:
     figure = plot_steering_match(study, figure=Figure())
     frame = study.to_frame()
     order = np.argsort(frame["threshold"].to_numpy())
-    held = scattered(figure, 1, "steered, held out")[:, 0]
+    held = scattered(figure, 1, "steered (held out)")[:, 0]
     assert held == pytest.approx(frame["held_out_agreement"].to_numpy()[order])
     constant = scattered(figure, 1, "constant answer")[:, 0]
     assert constant == pytest.approx(frame["constant"].to_numpy()[order])
