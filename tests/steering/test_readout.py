@@ -127,7 +127,7 @@ def test_words_that_the_tokenizer_lacks() -> None:
 
 @pytest.mark.parametrize("token", [0, -99])
 def test_tokens_that_are_not_there(model: Any, token: int) -> None:
-    with pytest.raises(OptionError, match="counted from the end"):
+    with pytest.raises(OptionError, match="must count from the end"):
         hidden_states(model, tokenizer(), prompts(2), token=token)
 
 

@@ -220,7 +220,7 @@ def test_strengths_that_cannot_be(model: Any, direction: Direction, strengths: A
 
 def test_positions_and_engines_that_cannot_be(model: Any, direction: Direction) -> None:
     asked: Any = (model, tokenizer(), prompts(2), direction, [0, 1])
-    with pytest.raises(OptionError, match="leaves the first token of the reply"):
+    with pytest.raises(OptionError, match="does not steer the first token of the reply"):
         sweep(*asked, layer=1, positions="generated")
     with pytest.raises(OptionError, match="engine='last_token' needs"):
         sweep(*asked, layer=1, positions="all", engine="last_token")
