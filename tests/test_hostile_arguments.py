@@ -68,7 +68,7 @@ TOLD = TOLD.assign(structure=0, skin=["x", "y"])
         ("instruments.exact_match", {"text": "a", "answers": [3]}, "answers is 3"),
         ("irt.item_slopes", {"loadings": 0.6, "thresholds": 0.1}, "loadings have shape"),
         ("irt.martin_loef_test", {"responses": YES, "items": 3}, "items=3 are not labels"),
-        ("irt.martin_loef_test", {"responses": YES, "items": [np.ones(2)]}, "no labels"),
+        ("irt.martin_loef_test", {"responses": YES, "items": [np.ones(2)]}, "are not labels"),
         ("parallel_analysis", {"data": YES, "of": "rows"}, "of='rows'"),
         ("polychoric", {"data": YES, "of": None}, "of=None"),
         ("tetrachoric", {"data": YES, "of": None}, "of=None"),
