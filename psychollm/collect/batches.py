@@ -5,8 +5,7 @@ is uncertain (a killed process, a broken connection), the server's list is searc
 submitted again, for as long as the list may be delayed.
 
 The store records which requests are in a batch, and the state of the batch. Both are written
-before the batch is sent, so that no other process can take its requests, whatever happens to this
-one.
+before the batch is sent: no other process can take its requests, even if this one is killed.
 
 drafted -> sending (it may have reached the server) -> sent (the server has named it) -> closed
 """

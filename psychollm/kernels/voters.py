@@ -1,14 +1,20 @@
-r"""Effects of voters: the mode of each voter's posterior, and means over it.
+r"""Find the mode of each voter's effects, and average over their posterior.
 
 A vote of voter v has the log odds :math:`\eta_u = a_v \delta_u + b_u + s_v` of left against right
 and the log tie parameter :math:`\nu + t_v`, with effects :math:`(s_v, t_v, \log a_v)`, normal with
-SDs :math:`\sigma`. Its chances are those of Davidson (1970),
+SDs :math:`\sigma`. Its probabilities are (Davidson 1970)
 
 .. math:: P(\text{left}) : P(\text{tie}) : P(\text{right}) =
           e^{\eta / 2} : e^{\nu + t} : e^{-\eta / 2}.                                     \quad (1)
 
-Votes are sorted by voter. Newton steps with the expected information find the mode, a product of
+Votes are sorted by voter. Newton steps with the expected information find the mode. A product of
 Gauss-Hermite rules around it is weighted by the true density.
+
+References
+----------
+Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired
+comparison experiments. Journal of the American Statistical Association, 65, 317-328.
+https://doi.org/10.1080/01621459.1970.10481082
 """
 
 import math
@@ -18,13 +24,13 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.symmetric import cholesky, solve_factored
 
-FURTHEST = 60.0  # log odds: beyond, chances are 0 and 1 in double precision
-EXACT = 1e-6  # change of an effect that needs no further step
+FURTHEST = 60.0  # log odds beyond which probabilities are 0 and 1 in double precision
+EXACT = 1e-6  # largest change of an effect at the mode
 
 
 @njit
 def _ratio(eta):
-    """Return the odds of left against a tie of odds 1."""
+    """Return exp(eta / 2) of (1), with eta within its bounds."""
     return math.exp(0.5 * min(max(eta, -FURTHEST), FURTHEST))
 
 
@@ -35,10 +41,11 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
     Parameters
     ----------
     ends : ndarray (voters + 1,)
-        Where the votes of each voter begin and end.
+        Index of the first vote of each voter, and the number of votes.
     votes : tuple of ndarray (votes,), (votes,), (3, votes)
         delta and b of (1), and the weights of left, tie and right.
     nu : float
+        Log tie parameter of all voters.
     prior : tuple of ndarray (3,), (3,)
         SDs, and which effects are estimated.
     steps : int
@@ -75,7 +82,7 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
                 factor[1, 1] += n * even * (1.0 - even)
                 factor[2, 1] += eta_nu * g
                 factor[2, 2] += eta_eta * g * g
-            # What the expected information lacks of the curvature in the discrimination.
+            # The expected information omits this part of the curvature in the discrimination.
             factor[2, 2] += max(-gradient[2], 0.0)
             for a in range(3):
                 gradient[a] -= effects[v, a] / sd[a] ** 2
@@ -116,7 +123,7 @@ def voter_means(ends, votes, nu, prior, rule, posterior, scores, moments):
     posterior : tuple of ndarray (voters, 3), (voters, 3, 3)
         Modes and roots.
     scores : ndarray (3, votes)
-        Overwritten: slopes in what the discrimination multiplies, in the side and in ties.
+        Overwritten: mean derivatives in delta, in b and in the log tie parameter.
     moments : ndarray (voters, 3)
         Overwritten: mean squares of the effects.
     """

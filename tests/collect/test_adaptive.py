@@ -92,7 +92,8 @@ def test_it_asks_what_is_drawn_and_stops(
     check(found.scores["m"], session)
     assert found.complete
     assert found.left == (0,)
-    line = f"over all 90 questions of the bank, from {len(session.answers)} asked (the margin"
+    n = len(session.answers)
+    line = f"over all 90 questions of the bank, from {n} asked (the margin of error"
     assert line in found.summary()
     with Store(plan.store) as store:
         assert bank_scores(store) == found.scores

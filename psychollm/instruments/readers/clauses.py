@@ -327,7 +327,7 @@ def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> lis
     return ones
 
 
-# From here on the writer speaks for itself, whatever precedes in the clause.
+# The rest of the clause is the writer's own statement, even after a quotation.
 _OWN_SAYING = re.compile(
     r"(?i)^.*(?<![\w'])(?:i'll|i'd|i will|i would|i(?: now)? (?=(?:say|choose|pick|go|opt|settle|take|rate|give|put|prefer|choose|answer|vote|select)\b)|i'm (?:down|up|now)(?= (?:to|at)\b)|(?:i'd|i'll|i would|i will|i'm|i am|i)(?: now)? (?:have to |need to |must |will )?(?:go|come|lower|rais|reduc|drop|revis|adjust|bring|mov|scal)\w*(?: (?:that|it|this|my \w+))?(?: (?:down|up|back))?(?= to\b)"
     r"|(?:i am|i'm) (?:going|sticking|settling) (?=(?:with|for|on)\b)|(?:ich|da) (?=(?:sage|wähle|nehme|gebe|tippe|vergebe)\b)|je (?=(?:dis|dirais|choisis|mets|donne|réponds|prends)\b)"

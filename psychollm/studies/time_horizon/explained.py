@@ -304,7 +304,8 @@ def _quantile(
     whole: FloatArray, part: FloatArray, weights: FloatArray, freedom: float, level: float
 ) -> FloatArray:
     """Return the half-widths (models,) that errors exceed with probability 1 - level."""
-    # Errors are t with variance `whole` (models, shares), of which `part` has `freedom` degrees.
+    # Errors have variance `whole` (models, shares). Its component `part` is estimated with
+    # `freedom` degrees of freedom, so errors are t with the degrees of freedom `df`.
     sd = np.sqrt(whole)
     df = np.minimum(freedom * (whole / np.maximum(part, 1e-12)) ** 2, 1e6)
     low, high = np.zeros(len(whole)), 1e3 * sd.max(axis=1)

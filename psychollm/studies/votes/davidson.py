@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.kernels.voters import FURTHEST
 
-_FURTHEST = 60.0  # log odds beyond which probabilities are 0 and 1 in double precision
 NEVER = -60.0  # log tie parameter if ties do not occur
 
 
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
 
 def chances(eta: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the probabilities (1) of left, tie and right."""
-    left = np.exp(0.5 * np.clip(eta, -_FURTHEST, _FURTHEST))
+    left = np.exp(0.5 * np.clip(eta, -FURTHEST, FURTHEST))
     right = 1.0 / left
     tie = np.exp(nu)
     total = left + right + tie
@@ -52,7 +52,7 @@ def terms(eta: FloatArray, nu: FloatArray, wins: FloatArray, n: FloatArray) -> T
     gap = left - right
     with np.errstate(divide="ignore"):
         log_tie = np.log(tie)
-    likelihood = (wins[0] - wins[2]) * 0.5 * np.clip(eta, -_FURTHEST, _FURTHEST)
+    likelihood = (wins[0] - wins[2]) * 0.5 * np.clip(eta, -FURTHEST, FURTHEST)
     likelihood += n * (log_tie - nu) + wins[1] * nu
     return Terms(
         likelihood,

@@ -53,7 +53,7 @@ _SD = np.array([0.5, 0.5, 0.3])  # of voters' effects: start and centre of a wea
 _SD_SPREAD = 1.5  # prior SD of the logarithm of an SD
 _LEAST_SD = 1e-3
 _SMALL_SD = 0.1
-_CURVES = 8.0  # largest ratio of the curvature found to the expected one
+_CURVES = 8.0  # largest ratio of secant to expected curvature, and its inverse
 _FIRST_SD = 1.0  # of strengths
 _WEAK = 10.0  # SD of side and ties
 _MANY = 200_000  # above this number of votes: fewer nodes, and a first fit to a subset
@@ -238,17 +238,17 @@ def _precision(votes: Votes, state: State) -> FloatArray:
 
 
 class _Secant:
-    """Curvature of the likelihood in log standard deviations, from the last two rounds.
+    """Curvature of the likelihood in log standard deviations, from the last two iterations.
 
-    Near a standard deviation of 0 the expected information is far from it, either way: steps
-    would creep, or jump from one side of the maximum to the other.
+    Near a standard deviation of 0, the expected information can be much too large or too small:
+    steps that use it creep, or oscillate about the maximum.
     """
 
     def __init__(self) -> None:
         self.last: tuple[FloatArray, FloatArray] | None = None
 
     def curvature(self, at: FloatArray, slope: FloatArray, expected: FloatArray) -> FloatArray:
-        """Return the curvature, within bounds about the expected one."""
+        """Return the secant curvature, within a factor of the expected one."""
         last, self.last = self.last, (at, slope)
         if last is None:
             return expected
