@@ -1,8 +1,8 @@
 """Do intervals and ranks from votes hold, are circles found, and how well are votes foretold?
 
 Run ``python validation/votes_rates.py --write``: it writes docs/votes_tables.md, and takes half
-an hour of CPU. With ``--folds votes.csv [judgements.csv ...]`` it foretells votes by folds over
-pairs.
+an hour of CPU. With ``--folds votes.csv [judgements.csv ...]`` it predicts votes by folds over
+pairs, with ``--length pairs.csv`` preferences of AlpacaEval by the lengths of both answers.
 
 Strengths are normal with SD 1. Voters differ in their side (SD 0.4), ties (SD 0.8) and
 discrimination (SD 0.3 of the logarithm); voter v of 40 votes in proportion to 1 / v, and one
@@ -177,6 +177,58 @@ def folds(paths, n_folds=5):
         yield [name, len(votes), f"{np.concatenate(loss).mean():.4f}"]
 
 
+def length(path, n_folds=5):
+    """Yield the log loss of held-out preferences of a judge, without and with length."""
+    votes, cases = pd.read_csv(path), {}
+    judge = votes["judge"] == "weighted_alpaca_eval_gpt4_turbo"
+    votes = votes[judge & (votes["model"] != votes["baseline"])].reset_index(drop=True)
+    gap = votes["length_baseline"] - votes["length_model"]
+    votes["tanh"] = np.tanh(gap / gap.std())
+    votes["log"] = np.log(votes["length_baseline"] / votes["length_model"].clip(lower=1))
+    for voter in (None, "instruction"):
+        kind = "models and instructions" if voter else "models"
+        for name, column in {"": None, ", tanh of length": "tanh", ", log length": "log"}.items():
+            cases[kind + name] = voter, column
+    fold = np.random.default_rng(1).integers(0, n_folds, len(votes))
+    true = votes["preference"].to_numpy() - 1.0
+    mean = np.array([true[fold != f].mean() for f in range(n_folds)])[fold]
+    yield ["proportion of wins", len(votes), f"{_cross_entropy(true, mean):.4f}"]
+    for name, (voter, column) in cases.items():
+        chance = np.empty(len(votes))
+        for f in range(n_folds):
+            held = votes[fold == f]
+            found = _preferred(votes[fold != f], voter, column, n_draws=100)
+            who = held[voter] if voter else None
+            known = held[[column]] if column else None
+            three = found.predict(held["baseline"], held["model"], who, covariates=known)
+            chance[fold == f] = three[:, 2] / (three[:, 0] + three[:, 2])
+        yield [name, len(votes), f"{_cross_entropy(true, chance):.4f}"]
+    _print_orders(*(_preferred(votes, "instruction", column) for column in (None, "log")))
+
+
+def _preferred(votes, voter, column, **options):
+    kept = ["baseline", "model", "preference", "instruction", *([column] if column else [])]
+    sides = {"left": "baseline", "right": "model", "winner": "preference"}
+    covariates = (column,) if column else ()
+    options |= {"voter": voter, "prompt": "instruction", "covariates": covariates, "rng": 1}
+    return psy.bradley_terry(votes[kept], **sides, **options)
+
+
+def _cross_entropy(true, chance):
+    return -(true * np.log(chance) + (1.0 - true) * np.log1p(-chance)).mean()
+
+
+def _print_orders(without, with_length):
+    """Print strengths and ranks of all models, without and with length."""
+    tables = [one.to_frame().set_index("model") for one in (without, with_length)]
+    columns = ["strength", "lower", "upper", "rank", "rank_lower", "rank_upper"]
+    both = tables[0][columns].join(tables[1][columns], rsuffix=" with length")
+    print(both.round(2).to_string())
+    order = both[["rank", "rank with length"]].corr("kendall").iloc[0, 1]
+    effect = with_length.covariates
+    print(f"Kendall's tau of the orders: {order:.3f}; length: {effect.text(0, 3, signed=True)}")
+
+
 def large():
     """Yield the CPU time of two million votes."""
     rng = np.random.default_rng(1)
@@ -207,7 +259,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="of the studies")
     parser.add_argument("--folds", nargs="+", type=Path, default=[], help="votes, judgements")
-    parser.add_argument("--only", nargs="*", help="parts: coverage circles asking folds large")
+    parser.add_argument("--length", type=Path, help="pairs of AlpacaEval with lengths")
+    parser.add_argument("--only", nargs="*", help="coverage circles asking folds length large")
     parser.add_argument("--write", action="store_true", help="write docs/votes_tables.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -218,11 +271,13 @@ def main():
         "asking": (["pairs", "studies", "votes, median", "votes, mean"],
                    lambda: asking(options.share)),
         "folds": (["model", "votes", "log loss"], lambda: folds(options.folds)),
+        "length": (["model", "preferences", "log loss"], lambda: length(options.length)),
         "large": (["votes", "runs", "CPU seconds"], large),
     }  # fmt: skip
     texts = []
     for name, (header, rows) in parts.items():
-        if (options.only and name not in options.only) or (name == "folds" and not options.folds):
+        needs_file = name in {"folds", "length"} and not getattr(options, name)
+        if (options.only and name not in options.only) or needs_file:
             continue
         texts += [f"<!-- {name} -->", markdown(header, list(rows())), f"<!-- end of {name} -->"]
         print("\n\n".join(texts[-3:]), flush=True)

@@ -23,6 +23,7 @@ from psychollm._base.wording import parameter
 from psychollm.data.cells import is_better_sparse
 from psychollm.data.labels import Table, as_labels, listed
 from psychollm.data.missing_codes import Missing
+from psychollm.data.votes import OF_VOTES, are_votes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +32,6 @@ Layout: TypeAlias = Literal["auto", "wide", "long", "transposed"]
 Duplicates: TypeAlias = Literal["error", "first", "last"]
 
 FREE_CELLS = 50_000_000
-VOTES = {"winner", "model_a", "model_b"}
-OF_VOTES = (
-    "it contains votes between two models, but columns of models, questions and scores are "
-    "needed here"
-)
 _QUESTIONS = ("question", "item", "problem", "qid", *IDS)
 
 
@@ -179,7 +175,7 @@ def _either(names: Sequence[Any]) -> str:
 
 def check_header(path: Path, header: Sequence[str]) -> None:
     """Raise for a header that repeats a column, or that was split at the wrong character."""
-    if set(header) >= VOTES:
+    if are_votes(header):
         msg = f"{path}: {OF_VOTES}"
         raise InputError(msg)
     if len(header) == 1 and "|" in header[0]:

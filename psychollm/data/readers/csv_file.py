@@ -59,7 +59,8 @@ def read_csv(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def opened(path: Path) -> Iterator[TextIO]:
+    """Open a CSV file as text, decompressed and in its encoding."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as raw:
@@ -107,7 +108,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    with _opened(path) as file:
+    with opened(path) as file:
         lines = bounded_lines(file, path)
         first = next(lines, "")
         mark = delimiter_of(first)

@@ -106,7 +106,8 @@ class Compare(ByGroups, Attempted, OfScores):
         """Read the scores, or the votes."""
         if self.example:
             return self._of_example
-        from psychollm.data.votes import are_votes, header_of_votes
+        from psychollm.data.readers.votes_file import header_of_votes
+        from psychollm.data.votes import are_votes
 
         if len(self.logs) == 1 and are_votes(header_of_votes(self.logs[0])):
             return partial(self._voted, self.logs[0])

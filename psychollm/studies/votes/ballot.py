@@ -13,17 +13,8 @@ from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, listed
-from psychollm.data.votes import (
-    GAMES,
-    ONE_HOT,
-    PROMPTS,
-    SIDES,
-    UNSIDED,
-    VOTERS,
-    WINNERS,
-    is_path,
-    read_votes,
-)
+from psychollm.data.readers.votes_file import is_path, read_votes
+from psychollm.data.votes import GAMES, ONE_HOT, PROMPTS, SIDES, UNSIDED, VOTERS, WINNERS
 
 if TYPE_CHECKING:
     import pandas as pd

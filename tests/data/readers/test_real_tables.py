@@ -231,8 +231,9 @@ def test_advice_on_words_can_be_followed(write):
     assert psy.read_scores(path, score_map=means).frame["score"].tolist()[:3] == [1, 0, 0]
 
 
-def test_votes_are_no_scores(write):
-    path = write("model_a,model_b,winner\na,b,model_a\nb,c,tie\n")
+@pytest.mark.parametrize("header", ["model_a,model_b,winner", "left,right,winner"])
+def test_votes_are_no_scores(write, header):
+    path = write(f"{header}\na,b,a\nb,c,tie\n")
     for reader in (psy.read_responses, psy.read_scores):
         with pytest.raises(InputError, match="votes between two models"):
             reader(path)

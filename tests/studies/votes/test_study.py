@@ -8,6 +8,8 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.cli import main
+from psychollm.data.votes import are_votes
 from psychollm.estimates.reasons import Reason
 from tests.studies.votes.tables import drawn
 
@@ -110,9 +112,38 @@ def test_all_shapes_are_one(votes, tmp_path):
     arrays = [plain[name].to_numpy() for name in ("left", "right", "winner")]
     got = psy.bradley_terry(None, left=arrays[0], right=arrays[1], winner=arrays[2], **options)
     np.testing.assert_allclose(got.strengths.value, wanted, atol=1e-9)
-    plain.to_csv(tmp_path / "votes.csv", index=False)
-    got = psy.bradley_terry(tmp_path / "votes.csv", **options)
-    np.testing.assert_allclose(got.strengths.value, wanted, atol=1e-9)
+    for path in files_of(plain, tmp_path):
+        got = psy.bradley_terry(path, **options)
+        np.testing.assert_allclose(got.strengths.value, wanted, atol=1e-9, err_msg=path.name)
+
+
+def files_of(votes, folder):
+    """Yield files with the same votes in each format."""
+    votes.to_csv(folder / "votes.csv", index=False)
+    votes.to_csv(folder / "packed.csv.gz", index=False)
+    votes.to_csv(folder / "tabs.tsv", index=False, sep="\t")
+    votes.to_csv(folder / "tabs.tsv.gz", index=False, sep="\t")
+    votes.to_csv(folder / "semicolons.csv", index=False, sep=";")
+    votes.to_csv(folder / "utf16.csv", index=False, encoding="utf-16")
+    votes.to_json(folder / "lines.jsonl", orient="records", lines=True)
+    votes.to_parquet(folder / "votes.parquet", index=False)
+    yield from sorted(folder.iterdir())
+
+
+def test_the_command_knows_votes_in_every_format(votes, tmp_path, capsys):
+    few = votes.head(60)
+    printed = set()
+    for path in files_of(few, tmp_path):
+        assert main(["compare", str(path)]) == 0, path.name
+        printed.add(capsys.readouterr().out)
+    assert len(printed) == 1
+    assert f"{len(few)} votes" in printed.pop()
+
+
+def test_votes_and_scores_are_distinguished():
+    assert are_votes(["id", "prompt", "worker", "winner", "left", "right"])
+    assert are_votes(["baseline", "model", "preference"])
+    assert not are_votes(["model", "baseline", "question", "score"])
 
 
 def test_chosen_and_rejected_have_no_side():

@@ -20,7 +20,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, PsychollmW
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
 from psychollm._base.wording import parameter
 from psychollm.data.labels import Table
-from psychollm.data.long import OF_VOTES, VOTES, Columns, Layout, known_columns, label_column
+from psychollm.data.long import Columns, Layout, known_columns, label_column
 from psychollm.data.missing_codes import Missing, check_codes
 from psychollm.data.readers.csv_file import header_of, meanings, read_csv, rows_of
 from psychollm.data.readers.jsonl_file import read_jsonl
@@ -28,6 +28,7 @@ from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
 from psychollm.data.readers.logs.source import Reading, Source
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.table import SCORE_MAP, numbers, word_advice
+from psychollm.data.votes import OF_VOTES, are_votes
 
 NEEDED = ("model", "question", "score")
 KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")
@@ -37,7 +38,7 @@ Row = tuple[str, Mapping[str, Any]]  # location in the file, and the cells
 def is_table(source: Source) -> bool:
     """Return whether a file is a table, by the names of its columns."""
     header = _header_or_none(source)
-    if header is None or set(header) >= VOTES:
+    if header is None or are_votes(header):
         return False
     wide = source.reading.layout in {"wide", "transposed"} or not source.reading.labels
     if wide or _is_wide(header, source):
@@ -75,7 +76,7 @@ def unknown_table(source: Source) -> str:
     header = _header_or_none(source)
     if header is None:
         return "its first line has no column names"
-    if set(header) >= VOTES:
+    if are_votes(header):
         return OF_VOTES
     try:
         places(header, source.reading.columns, source.path)
