@@ -1,9 +1,9 @@
 """Bradley-Terry models without voters: time and agreement with choix, evalica and arena-rank.
 
-``python -m validation.votes_peers --peer PYTHON`` passes the same simulated votes to an interpreter
-with choix, evalica and arena-rank (PyPI), and compares what they can do: strengths without ties
-(choix), strengths with ties as half wins (evalica), and such strengths with pointwise intervals
-(arena-rank). psychollm also estimates simultaneous intervals of ranks and tiers in the same call.
+``python -m validation.votes_peers --peer PYTHON`` passes the same simulated votes to the Python
+of another environment, which has choix, evalica and arena-rank (PyPI), and compares what they can
+do: strengths without ties (choix), strengths with ties as half wins (evalica), and such strengths
+with pointwise intervals (arena-rank). psychollm also estimates simultaneous intervals of ranks and tiers in the same call.
 ``--write`` writes docs/votes_peers_tables.md. Takes two minutes. choix takes too long for two
 million votes.
 """
@@ -101,7 +101,7 @@ def main():
     options = parser.parse_args()
     if options.one:
         path, peer = options.one
-        value, seconds = timed(theirs, pd.read_pickle(path), peer)
+        value, seconds = timed(theirs, pd.read_csv(path), peer)
         print(json.dumps({"seconds": seconds, **value}))
         return
     lines = [
@@ -115,8 +115,8 @@ def main():
                 continue
             value, seconds = timed(ours, frame, peer)
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "votes.pkl"
-                frame.to_pickle(path)
+                path = Path(folder) / "votes.csv"
+                frame.to_csv(path, index=False)
                 script = [options.peer, __file__, "--one", str(path), peer]
                 found = subprocess.run(script, check=True, capture_output=True, text=True)
             other = pd.Series(json.loads(found.stdout.splitlines()[-1]))
