@@ -3,9 +3,9 @@
 ``python -m validation.votes_peers --peer PYTHON`` passes the same simulated votes to the Python
 of another environment, which has choix, evalica and arena-rank (PyPI), and compares what they can
 do: strengths without ties (choix), strengths with ties as half wins (evalica), and such strengths
-with pointwise intervals (arena-rank). psychollm also estimates simultaneous intervals of ranks and tiers in the same call.
-``--write`` writes docs/votes_peers_tables.md. Takes two minutes. choix takes too long for two
-million votes.
+with pointwise intervals (arena-rank). psychollm also estimates simultaneous intervals of ranks and
+tiers in the same call. ``--write`` writes docs/votes_peers_tables.md. Takes two minutes. choix is
+left out for two million votes, where it takes too long.
 """
 
 import argparse
