@@ -60,8 +60,9 @@ def two_abilities(correct: psy.Responses) -> str:
             share = f"{np.nanmean(correct.to_frame().loc[row['item']]):.2f}"
             rows.append([f"{name}: {row['item']}", *numbers, share])
     words = (
-        "Models as items with two slopes each, rotated obliquely; the two correlate "
-        f"{fit.factor_correlation[0, 1]:.2f}. The four models that load most on each:"
+        "Models are treated as items with two slopes each. After oblique rotation the two factors "
+        f"correlate {fit.factor_correlation[0, 1]:.2f}. The table lists the four models with the "
+        "highest loadings on each factor."
     )
     header = ["model", "loading on the first", "on the second", "share correct"]
     return f"## A second factor\n\n{words}\n\n{markdown(header, rows)}\n"
@@ -87,7 +88,8 @@ def misfit(correct: psy.Responses) -> tuple[str, psy.irt.IRTFit]:
         for row in worst.itertuples()
     ]
     header = ["question", "share correct", "slope", "infit", "outfit", "Zh", "miskeyed, p (Holm)"]
-    said = f"{int(np.sum(fit.slope < 0))} questions have a negative slope. {screen.summary()}"
+    negative = int(np.sum(fit.slope < 0))
+    said = f"{negative or 'No'} questions have a negative slope. {screen.summary()}"
     return f"## The questions that fit worst\n\n{said}\n\n{markdown(header, rows)}\n", fit
 
 
@@ -103,8 +105,9 @@ def short_forms(correct: psy.Responses) -> str:
     ]
     header = ["chosen by", "predicted by", "error in the share correct"]
     size = (
-        f"{complete.shape[1]:,} questions that all models answered; five folds of models, the "
-        f"{len(set(families.values()))} families whole."
+        f"The table is based on {complete.shape[1]:,} questions that all models answered, and on "
+        f"five folds of models; each of the {len(set(families.values()))} families is within one "
+        "fold."
     )
     return f"## A short form\n\n{size}\n\n{markdown(header, rows)}\n\n{found.summary()}\n"
 
@@ -117,7 +120,10 @@ def followed(correct: psy.Responses) -> str:
     rows = [[str(row.item), f"{row.slope:.2f} ± {row.se_slope:.2f}"] for row in shown[:3]]
     rows += [["...", ""]]
     rows += [[str(row.item), f"{row.slope:.2f} ± {row.se_slope:.2f}"] for row in shown[-3:]]
-    words = "Questions as respondents: how steeply each model's answers follow what models share."
+    words = (
+        "Questions are treated as respondents. Slopes measure how strongly each model's answers "
+        "depend on the common factor."
+    )
     return f"## What models share\n\n{words}\n\n{markdown(['model', 'slope'], rows)}\n"
 
 
@@ -128,8 +134,8 @@ def sections(correct: psy.Responses) -> Iterator[str]:
     text, fit = misfit(correct)
     found = psy.ability(fit, correct)
     low, high = np.quantile(found.se, [0.05, 0.95])
-    sure = f"{low:.3f} to {high:.3f}, on {fit.n_nodes} nodes"
-    yield f"{text}\nThe posterior of an ability has a standard deviation of {sure}.\n"
+    sure = f"{low:.3f} to {high:.3f}, computed on {fit.n_nodes} nodes"
+    yield f"{text}\nPosterior standard deviations of abilities are {sure}.\n"
     yield short_forms(correct)
     yield followed(correct)
 

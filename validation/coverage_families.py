@@ -146,8 +146,9 @@ HEADS = {
     "families": "| families x members | repeated | within | `families=` | tables | abilities "
     "| slopes | intercepts | difficulties | converged | named |",
     "names": "| respondents x questions | beside one ability | tables | named |",
-    "screen": "| families x members | repeated | within | tables | against the rest | redundant "
-    "| with `families=`: against the rest | redundant |",
+    "screen": "| families x members | repeated | within | tables "
+    "| negative discrimination | duplicates "
+    "| with `families=`: negative discrimination | duplicates |",
 }
 PAGES = {
     "families": PAGE,

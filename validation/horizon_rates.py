@@ -158,7 +158,8 @@ def main():
         found.plot().figure.savefig(options.picture, dpi=110, bbox_inches="tight")
         return
     rng = np.random.default_rng(1)
-    head = ["tasks, families, their share of the scatter", "all tasks, 50 %", "all tasks, 80 %",
+    head = ["tasks, families, proportion of residual variance between families",
+            "all tasks, 50 %", "all tasks, 80 %",
             "typical task, 50 %", "typical task, 80 %", "open, all tasks", "open, typical task",
             "width, all tasks", "width, typical task"]  # fmt: skip
     parts = []

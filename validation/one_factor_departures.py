@@ -26,32 +26,29 @@ RATES = np.linspace(0.1, 0.9, MODELS)
 
 LAPSES = """## Lapses and guesses
 
-Models give some answers without regard to the question. Temperature, truncation and
-misparsed replies cause lapses; multiple choice causes guesses. Half a percent of lapses in
-2,000 questions is enough for the test of one normal factor to reject. The verdict therefore
-has two steps. If one normal factor is rejected, `dimensionality` fits one factor with a lower
-and an upper asymptote for each model to whole answer patterns. It then tests for a second
-factor by its scores and its proportion of variance.
-
-The verdict is "two" under two conditions. First, both tests together (Fisher's combination)
-reject at .35 times the level, or the scores are four standard deviations above those of one
-factor. Second, the proportion is 2.5 % or more.
+Models give some answers without regard to the question. Temperature, truncation and misparsed
+replies cause lapses; multiple choice causes guesses. Half a percent of lapses in 2,000 questions
+is enough for the test of one normal factor to reject. The verdict therefore has two steps. If one
+normal factor is rejected, `dimensionality` fits one factor with a lower and an upper asymptote for
+each model to whole answer patterns. It then tests for a second factor by a score test and by its
+proportion of variance, with [these criteria](theory_factors.md#the-verdict).
 
 The tables of verdicts have these columns, with 99 draws for each test:
 
 * number of tables; proportion with one normal factor rejected;
 * proportions with a verdict of two without lapses; with one factor with lapses rejected by the
   scores; with a verdict of **two**;
-* open: proportion of the tables with a fit of lapses that do not exclude a second factor of 2.5 %;
-  mean proportion of variance of a second factor with lapses;
+* open: among tables fitted with lapses, the proportion in which a second factor of 2.5 % is not
+  excluded; mean proportion of variance of a second factor with lapses;
 * CPU seconds of the tests without lapses, and of all tests.
 
-The tables of estimates give the number of tables with a fit of lapses, the true and estimated mean
-lapse rate, the coverage of 95 % intervals, and the mean error of loadings without and with lapses.
+The tables of estimates give the number of data sets fitted with lapses, the true and estimated
+mean lapse rate, the coverage of 95 % intervals, and the mean error of loadings without and with
+lapses.
 
-The factor .35 was chosen on other tables with other seeds. In one-factor tables with lapses or
-guesses the verdict is two in at most 2 %, and in at most 4 % with several departures together.
-Second factors with a share of 5 % or more are detected in at least 95 % of tables, with one
+The factor .35 was chosen on other tables with other seeds. With one factor and lapses or guesses
+the verdict is two in at most 2 % of tables, and in at most 4 % with several departures together.
+Second factors with 5 % or more of the variance are detected in at least 95 % of tables, with one
 exception. With 500 questions and a factor on which only the most extreme models load, the verdict
 is two in 23 % of tables and open in the others.
 
@@ -115,10 +112,10 @@ DEPARTURES: dict[str, tuple[Draw, Draw, Mask | None]] = {
     "heavy-tailed factor (t, 5 df)": (heavy, normal, None),
     "skewed factor (0.63)": (skewed(20), normal, None),
     "strongly skewed factor (1.41)": (skewed(4), normal, None),
-    "factor with two humps": (two_humps, normal, None),
-    "30 % missing, hard questions more": (normal, normal, hard_ones_skipped),
-    "a no withheld five times as often": (normal, normal, no_withheld),
-    "half of the models see the easy half only": (normal, normal, easy_half_only),
+    "bimodal factor": (two_humps, normal, None),
+    "30 % missing, mostly hard questions": (normal, normal, hard_ones_skipped),
+    '"no" missing five times as often as "yes"': (normal, normal, no_withheld),
+    "half of the models get only the easy half": (normal, normal, easy_half_only),
 }
 
 
@@ -171,23 +168,23 @@ def page(rows: list[str], options: argparse.Namespace) -> str:
             "# What the one-factor test assumes",
             "",
             "The test assumes a normal common factor, normal noise, and missing answers that do",
-            "not depend on the question's score. In the table each row violates one assumption in",
-            "tables of 19 models with one factor. Cells give the proportion of tables in which",
-            f"one factor is rejected at 5 % ({options.replicates} tables,",
+            "not depend on the question's score. Each row violates one assumption in simulated",
+            "one-factor data of 19 models. Cells give the proportion of data sets in which one",
+            f"factor is rejected at 5 % ({options.replicates} data sets,",
             f"{options.bootstrap} draws each, standard error up to",
-            f"{0.5 / options.replicates**0.5:.3f}). In brackets is the mean share of a second",
-            "factor by pairwise likelihood.",
+            f"{0.5 / options.replicates**0.5:.3f}). Brackets contain the mean proportion of",
+            "variance of a second factor, by pairwise likelihood.",
             "",
             f"| {head} |",
             f"| {rule} |",
             *rows,
             "",
             "With many questions this first test detects that a factor is not normal. If it",
-            "rejects, `dimensionality` tests one factor with asymptotes instead (below). Models",
-            "that answered different questions must have answered random ones; otherwise compare",
-            "them on questions that all answered.",
+            "rejects, `dimensionality` tests one factor with asymptotes instead (below). If",
+            "models answered different questions, these must be random samples; otherwise compare",
+            "models on questions that all answered.",
             "",
-            "Made by `validation/one_factor_departures.py`.",
+            "`validation/one_factor_departures.py` made the table.",
             "",
             LAPSES,
         ]

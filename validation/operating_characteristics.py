@@ -178,10 +178,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def table(rows: list[dict]) -> str:
-    """Write a Markdown page of all rows: false alarms, then power side by side."""
+    """Write a Markdown page of all rows: false positives, then power side by side."""
     by_key = {(r["factors"], float(r["correlation"]), *_where(r)): r for r in rows}
     places = sorted({_where(r) for r in rows}, key=lambda w: (int(w[0]), int(w[1]), w[2:]))
-    head = ["models", "questions", "yes rates", "loadings", "false alarms"]
+    head = ["models", "questions", "yes rates", "loadings", "false positives"]
     head += [f"{kind} {c:g}" for kind, c in TRUTHS[1:]]
     head += ["ms per test"]
     lines = [" | ".join(head), " | ".join(["---:"] * len(head))]
@@ -214,7 +214,8 @@ def page(rows: list[dict]) -> str:
     rates = np.array([float(row["rate"]) for row in null])
     sizes = sorted({int(row["replicates"]) for row in null})
     power_sizes = sorted({int(row["replicates"]) for row in rows if row["factors"] != "one"})
-    listed = " or ".join(f"{size:,}" for size in sizes)
+    *most, last = (f"{size:,}" for size in sizes)
+    listed = f"{', '.join(most)} or {last}" if most else last
     power_listed = " or ".join(f"{size:,}" for size in power_sizes) or "no"
     draws = " or ".join(sorted({row["bootstrap"] for row in rows}))
     return f"""# Operating characteristics of the one-factor test
@@ -225,13 +226,13 @@ nominal 5 % level.
 * **False positive rate**: {listed} one-factor data sets per cell. Over {len(null)} cells the rate
   is {rates.min():.3f} to {rates.max():.3f}, mean {rates.mean():.4f}.
 * **Power**: {power_listed} data sets per cell. Half of the models load on one factor and half on
-  another, correlated 0.8, 0.5 or 0. In "split" the halves are the models with low and with high
+  another; the factors correlate 0.8, 0.5 or 0. In "split" one half contains the models with low
   thresholds, in "mixed" every other model.
 
 Yes rates are spaced evenly, moderate 20-80 %, extreme 2-98 %. Each test uses {draws} bootstrap
 draws, fewer than the default of `dimensionality`. This reduces power slightly and does not
 change the false positive rate. ± is the Monte Carlo standard error, at most .035 for power. "ms
-per test" is processor time for a whole test, including the simulation of the data.
+per test" is the processor time of a whole test, including the simulation of the data.
 
 These rates are for the first of two steps, the test of one normal factor. For other departures see
 [What the one-factor test assumes](one_factor_departures.md). Rates of the verdict with lapses and
@@ -245,9 +246,8 @@ Made by `validation/operating_characteristics.py`, seed {SEED}, psychollm
 
 ## The verdict with lapses and guesses
 
-False positive rates are in column **two** of the tables of one factor, power in that of the
-tables of two. Columns are explained in [What the one-factor test
-assumes](one_factor_departures.md).
+Column **two** gives false positive rates in the one-factor tables, and power in the two-factor
+tables. Columns are explained in [What the one-factor test assumes](one_factor_departures.md).
 
 ```{{include}} lapses_tables.md
 ```

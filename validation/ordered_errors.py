@@ -202,18 +202,18 @@ def main() -> None:
         there = pd.read_csv(folder / "dwls_R.csv")
         serial_there = pd.read_csv(folder / "serial_R.csv")
     lines = [
-        "Mean standard error divided by the standard deviation of the estimates over data",
-        "sets (1 is right), and coverage in per cent of estimate ± 1.96 standard errors.",
-        "*Apart*: by how much the two standard errors differ in all but 1 % of cases, and the",
-        "largest difference of the estimates. Last column of the second table: 1st to 99th",
-        "percentile of the difference.",
+        "SE/SD is the mean standard error divided by the standard deviation of the estimates over",
+        "data sets (ideally 1). Coverage, in per cent, is for estimate ± 1.96 standard errors.",
+        '"SE apart" is the 99th percentile of the difference of the two standard errors,',
+        '"estimates apart" the largest difference of the estimates. The last column of the second',
+        "table gives the 1st to 99th percentile of the difference.",
         "",
         "| items | parameters | data sets | SE/SD here | SE/SD lavaan | coverage here "
         "| coverage lavaan | SE apart | estimates apart |",
         "| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         *item_rows(here, there),
         "",
-        "Polyserial correlations, the same ratios with coverage in parentheses:",
+        "The same ratios for polyserial correlations, with coverage in parentheses:",
         "",
         "| score and answer | data sets | here | here, thresholds, mean and deviation known "
         "| polycor, two steps | polycor, maximum likelihood | SE here against polycor's, ML |",

@@ -123,8 +123,8 @@ def lines(n_tables, designs):
     """Yield the table as Markdown, line by line."""
     error = 100.0 * np.sqrt(0.0475 / n_tables)
     yield (
-        f"{n_tables} tables a row, seed 1; a standard error is {error:.1f}. Intervals of 95 % "
-        "that hold, in percent."
+        f"Coverage of 95 % intervals in percent, from {n_tables} tables per row (seed 1). The "
+        f"Monte Carlo standard error is {error:.1f}."
     )
     yield ""
     yield HEAD

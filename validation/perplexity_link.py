@@ -74,10 +74,10 @@ def main():
     parser.add_argument("--tables", type=int, default=TABLES)
     tables = parser.parse_args().tables
     lines = [
-        f"{tables} tables a row; intervals of 95 %.",
+        f"Each row is based on {tables} tables; intervals are 95 % intervals.",
         "",
-        "| link within models | models | conditions | truth | covers, % | width | link shown, % | "
-        "shown by one correlation of all, % |",
+        "| link within models | models | conditions | truth | covers, % | width | link "
+        "significant, % | significant in one correlation of all, % |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     print("\n".join(lines))

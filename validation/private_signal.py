@@ -39,9 +39,9 @@ LAPSES = {
 LAPSE_STUDIES = {500: 40, 2000: 40}
 LAPSE_TEXT = """
 In the next table, some answers about confidence are given without regard to the question.
-"Lapses" are random answers; in "guessed yes" a no becomes a yes by chance. "Left in" uses the
-loadings, thresholds and test of one normal factor. "Allowed for" is the method of
-`psychollm.shared_confidence`, with the asymptotes of `dimensionality` if answers show lapses.
+"Lapses" are random answers; in "guessed yes" some answers of no are changed to yes at random.
+"Left in" uses the loadings, thresholds and test of one normal factor. "Allowed for" is the method
+of `psychollm.shared_confidence`, with the asymptotes of `dimensionality` if answers show lapses.
 There are 19 models; the Monte Carlo error of power is up to {error:.2f} ({studies} studies).
 
 | models | questions | answers | left in | allowed for | mean | power {low:.2f} | {high:.2f} \
@@ -52,19 +52,21 @@ There are 19 models; the Monte Carlo error of power is up to {error:.2f} ({studi
 TEXT = """# Operating characteristics of the test of a private signal
 
 The tables give the false positive rate and power of the test of self-knowledge in simulated
-data, at the nominal 5 % level. A model's answer that depends only on the common factor still
-adds to a score with measurement error. A likelihood ratio that treats the leave-one-out score of
-a question as exact (column "exact", `psychollm.calibration.individuation`) therefore rejects too
-often, and more often with more questions. Integrating the factor out ("allowed",
-`psychollm.studies.private_signal`) keeps the level.
+data, at the nominal 5 % level. Even if a model's answer depends only on the common factor, it
+adds information to a score with measurement error. A likelihood ratio that treats the
+leave-one-out score of a question as exact (column "exact",
+`psychollm.calibration.individuation`) therefore rejects too often, and more often with more
+questions. Integrating the factor out ("allowed", `psychollm.studies.private_signal`) keeps the
+level.
 
 "Mean" is the test of the mean private correlation over models. Power is for one model with a
 private correlation of {low:.3f} or {high:.3f}; the last column is the mean estimate of the
-latter. "Guessing" means that a wrong answer is right by chance one time in four, which violates
-the link that the test assumes.
+larger one. "Guessing" means that a wrong answer is right by chance one time in four, which
+violates the link that the test assumes.
 
 ± is the Monte Carlo standard error of the column "allowed", at most .065 for power at 60
-studies and .11 at 20. Loadings .60 to .95, thresholds -1.8 to 1.8, both estimated.
+studies and .11 at 20. Loadings range from .60 to .95 and
+thresholds from -1.8 to 1.8; both are estimated.
 
 A second factor that several models share and that affects correctness counts as private here. Use
 this test together with the verdict of `dimensionality`.

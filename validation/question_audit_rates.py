@@ -167,8 +167,8 @@ def judged(redux: Redux) -> Iterator[str]:
         "audit of right and wrong alone": (binary.p_wrong_key, binary.p_flawed),
     }
     yield (
-        "| ranked by | AUROC of wrong keys | first 100 by chance of a wrong key: any fault "
-        "| of these wrong keys | first 100 by chance of any fault: any fault |\n"
+        "| ranked by | AUROC of wrong keys | first 100 by probability of a wrong key: any fault "
+        "| of these wrong keys | first 100 by probability of any fault: any fault |\n"
         "|---|---|---|---|---|"
     )
     for name, (key, any_) in scores.items():
@@ -181,8 +181,8 @@ def judged(redux: Redux) -> Iterator[str]:
     order = np.where(visible, 2.0, missed)
     yield (
         f"\n{int((~visible & redux.wrong).sum())} of {redux.wrong.sum()} wrong keys are chosen by "
-        f"all models. With all others on top, and questions that no model misses tied, the AUROC "
-        f"would be {auroc(order, redux.wrong):.3f}."
+        f"all models. If all others were ranked first and these tied with the questions that no "
+        f"model misses, the AUROC would be {auroc(order, redux.wrong):.3f}."
     )
     yield f"Constants chosen in the folds (trap, visible): {sorted(set(chosen))}."
     yield ("\n| discoveries | by | .1 stated | .2 | .3 | .5 |\n|---|---|---|---|---|---|")
@@ -193,7 +193,8 @@ def judged(redux: Redux) -> Iterator[str]:
     sure = skene
     yield f"| wrong keys | Dawid and Skene | {' | '.join(shares_false(sure, redux.wrong))} |"
     yield (
-        "\n| chance given | questions | mean chance | wrong keys | | questions | mean chance "
+        "\n| stated probability | questions | mean probability | wrong keys | | questions "
+        "| mean probability "
         "| any fault |\n|---|---|---|---|---|---|---|---|"
     )
     edges = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0]
@@ -241,7 +242,7 @@ def put_wrong(right: np.ndarray, flips: np.ndarray, n_options: int, rng) -> np.n
 def corrupted(redux: Redux, data: Path, n_times: int) -> Iterator[str]:
     """Yield the table of keys put wrong at random."""
     yield (
-        "| table | keys put wrong | discoveries | AUROC | share of models that miss it: AUROC "
+        "| table | corrupted keys | discoveries | AUROC | share of models that miss it: AUROC "
         "| .1 stated | .2 | .3 | .5 |\n|---|---|---|---|---|---|---|---|---|"
     )
     options = sorted(set(redux.key))
@@ -293,8 +294,9 @@ def _rows(name: str, share: float, runs: list) -> Iterator[str]:
 def screened(n_times: int) -> Iterator[str]:
     """Yield what `question_screen` names on sound questions, and how often it finds faults."""
     yield (
-        "| models | any question named against the rest, % | any pair named redundant, % "
-        "| duplicates found, % | gamed questions found, % |\n|---|---|---|---|---|"
+        "| models | any question flagged as negatively discriminating, % "
+        "| any pair flagged as duplicates, % | duplicates detected, % "
+        "| memorised questions detected, % |\n|---|---|---|---|---|"
     )
     for n in (15, 30, 60):
         against, redundant, found, gamed = 0, 0, 0.0, 0.0
@@ -334,7 +336,7 @@ def main() -> None:
     redux = Redux(options.data)
     parts = {
         "Judged by experts": judged(redux),
-        "Keys put wrong at random": corrupted(redux, options.data, options.times),
+        "Randomly corrupted keys": corrupted(redux, options.data, options.times),
         "Duplicates and gamed questions": screened(20 * options.times),
     }
     blocks = []

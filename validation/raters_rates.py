@@ -23,15 +23,15 @@ from validation.attempts_rates import covers, markdown
 OUT = Path(__file__).parents[1] / "docs" / "raters_tables.md"
 MANY = 20_000  # things whose mean rating is taken as the truth
 QUALITIES = """\
-With two qualities, logits are smaller than those of the simulation, since what raters do not share
-counts as chance: differences on the scale of the ratings hold, severities and discriminations need
-not. Report differences."""
+With two qualities, estimated logits are smaller than the simulated ones, since the quality that
+raters do not share counts as noise. Intervals of differences on the rating scale remain valid,
+those of severities and discriminations may not. Report differences."""
 HALVES = """\
-### Half of the conversations for the other half
+### Prediction from half of the conversations
 
-DICES-350: 82 people judged 350 conversations as unsafe or not. What each rater said of some
-conversations in one half predicts its mean rating of the other half, beside that of the average
-rater (root mean square error):"""
+DICES-350: 82 people judged 350 conversations as unsafe or not. Each rater's ratings of some
+conversations in one half predict the difference between its mean rating of the other half and that
+of the average rater (root mean square error):"""
 KS = {"no, yes": 2, "no, unsure, yes": 3, "1 to 5": 5}
 
 

@@ -119,9 +119,10 @@ def main():
         found = recency_break(scores, published=dated(day), cutoff="2024-05-30", rng=1)
         found.plot().figure.savefig(options.picture, dpi=110, bbox_inches="tight")
         return
-    head = ["models, questions, in a lineage, date", "nothing seen: any alarm", "intervals hold 0",
-            "odds times 2.7: found", "odds times 2.7: another alarms",
-            "odds times 7.4: found", "odds times 7.4: another alarms"]  # fmt: skip
+    head = ["models, questions, in a lineage, date",
+            "no contamination: any alarm", "intervals cover 0",
+            "odds times 2.7: detected", "odds times 2.7: other alarm",
+            "odds times 7.4: detected", "odds times 7.4: other alarm"]  # fmt: skip
     parts = [
         "### Simulated models",
         markdown(head, rates(rng, options.tables, options.null), 1),

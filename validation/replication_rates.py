@@ -164,7 +164,7 @@ def scattered(extreme: Extreme, rng: np.random.Generator) -> Rates:
     score, condition, model = conditions(extreme, rng, repeats=(REPEATS, REPEATS), within=True)
     extra = 4.0 * extreme.reaction * rng.normal(size=MODELS)
     rows = (score + np.where(condition == 0, extra[model], 0.0), condition, model)
-    yield from condition_tests(rows, "; one condition scatters", rng)
+    yield from condition_tests(rows, "; one condition more variable", rng)
 
 
 def nested(extreme: Extreme, rng: np.random.Generator) -> Rates:

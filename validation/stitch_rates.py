@@ -127,10 +127,10 @@ def real(path):
     frame = pd.read_csv(path)
     yield "## Epoch's scores"
     yield ""
-    yield (f"{len(frame)} scores of {frame.model.nunique()} models in {frame.benchmark.nunique()} "
-           "benchmarks. 90 % intervals.")  # fmt: skip
+    yield (f"The data are {len(frame)} scores of {frame.model.nunique()} models in "
+           f"{frame.benchmark.nunique()} benchmarks. Intervals are 90 % intervals.")  # fmt: skip
     yield ""
-    yield "| what was left out | scores | error (RMSE) | benchmark mean | covered, % | width |"
+    yield "| held-out scores | number | error (RMSE) | benchmark mean | covered, % | width |"
     yield "|---|---:|---:|---:|---:|---:|"
     for seed in SEEDS:
         parts, squares = cells(frame, seed)
@@ -152,9 +152,9 @@ def lines(path, n_tables):
         yield from real(path)
     yield "## Simulated tables"
     yield ""
-    yield "15 % of the scores left out. 90 % intervals."
+    yield "15 % of the scores are held out. Intervals are 90 % intervals."
     yield ""
-    yield ("| tables | number | scores | abilities covered, % | error (RMSE) | left-out scores "
+    yield ("| tables | number | scores | abilities covered, % | error (RMSE) | held-out scores "
            "covered, % | two abilities chosen, % |")  # fmt: skip
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for name, world in WORLDS.items():

@@ -90,7 +90,7 @@ def circles(share):
     for label, size, options in (
         ("none, strengths differ", 0.0, {}),
         ("none, all equal", 0.0, {"same": True}),
-        ("a trio circles, 0.8 logits", 0.8, {}),
+        ("one circular trio, 0.8 logits", 0.8, {}),
     ):
         m = max(int(400 * share), 2)
         p = []
@@ -267,7 +267,7 @@ def main():
     parts = {
         "coverage": (["study", "studies", "all differences, %", "all ranks, %",
                       "strengths, each, %", "median width"], lambda: coverage(options.share)),
-        "circles": (["circles", "studies", "claimed at 5 %"], lambda: circles(options.share)),
+        "circles": (["circles", "studies", "p ≤ .05, %"], lambda: circles(options.share)),
         "asking": (["pairs", "studies", "votes, median", "votes, mean"],
                    lambda: asking(options.share)),
         "folds": (["model", "votes", "log loss"], lambda: folds(options.folds)),
