@@ -1,1 +1,1 @@
-"""Layer 1: compiled kernels. Numba, NumPy and math only; arrays in, arrays out."""
+"""Layer 1: compiled kernels; they import only Numba, NumPy and math, and pass plain arrays."""

@@ -1,23 +1,27 @@
-"""The only door to Numba.
+"""The decorator that compiles all kernels.
 
-* ``error_model="numpy"``: a division by zero gives inf or NaN, not an exception in mid-statistic.
+The options of the compiler are:
+
+* ``error_model="numpy"``: a division by zero gives inf or NaN instead of an exception.
 * ``nogil=True``: replicates run in threads.
-* ``cache=True``, with a fallback where no cache can be written (a read-only site-packages without
-  a home directory): Numba raises while decorating, and we compile in memory instead.
-* ``no_cfunc_wrapper=True``: C code calls no kernel, and a tenth of the time to compile goes into
-  being callable from it.
-* never ``fastmath``: it removes NaN tests; never ``parallel=True``: the threading layers abort
-  when called from several threads and kill forked children.
+* ``cache=True``, with a fallback: where no cache can be written (a read-only site-packages without
+  a home directory), Numba raises while decorating, and the kernel is compiled in memory instead.
+* ``no_cfunc_wrapper=True``: no C code calls a kernel, and compiling the wrapper for such calls
+  takes a tenth of the compilation time.
+* ``fastmath`` is never used, because it removes tests for NaN, and ``parallel=True`` is never
+  used, because its threading layers abort when called from several threads and kill forked
+  children.
 
-* a kernel that Python calls and other kernels call too returns no array, it fills one: where a
-  caller was loaded from the cache first, Numba 0.68 has lost the array's type by the time it is
-  handed to Python ("'descr' is NULL").
+Two restrictions of Numba determine what kernels return:
 
-* a kernel returns at most one array to Python: an interrupt during one that returns several would
-  become a SystemError.
+* A kernel that is called both from Python and from other kernels returns no array but fills one.
+  If a calling kernel was loaded from the cache first, Numba 0.68 has lost the array's type by the
+  time the array is handed to Python ("'descr' is NULL").
+* A kernel returns at most one array to Python, because an interrupt during a call that returns
+  several would become a SystemError.
 
-Numba's cache does not see changes in functions of other files: a kernel inlines only what stands
-in its own file or in files that change rarely; tests run against a cold cache in CI.
+Numba's cache does not detect changes in functions of other files. A kernel therefore inlines only
+functions of its own file or of files that change rarely, and CI runs the tests with a cold cache.
 """
 
 from collections.abc import Callable
@@ -28,7 +32,7 @@ from numba.core import event
 
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` lazily with the options of the house."""
+    """Compile `function` lazily with the options above."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         return numba.njit(cache=True, **options)(function)
@@ -46,6 +50,6 @@ def on_compilation(note: Callable[[str], None]) -> Any:
                 note(f"{function.__module__}.{function.__qualname__}")
 
         def on_end(self, event: Any) -> None:
-            """Nothing more is known at the end."""
+            """Do nothing; the end of a compilation is not reported."""
 
     return event.install_listener("numba:compile", Listener())

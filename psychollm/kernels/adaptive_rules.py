@@ -1,4 +1,4 @@
-r"""Rules for integrals over several abilities, in units of a posterior's own width.
+r"""Integration rules for several abilities, in units of the width of each posterior.
 
 A rule holds points :math:`t_q` and logarithms of weights :math:`w_q` such that
 
@@ -6,13 +6,15 @@ A rule holds points :math:`t_q` and logarithms of weights :math:`w_q` such that
 
 where g is near a standard normal density.
 
-* *Product rule.* Gauss-Hermite points in each of m dimensions; points whose weight is negligible
-  are left out. Exact for a normal density times a polynomial of degree 2 n - 1.
-* *Quasi-random rule.* Points of an additive recurrence, each with its mirror image, turned into a
-  t distribution by which g is divided (importance sampling with tails heavier than any posterior
-  has). The recurrence uses the powers of the root of :math:`x^{s+2} = x + 1`. Each pattern takes
-  the next stretch of one long sequence, so that errors of patterns average out; another shift
-  gives another rule of the same kind, and the spread over shifts is the error of integration.
+* *Product rule.* This rule takes the Gauss-Hermite points in each of m dimensions and leaves out
+  points with negligible weight. With n points per dimension it is exact for a normal density times
+  a polynomial of degree 2 n - 1.
+* *Quasi-random rule.* This rule takes the points of an additive recurrence, each with its mirror
+  image, and transforms them to a t distribution; g is divided by its density (importance sampling
+  with tails heavier than those of any posterior). The recurrence uses the powers of the root of
+  :math:`x^{s+2} = x + 1`. Each pattern takes the next points of one long sequence, so that the
+  errors of patterns average out. Another shift gives another rule of the same kind, and the
+  variation over shifts measures the integration error.
 
 References
 ----------
@@ -30,15 +32,15 @@ from psychollm.kernels.normal import normal_quantile
 
 Rule = tuple[FloatArray, FloatArray, int, int]
 
-NEGLIGIBLE = 1e-18  # weight of a point of the product rule
-FREEDOM = 10  # of the t distribution; even, so that its chi-square has a closed form
-LONGEST = 262_144  # points of a sequence
+NEGLIGIBLE = 1e-18  # weight below which the product rule leaves out a point
+FREEDOM = 10  # degrees of freedom of the t distribution; even for a closed form of chi-square
+LONGEST = 262_144  # largest number of points of a sequence
 
 
 def product_rule(nodes: int, dimensions: int) -> Rule:
     """Return the product of `dimensions` Gauss-Hermite rules of `nodes` points."""
-    # A rule holds points (P, m), log weights (P,), how many of them a pattern uses, and how many
-    # further on the next pattern begins.
+    # A rule holds points (P, m), log weights (P,), the number of points that a pattern uses, and
+    # the offset from one pattern's first point to the next pattern's.
     one, weights = np.polynomial.hermite_e.hermegauss(nodes)
     with np.errstate(divide="ignore"):
         logs = np.log(weights / weights.sum())
@@ -69,14 +71,14 @@ def quasi_random_rule(points: int, dimensions: int, patterns: int, shift: int = 
 
 @njit
 def _quantiles(uniform, normal):
-    """Fill standard normal quantiles."""
+    """Fill `normal` with the standard normal quantiles of `uniform`."""
     for i in range(uniform.shape[0]):
         for k in range(uniform.shape[1]):
             normal[i, k] = normal_quantile(uniform[i, k])
 
 
 def _chi_square(uniform: FloatArray, normal: FloatArray) -> FloatArray:
-    """Return chi-square quantiles: Newton steps from Wilson and Hilferty's cube of a normal."""
+    """Return chi-square quantiles, by Newton steps from the Wilson-Hilferty approximation."""
     terms = FREEDOM // 2
     share = 2.0 / (9.0 * FREEDOM)
     x = 0.5 * FREEDOM * np.maximum(1.0 - share + normal * math.sqrt(share), 0.1) ** 3

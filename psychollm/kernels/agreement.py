@@ -1,16 +1,16 @@
-r"""Sums over resampled units of what raters gave them.
+r"""Sums of ratings over resampled units.
 
 A unit (a question) enters a resample w times. All nominal coefficients of agreement are functions
 of sums over units of fixed numbers: how often each category was given, and how often two raters
-coincide. Ordinal disagreement is not, because the distance of two categories depends on how many
-ratings of the resample lie between them: with N_g ratings of category g in the resample and
-midranks
+agree. Ordinal disagreement is not such a function, because the distance between two categories
+depends on the number of ratings between them in the resample. With N_g ratings of category g in
+the resample and midranks
 
 .. math:: R_c = \sum_{g < c} N_g + \tfrac12 N_c,                                          \quad (1)
 
 the squared distance of categories c and k is :math:`(R_c - R_k)^2` (Krippendorff, 2019, chapter
-12), so that ordinal disagreement is interval disagreement of midranks. A unit with m ratings,
-:math:`n_c` of them c, contributes
+12). Ordinal disagreement is therefore the interval disagreement of midranks. A unit with m
+ratings, of which :math:`n_c` are in category c, contributes
 
 .. math:: \frac{1}{m - 1} \sum_{c, k} n_c n_k (R_c - R_k)^2
           = \frac{2}{m - 1} \Big[ m \sum_c n_c R_c^2 - \big(\sum_c n_c R_c\big)^2 \Big].  \quad (2)
@@ -30,7 +30,7 @@ def sum_over_units(
     counts: FloatArray, start: IntArray, column: IntArray, value: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, columns) with sums of `value` weighted by `counts`."""
-    # `counts` (resamples, units) says how often each unit was drawn; entries `start[u]` to
+    # `counts` (resamples, units) holds how often each unit was drawn; entries `start[u]` to
     # `start[u + 1]` of `column` and `value` belong to unit u.
     for row in range(counts.shape[0]):
         for target in range(out.shape[1]):
@@ -62,7 +62,8 @@ def rank_disagreement(
             first = start[unit]
             if weight == 0.0 or start[unit + 1] - first < 2:
                 continue
-            # Ranks relative to that of the unit's first category: large ranks do not cancel.
+            # Ranks are relative to that of the unit's first category, so that large ranks do not
+            # cancel.
             origin = ranks[row, category[first]]
             size, linear, square = 0.0, 0.0, 0.0
             for entry in range(first, start[unit + 1]):

@@ -1,17 +1,17 @@
-r"""Sums over resampled tallies from which every measure of order between two classes follows.
+r"""Sums over resampled tallies from which all rank measures of two classes are computed.
 
 With C correct and W wrong answers at the g-th smallest confidence, and :math:`C_{<g}, W_{<g}` of
-them below it, the pairs of one correct and one wrong answer are
+them below it, pairs of one correct and one wrong answer are counted by
 
 .. math:: P = \sum_g C_g W_{<g}, \qquad Q = \sum_g W_g C_{<g}, \qquad T = \sum_g C_g W_g: \quad (1)
 
-in order, against it, and tied. Average precision of the correct answers, ranked from the most
-confident, and of the wrong ones, ranked from the least confident, is
+P of them are concordant, Q discordant and T tied. Average precision of the correct answers, ranked
+from the most confident, and of the wrong ones, ranked from the least confident, is
 
 .. math:: \frac1C \sum_g C_g \frac{C_{\ge g}}{n_{\ge g}}, \qquad
           \frac1W \sum_g W_g \frac{W_{\le g}}{n_{\le g}}.                                 \quad (2)
 
-One pass from both ends gives all of these in time linear in the number of groups.
+One pass from both ends computes all these sums in time linear in the number of groups.
 
 References
 ----------
@@ -25,25 +25,26 @@ import numpy as np
 from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
-_ROUNDING = 1e-9  # 0.29 * 100 is less than 29
-_TINY = 1e-300  # in place of 0 below a fraction whose numerator is 0
+_ROUNDING = 1e-9  # in floating point, 0.29 * 100 is less than 29
+_TINY = 1e-300  # replaces a denominator of 0 where the numerator is 0 too
 
 
 @njit
 def order_sums(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 11) with sums over the groups of (resamples, groups)."""
-    # In order: C, W, P, Q, T of (1), the sum of squared group sizes, the two sums of (2) without
-    # their factors (correct, wrong), and the sums of u, u squared and u over the correct answers,
-    # u the `values` (groups,), increasing.
+    """Fill `out` (resamples, 11) with sums over the groups of tallies (resamples, groups)."""
+    # The columns are C, W, and P, Q, T of (1); the sum of squared group sizes; the two sums of (2)
+    # without their factors (correct, wrong); the sums of u and u squared over all answers; and the
+    # sum of u over the correct ones. u are the `values` (groups,), in increasing order.
     last = values.size - 1
     for row in range(correct.shape[0]):
         below_c, below_w, above_c, above = 0.0, 0.0, 0.0, 0.0
         in_order, against, tied, squares = 0.0, 0.0, 0.0, 0.0
         precise_c, precise_w = 0.0, 0.0
         first, second, of_correct = 0.0, 0.0, 0.0
-        # No branches: a third of the groups is empty in a resample, and which is not foreseeable.
+        # The loop has no branches, because a third of the groups are empty in a resample and the
+        # processor cannot predict which.
         for g in range(values.size):
             c, w, u = correct[row, g], wrong[row, g], values[g]
             m = c + w
@@ -71,10 +72,11 @@ def order_sums(
 def hit_rates(
     correct: FloatArray, wrong: FloatArray, false_alarms: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, points) with the share of correct answers above a criterion."""
-    # Criteria are those at which the share `false_alarms` (points,), increasing inside [0, 1], of
-    # the wrong answers lies above; among tied answers both shares rise together. Where the curve
-    # is vertical, its upper end is given. NaN where a resample lacks correct or wrong answers.
+    """Fill `out` (resamples, points) with the proportion of correct answers above a criterion."""
+    # At each criterion, the proportion `false_alarms` (points,) of the wrong answers is above it;
+    # these proportions increase within [0, 1]. Among tied answers both proportions rise together.
+    # Where the curve is vertical, its upper end is returned. The rates are NaN where a resample
+    # has no correct or no wrong answers.
     for row in range(correct.shape[0]):
         all_c, all_w = 0.0, 0.0
         for g in range(correct.shape[1]):

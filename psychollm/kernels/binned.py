@@ -1,27 +1,27 @@
-r"""Sums within bins of confidence, norms of their gaps, and the sweep over numbers of bins.
+r"""Sums within bins of confidence, norms of calibration gaps, and the sweep over numbers of bins.
 
 With C correct and W wrong answers at confidence u, a bin b of confidences has
 
 .. math:: n_b = \sum_{g \in b} C_g + W_g, \qquad h_b = \sum_{g \in b} C_g, \qquad
           G_b = h_b - \sum_{g \in b} u_g (C_g + W_g).                                     \quad (1)
 
-:math:`G_b / n_b` is the gap between accuracy and mean confidence; the share of a bin is
-:math:`s_b = n_b / n`. The norms of gaps :math:`d_b` are
+:math:`G_b / n_b` is the gap between accuracy and mean confidence; :math:`s_b = n_b / n` is the
+proportion of answers in the bin. The norms of gaps :math:`d_b` are
 
 .. math:: \sum_b s_b |d_b|, \quad \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
           \max_b |d_b|, \quad \frac1B \sum_b |d_b|.                                       \quad (2)
 
-Along a family of gaps :math:`\theta c_b`, of norm :math:`\theta`, a resample with gap sums
-:math:`G^*_b` on :math:`n^*` answers has the norm of
+For a family of gaps :math:`\theta c_b` with norm :math:`\theta`, the norm of a resample with gap
+sums :math:`G^*_b` on :math:`n^*` answers is that of
 
 .. math:: \theta c_b + \frac{G^*_b / n^* - G_b / n}{s_b}                                  \quad (3)
 
-with the shares of the sample: the noise of the resample around the sample, on top of the gaps
-that the family supposes.
+with the proportions of the sample. The noise of the resample around the sample is thus added to
+the gaps that the family assumes.
 
-The sweep takes the largest number of bins of equal mass up to which accuracy increases from bin
-to bin for every number of bins (Roelofs et al., 2022). A level (all answers with one confidence)
-goes whole into the bin in which its first answer falls, or its last with `left`.
+The sweep chooses the largest number of equal-mass bins such that accuracy increases from bin to
+bin for this and every smaller number of bins (Roelofs et al., 2022). A level (all answers with one
+confidence) is assigned as a whole to the bin of its first answer, or of its last with `left`.
 
 References
 ----------
@@ -38,7 +38,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 MEAN, ROOT, WORST, LEVEL = 0, 1, 2, 3  # the norms of (2), in order
-_ROUNDING = 1e-9  # weights that are equal but for rounding must not move an edge
+_ROUNDING = 1e-9  # weights that differ only by rounding must not move a bin edge
 
 
 @njit
@@ -52,7 +52,7 @@ def bin_gaps(
     hits: FloatArray,
 ) -> None:
     """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups)."""
-    # `stop` (bins,) holds the group after each bin.
+    # `stop` (bins,) holds the index of the first group after each bin.
     for row in range(correct.shape[0]):
         g = 0
         for b in range(stop.size):
@@ -69,7 +69,7 @@ def bin_gaps(
 @njit
 def norms(gap: FloatArray, size: FloatArray, kind: int, out: FloatArray) -> None:
     """Fill `out` (resamples,) with a norm (2) of gap sums (resamples, bins)."""
-    # Empty bins are left out; NaN where a resample holds no answer.
+    # Empty bins are left out. The norm is NaN where a resample has no answers.
     for row in range(gap.shape[0]):
         total, n, used = 0.0, 0.0, 0
         for b in range(gap.shape[1]):
@@ -98,9 +98,10 @@ def norms(gap: FloatArray, size: FloatArray, kind: int, out: FloatArray) -> None
 
 @njit
 def debiased_squares(gap: FloatArray, size: FloatArray, hits: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (resamples,) with the mean square gap less its bias, over (resamples, bins)."""
-    # The sum over b of n_b / n (d_b^2 - a_b (1 - a_b) / (n_b - 1)), with accuracies a_b = h_b /
-    # n_b; bins with fewer than two answers are left out.
+    """Fill `out` (resamples,) with the mean squared gap minus its bias."""
+    # The inputs are (resamples, bins). The result is the sum over b of n_b / n (d_b^2 - a_b (1 -
+    # a_b) / (n_b - 1)), with accuracies a_b = h_b / n_b; bins with fewer than two answers are left
+    # out.
     for row in range(gap.shape[0]):
         total, n = 0.0, 0.0
         for b in range(gap.shape[1]):
@@ -123,8 +124,8 @@ def norms_along(
     out: FloatArray,
 ) -> None:
     """Fill `out` (resamples, scales) with norms (2) of the gaps (3)."""
-    # `shape` and `share` (bins,) belong to the sample, `noise` (resamples, bins) is the second
-    # term of (3), NaN in a resample without answers.
+    # `shape` and `share` (bins,) are c_b and s_b of the sample. `noise` (resamples, bins) is the
+    # second term of (3), which is NaN in a resample without answers.
     for row in range(noise.shape[0]):
         for k in range(scale.size):
             total = 0.0
@@ -151,10 +152,9 @@ def calibrated_tallies(
     correct: FloatArray,
     wrong: FloatArray,
 ) -> None:
-    """Fill `correct` and `wrong` (replicates, groups) as if confidences were chances."""
-    # `uniforms` (replicates, questions) decide: an answer is correct where the number drawn for
-    # its question lies below its confidence. `question`, `group` and `weight` belong to the
-    # answers.
+    """Fill `correct` and `wrong` (replicates, groups) as if confidences were probabilities."""
+    # An answer is correct if the number that `uniforms` (replicates, questions) holds for its
+    # question is below its confidence. `question`, `group` and `weight` have one entry per answer.
     for row in range(uniforms.shape[0]):
         correct[row, :], wrong[row, :] = 0.0, 0.0
         for answer in range(question.size):
@@ -167,7 +167,7 @@ def calibrated_tallies(
 
 @njit
 def _first_level(passed, bins, k, left):
-    """Return the first level of mass bin k, given answers passed before each level."""
+    """Return the first level of mass bin k, given the number of answers before each level."""
     low, high = 0, passed.size - 1
     total = passed[high]
     while low < high:
@@ -186,8 +186,8 @@ def _first_level(passed, bins, k, left):
 @njit
 def _fill_swept(running, bins, left, gap, size, hits):
     """Fill the sums (1) of mass bins from running sums; return whether accuracy increases."""
-    # `running` (3, levels + 1) holds answers, correct answers and stated confidence before a
-    # level.
+    # `running` (3, levels + 1) holds the numbers of answers and of correct answers and the sum of
+    # confidence before each level.
     passed, won, stated = running[0], running[1], running[2]
     increasing, filled = True, 0
     start = 0
@@ -198,7 +198,8 @@ def _fill_swept(running, bins, left, gap, size, hits):
             size[filled] = n
             hits[filled] = won[end] - won[start]
             gap[filled] = hits[filled] - (stated[end] - stated[start])
-            # As fractions with a common denominator; a rounding error is no decrease.
+            # Accuracies are compared by cross-multiplication; a rounding error does not count as a
+            # decrease.
             if filled > 0:
                 before = hits[filled - 1] * n
                 if hits[filled] * size[filled - 1] < before - 1e-12 * (before + 1.0):
@@ -220,9 +221,10 @@ def swept_gaps(
     sums: FloatArray,
     bins: IntArray,
 ) -> None:
-    """Fill `sums` with (1) for the swept mass bins of every resample, and how many `bins`."""
-    # `level` numbers the groups by confidence without gaps, groups of one confidence alike; `sums`
-    # (3, resamples, most bins) takes gap sums, sizes and hits, `bins` is (resamples,).
+    """Fill `sums` with (1) for the swept bins of every resample, and `bins` with their number."""
+    # `level` numbers the distinct confidences consecutively; groups with equal confidence have the
+    # same level. `sums` (3, resamples, most bins) receives gap sums, sizes and hits; `bins` is
+    # (resamples,).
     n_levels = level[-1] + 1 if level.size else 0
     running = np.zeros((3, n_levels + 1))
     for row in range(correct.shape[0]):

@@ -1,4 +1,4 @@
-r"""The bivariate normal distribution, accurate relative to its size down to 1e-300.
+r"""The bivariate normal distribution, with high relative accuracy down to 1e-300.
 
 Sheppard's formula writes the orthant probability as an integral over the correlation,
 
@@ -12,10 +12,11 @@ trigonometry: the integrand becomes
 .. math:: g(t; a, b) = \frac{2}{1 + t^2}
           \exp\Big(-\frac{(a - b)^2 (1 + t^2)^2}{8 t^2} - \frac{ab (1 + t^2)}{2}\Big),   \quad (2)
 
-for positive r, and :math:`g(t; a, -b)` for negative r. Starting from independence
-(:math:`r_0 = 0, t = 1`) for positive r and from :math:`r_0 = -1` (t = 0) for negative r, every
-term is positive, so nothing cancels; :math:`1 - |r| = 2t^2/(1 + t^2)` keeps its digits near the
-bounds. Integrals are Gauss-Legendre with 20 nodes, halved until two levels agree.
+for positive r, and :math:`g(t; a, -b)` for negative r. Integration starts from independence
+(:math:`r_0 = 0, t = 1`) for positive r and from :math:`r_0 = -1` (t = 0) for negative r. Every
+term is then positive, so nothing cancels, and :math:`1 - |r| = 2t^2/(1 + t^2)` keeps its digits
+near the bounds. Integrals are computed by Gauss-Legendre rules with 20 nodes, and panels are
+halved until two levels agree.
 
 References
 ----------
@@ -35,12 +36,12 @@ TWO_PI = 6.283185307179586
 NODES_20, WEIGHTS_20 = np.polynomial.legendre.leggauss(20)
 MAX_PANELS = 64
 AGREEMENT = 2e-14
-FARTHEST = 40.0  # beyond, a tail and a density are below the smallest number
+FARTHEST = 40.0  # beyond this limit, tail and density underflow
 
 
 @njit
 def half_angle(r: float) -> float:
-    """The t of (2) for a correlation."""
+    """Return the t of (2) for a correlation."""
     size = abs(r)
     return math.sqrt((1.0 - size) / (1.0 + size))
 
@@ -67,8 +68,9 @@ def _panel(lo: float, hi: float, gap: float, product: float) -> float:
 @njit
 def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float:
     """Integrate g over [lo, hi] to about 1e-14 of its value."""
-    # Thresholds that are nearly equal leave a dip in g that is far narrower than the interval and
-    # lies at its lower end: no node would meet it. Panels then widen from there by sixteen.
+    # If the thresholds are nearly equal, g has a dip at the lower end of the interval, and the dip
+    # is so narrow that no node would fall into it. The integral is then split into panels from
+    # there on, each ending at 16 times the end of the one before.
     width = max(lo, math.sqrt(gap))
     if gap == 0.0 or width >= 0.02 * hi:
         return _halved(lo, hi, gap, product)
@@ -94,7 +96,7 @@ def _halved(lo: float, hi: float, gap: float, product: float) -> float:
         low = _panel(a, middle, gap, product)
         high = _panel(middle, b, gap, product)
         both = low + high
-        # NaN does not differ: it would be halved without end.
+        # NaN counts as agreement; otherwise its panels would be halved again and again.
         differ = abs(both - whole) > AGREEMENT * (total + both)
         if not differ or depth + 2 > MAX_PANELS or middle <= a or middle >= b:
             total += both
@@ -145,7 +147,7 @@ def bvn_upper(a: float, b: float, r: float) -> float:
     """P(X > a, Y > b) of a standard bivariate normal with correlation r."""
     if math.isnan(a) or math.isnan(b) or not abs(r) <= 1.0:
         return math.nan
-    # Squares of limits far out would overflow.
+    # The squares of very large limits would overflow.
     if a < -FARTHEST:
         return normal_upper(b)
     if b < -FARTHEST:

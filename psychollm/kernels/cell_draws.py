@@ -1,8 +1,9 @@
-"""Cells held out of a table, and empty ones drawn, the same whoever reads which rows.
+"""Held-out cells and sampled empty cells of a table, whichever process reads which rows.
 
-A cell is held out if a hash of its row and column says so: the finaliser of splitmix64, applied
-twice. Empty cells of a row are met by geometric jumps on a stream of the row's own, in time that
-grows with the cells drawn and filled and not with the columns.
+A hash of a cell's row and column decides whether the cell is held out; the hash is the finaliser
+of splitmix64, applied twice. Empty cells of a row are sampled by geometric jumps, with a random
+stream for each row. The time grows with the number of drawn and filled cells, not with the number
+of columns.
 
 References
 ----------
@@ -38,7 +39,7 @@ def _mixed(x):
 
 @njit
 def hold_out(start, columns, first, seed, share, held):
-    """Fill which cells of the rows from `first` on are held out, about `share` of them."""
+    """Mark the held-out cells of the rows from `first` on, a proportion of about `share`."""
     one = np.uint64(1)
     for row in range(start.size - 1):
         key = _mixed(seed + (np.uint64(first + row) + one) * GOLDEN)
@@ -49,19 +50,19 @@ def hold_out(start, columns, first, seed, share, held):
 
 @njit
 def draw_empty(cells, n_columns, first, seed, share, begin, out):
-    """Put each row's filled cells before empty ones drawn with probability `share`.
+    """List each row's filled cells, then empty ones drawn with probability `share`.
 
     Parameters
     ----------
     cells : tuple of ndarray (rows + 1,), (filled,)
-        Where the filled cells of the rows from `first` on start, and their columns, ascending.
+        Offsets of the filled cells of the rows from `first` on, and their columns, ascending.
     n_columns, first : int
     seed : uint64
     share : float
     begin : ndarray (rows + 1,)
-        Filled with where the cells of a row begin.
+        Receives the offset of each row's cells.
     out : tuple of ndarray (cells,), (cells,)
-        Filled with columns, and 1 where the cell is filled and 0 where not; or empty, to count.
+        Receive the columns, and 1 for filled and 0 for empty cells. Empty arrays only count them.
     """
     start, columns = cells
     where, filled = out

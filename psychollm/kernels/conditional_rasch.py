@@ -4,23 +4,24 @@ With :math:`e_j` the easiness of item j, the elementary symmetric functions of t
 
 .. math:: \gamma_k(r) = \gamma_{k-1}(r) + \exp(e_k)\,\gamma_{k-1}(r - 1)                 \quad (1)
 
-are sums of positive terms, so that in logarithms nothing cancels and nothing overflows. Among
-answers with score r on the first k items the chance that item k is answered yes is
+are sums of positive terms, so that in logarithms nothing cancels and nothing overflows. Given
+score r on the first k items, the probability of a yes to item k is
 
 .. math:: w_k(r) = \exp(e_k)\,\gamma_{k-1}(r - 1) / \gamma_k(r).                         \quad (2)
 
-Walking back from the last item with :math:`A_J(r)` respondents of score r,
+Let :math:`A_J(r)` be the number of respondents with score r. The backward recursion
 
 .. math:: A_{k-1}(r) = A_k(r)\,(1 - w_k(r)) + A_k(r + 1)\,w_k(r + 1)                     \quad (3)
 
-are the expected numbers with score r on the first k - 1 items, and :math:`\sum_r A_k(r) w_k(r)`
-the expected yes to item k: the gradient, at the cost of the likelihood. The chance
-:math:`\pi_k(j, r)` of a yes to item j given score r on the first k items follows (1),
+gives the expected numbers of respondents with score r on the first k - 1 items, and :math:`\sum_r
+A_k(r) w_k(r)` is the expected number of yes answers to item k. This gives the gradient at the cost
+of the likelihood. The probability :math:`\pi_k(j, r)` of a yes to item j given score r on the
+first k items follows (1),
 
 .. math:: \pi_k(j, r) = w_k(r)\,\pi_{k-1}(j, r - 1) + (1 - w_k(r))\,\pi_{k-1}(j, r),      \quad (4)
 
-which gives all pairs, :math:`E[y_j y_k] = \sum_r A_k(r) w_k(r) \pi_{k-1}(j, r - 1)`, and with
-them the information.
+which gives the joint expectations :math:`E[y_j y_k] = \sum_r A_k(r) w_k(r) \pi_{k-1}(j, r - 1)` of
+all pairs, and with them the information matrix.
 
 References
 ----------
@@ -46,7 +47,7 @@ def _log_sum(a, b):
 
 @njit
 def _symmetric(easiness, logs, shares):
-    """Fill log gamma_k(r) and w_k(r), both (J + 1, J + 1): (1), (2)."""
+    """Fill log gamma_k(r) and w_k(r), both (J + 1, J + 1), by (1) and (2)."""
     size = easiness.size
     logs[0, 0] = 0.0
     for r in range(1, size + 1):
@@ -63,7 +64,7 @@ def _symmetric(easiness, logs, shares):
 
 @njit
 def _expectations(counts, shares, reach, expected):
-    """Fill A_k(r) (J + 1, J + 1) and the expected yes (J,): (3)."""
+    """Fill A_k(r) (J + 1, J + 1) and the expected numbers of yes answers (J,), by (3)."""
     size = expected.size
     for r in range(size + 1):
         reach[size, r] = counts[r]
@@ -78,7 +79,7 @@ def _expectations(counts, shares, reach, expected):
 
 @njit
 def _pairs(reach, shares, chance, pairs):
-    """Fill the expected yes to both of two items (J, J), leaving pi_J in `chance`: (4)."""
+    """Fill the expected yes answers to both items of pairs (J, J), and `chance` with pi_J: (4)."""
     size = pairs.shape[0]
     for k in range(1, size + 1):
         new = k - 1
@@ -121,11 +122,11 @@ def _fill(easiness, counts, tables, expected, information):
 def conditional_moments(
     easiness: FloatArray, counts: FloatArray, *, second: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what respondents of given scores are expected to answer."""
-    # From `easiness` (J,) of the items they answered and `counts` (J + 1,) of respondents with
-    # each score: logarithms of the elementary symmetric functions (J + 1,), expected yes to each
-    # item given the scores (J,), and the covariance of the yes given the scores, summed over
-    # respondents: (J, J), or (0, 0) unless `second`.
+    """Return expected answers given the respondents' scores, and their covariance."""
+    # `easiness` (J,) belongs to the items that they answered; `counts` (J + 1,) holds the number
+    # of respondents with each score. Returned are the logarithms of the elementary symmetric
+    # functions (J + 1,), the expected number of yes answers to each item (J,), and the covariance
+    # of the answers given the scores, summed over respondents: (J, J), or (0, 0) unless `second`.
     size = easiness.size
     tables = np.zeros((4, size + 1, size + 1))
     expected = np.zeros(size)

@@ -1,13 +1,13 @@
 r"""Scores of recalibrated confidence in resampled tallies, and answers drawn from a curve.
 
-Where the recalibrated share of correct answers is C/n in a block of C correct and W wrong answers,
-the Brier and the logarithmic score of the block are sums of
+If the recalibrated proportion of correct answers is C/n in a block of C correct and W wrong
+answers, the Brier and the logarithmic score are sums of
 
 .. math:: \frac{C\,W}{n} \qquad\text{and}\qquad -C \ln\frac{C}{n} - W \ln\frac{W}{n},     \quad (1)
 
 over the blocks of the isotonic fit (2) for the recalibrated score, and over all answers as one
-block for the uncertainty. An answer that recalibration calls certain costs nothing, so that no
-clipping is needed here.
+block for the uncertainty. Where recalibration assigns probability 0 or 1, it is always right and
+the loss is 0, so that no clipping is needed here.
 
 With C_g correct among n_g answers at the g-th distinct confidence, the least-squares fit that does
 not fall as confidence rises is
@@ -15,12 +15,13 @@ not fall as confidence rises is
 .. math:: \hat\pi_g = \max_{j \le g} \, \min_{k \ge g} \,
                       \frac{C_j + \ldots + C_k}{n_j + \ldots + n_k},                      \quad (2)
 
-a step function; it is also the fit of largest likelihood, and the best one under every proper
-score (Dimitriadis, Gneiting & Jordan 2021). It is found in one pass that keeps a stack of blocks
-of increasing share of correct answers. The open block takes in every group whose share does not
-exceed its own, and looks back only when it is closed: most of the mispredicted branches of the
-textbook version go, and two thirds of its time. Shares are compared by cross-multiplication, so
-that whole counts are compared exactly. Confidences without an answer in a resample change nothing.
+a step function; it is also the maximum likelihood fit, and optimal under every proper score
+(Dimitriadis, Gneiting & Jordan 2021). It is computed in one pass that keeps a stack of blocks with
+increasing proportions of correct answers. The open block absorbs every group whose proportion does
+not exceed its own, and is compared with earlier blocks only when it is closed. This avoids most of
+the mispredicted branches of the textbook version and saves two thirds of its time. Proportions are
+compared by cross-multiplication, which is exact for integer counts. Confidences without an answer
+in a resample have no effect.
 
 References
 ----------
@@ -44,9 +45,9 @@ from psychollm.kernels.random import seed_stream, uniform
 
 @njit
 def pool(correct, wrong, hits, size, last):
-    """Fill the blocks of (2) for one resample and return how many there are; for kernels."""
-    # `hits`, `size` and `last` (groups,) receive correct answers, answers and last group per
-    # block.
+    """Fill the blocks of (2) for one resample and return their number; called by kernels."""
+    # `hits`, `size` and `last` (groups,) receive the number of correct answers, the number of
+    # answers and the last group of each block.
     top, open_hits, open_size = -1, 0.0, 0.0
     for g in range(correct.size):
         n = correct[g] + wrong[g]
@@ -65,7 +66,7 @@ def pool(correct, wrong, hits, size, last):
 
 @njit
 def _close(hits, size, top, open_hits, open_size):
-    """Put a block on the stack, merged with those below whose share is not smaller."""
+    """Put a block on the stack, merged with those below whose proportion is not smaller."""
     while top >= 0 and hits[top] * open_size >= open_hits * size[top]:
         open_hits += hits[top]
         open_size += size[top]
@@ -79,7 +80,7 @@ def _close(hits, size, top, open_hits, open_size):
 @njit
 def isotonic_shares(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples, groups) with the fit (2) of tallies (resamples, groups)."""
-    # NaN at confidences without an answer.
+    # The fit is NaN at confidences without an answer.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)
     last = np.empty(groups, dtype=np.int64)
@@ -111,7 +112,7 @@ def _log_loss(hits, size):
 @njit
 def recalibrated_scores(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples, 4): Brier and log score of the isotonic fit, and of the mean."""
-    # NaN where a resample holds no answer.
+    # Scores are NaN where a resample has no answers.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)
     last = np.empty(groups, dtype=np.int64)
@@ -141,8 +142,8 @@ def draw_answers(
     correct: FloatArray,
     wrong: FloatArray,
 ) -> None:
-    """Fill tallies (replicates, groups) of answers that are correct with `chance` (groups,)."""
-    # `group` and `weight` hold the place of each answer's confidence and what it counts.
+    """Fill tallies (replicates, groups) of answers that are correct with probability `chance`."""
+    # `group` and `weight` hold the index of each answer's confidence and the answer's weight.
     for row in range(seeds.shape[0]):
         state = seed_stream(seeds[row])
         for g in range(chance.size):

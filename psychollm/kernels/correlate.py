@@ -1,4 +1,4 @@
-"""All pairs at once: from joint counts to a matrix of tetrachoric correlations."""
+"""Tetrachoric correlations of all pairs, estimated from joint counts."""
 
 import math
 
@@ -25,7 +25,7 @@ def _pair(counts, tau, i, j, rule, fixed):
 def correlate_pairs(counts, tau, rule, fixed, out):
     """Estimate all pairs from counts (joint, yes, n) into a bundle of (k, k) arrays."""
     # `out` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|. Pairs
-    # below the diagonal that are not NaN have been estimated already.
+    # below the diagonal that are not NaN have already been estimated and are kept.
     matrix, complement, residual, iterations, status = out
     for i in range(tau.size):
         constant = not math.isfinite(tau[i])
@@ -44,7 +44,7 @@ def correlate_pairs(counts, tau, rule, fixed, out):
 
 @njit
 def correlate_into(counts, tau, rule, fixed, matrix):
-    """Estimate all pairs into `matrix` alone (for replicates): undefined pairs become zero."""
+    """Fill only `matrix`, for replicates; undefined pairs become zero."""
     for i in range(tau.size):
         matrix[i, i] = 1.0
         for j in range(i):
@@ -53,7 +53,7 @@ def correlate_into(counts, tau, rule, fixed, matrix):
 
 
 def empty_outputs(k: int) -> tuple[np.ndarray, ...]:
-    """Allocate the bundle that `correlate_pairs` fills: no pair is estimated yet."""
+    """Allocate the bundle that `correlate_pairs` fills; NaN marks pairs not yet estimated."""
     return (
         np.full((k, k), np.nan),
         np.empty((k, k)),

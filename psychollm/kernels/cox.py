@@ -1,25 +1,25 @@
-r"""Logistic recalibration of stated confidence: maximum likelihood on tallies.
+r"""Logistic recalibration of stated confidence, by maximum likelihood on tallies.
 
-With x the logit of confidence, n_g answers at x_g and the two sums S_0 of correct answers and S_1
-of x over correct answers,
+Let x be the logit of confidence, n_g the number of answers at x_g, S_0 the number of correct
+answers and S_1 the sum of x over the correct answers. The log likelihood is
 
 .. math:: \ell(a, b) = a S_0 + b S_1 - \sum_g n_g \ln\left(1 + e^{a + b x_g}\right)
                        + \tfrac12 \ln\det I(a, b),                                        \quad (1)
 
 where the last term, Firth's, is used only where correct and wrong answers are separated. Outcomes
-enter through S_0 and S_1 alone, and the sum over g is an integral over the distribution of x:
-where there are many distinct confidences, it is taken over narrow bins of x, each replaced by the
-two nodes that have its moments up to the third (Gauss quadrature). A resample then costs one pass
+enter only through S_0 and S_1, and the sum over g is an integral over the distribution of x. If
+there are many distinct confidences, x is divided into narrow bins, and each bin is replaced by the
+two nodes that have its moments up to the third (Gauss quadrature). A resample then takes one pass
 over the answers and a few over the nodes.
 
-A bound of a coefficient is the value at which the likelihood, maximised over the other one, has
-fallen so far that
+A confidence bound of a coefficient is the value v at which the likelihood, maximised over the
+other coefficient, has decreased so far that
 
 .. math:: \sqrt{2 \left(\ell(\hat a, \hat b) - \max \ell(\cdot, v)\right)} = z,           \quad (2)
 
 with z the normal quantile. The root of the deviance is nearly linear in v, so that the secant
-method needs few evaluations; a bracket keeps it from straying. Where the penalised likelihood was
-maximised, the same is done with it (Heinze & Schemper 2002).
+method needs few evaluations; a bracket keeps it from diverging. Where the penalised likelihood was
+maximised, bounds are computed from it in the same way (Heinze & Schemper 2002).
 
 References
 ----------
@@ -39,18 +39,19 @@ import numpy as np
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
-# Which coefficients are free: a line, the intercept, the slope, none.
+# Which coefficients are free: both, the intercept, the slope, none.
 LINE, INTERCEPT, SLOPE, FIXED = 0, 1, 2, 3
-# Over which coefficients Firth's term is taken.
+# The coefficients over which Firth's term is taken.
 NO_PENALTY, PENALTY_INTERCEPT, PENALTY_LINE = 0, 1, 2
-# What `classify` finds in a tally.
+# The values that `classify` returns.
 EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 
-# Gains of a Newton step, in units of (1): the error after it is of the order of its square.
+# Gains of a Newton step, in units of (1). The error after a step is of the order of the squared
+# gain.
 _TOLERANCE = 1e-8
 _TOLERANCE_PENALISED = 1e-18
 _SHORT = 1e-4
-_LONGEST = 4.0  # step of an intercept: where all chances are near 0 or 1 curvature is no guide
+_LONGEST = 4.0  # longest step of an intercept; near probabilities 0 and 1 curvature is no guide
 _MAX_ITERATIONS = 100
 _MAX_HALVINGS = 40
 _NO_SPREAD = 1e-12
@@ -59,7 +60,7 @@ _LEAST_SPREAD = 1e-3
 
 @njit
 def _first(counts, start, end, step):
-    """Return the first place from `start` in direction `step` with a positive count, or `end`."""
+    """Return the first index from `start` in direction `step` with a positive count, or `end`."""
     g = start
     while g != end and not counts[g] > 0.0:
         g += step
@@ -68,9 +69,9 @@ def _first(counts, start, end, step):
 
 @njit
 def classify(correct, wrong):
-    """Tell what can be estimated from one tally (groups,), in increasing order of confidence."""
-    # Separated: some confidence has no wrong answer above it and no correct one below it, or the
-    # reverse.
+    """Return what can be estimated from a tally (groups,) in increasing order of confidence."""
+    # A tally is separated if some confidence has no wrong answer above it and no correct one below
+    # it, or the reverse.
     end = correct.size
     first_c, first_w = _first(correct, 0, end, 1), _first(wrong, 0, end, 1)
     if first_c == end and first_w == end:
@@ -151,10 +152,10 @@ def _newton_step(totals, at, free, step):
 
 @njit
 def maximise(data, theta, free, penalty):
-    """Move `theta` (2,) = (a, b) to the maximum of (1) over the free ones and return (1) there."""
-    # Newton's method; a long step that lowers the objective is halved. Without the penalty it
-    # converges quadratically, so that the last step is taken without looking at where it leads;
-    # with it, the step leaves out the curvature of the penalty, and convergence is linear.
+    """Move `theta` (2,) = (a, b) to the maximum of (1) over the free coefficients; return (1)."""
+    # This is Newton's method; a long step that lowers the objective is halved. Without the penalty
+    # it converges quadratically, so that the objective is not evaluated again after the last step.
+    # With the penalty, the step ignores the penalty's curvature, and convergence is linear.
     totals, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
     evaluate(data, theta, penalty, totals, at)
@@ -178,7 +179,7 @@ def maximise(data, theta, free, penalty):
 
 @njit
 def _put_nodes(moments, centre, nodes, k):
-    """Write the nodes of one bin with `moments` about its centre from place k; return the next."""
+    """Write the nodes of a bin with `moments` about its centre from k on; return the next k."""
     m0, m1, m2, m3 = moments
     if m0 <= 0.0:
         return k
@@ -223,7 +224,7 @@ def condense(x, correct, wrong, bins, centres, nodes, sums):
 
 @njit
 def _start_line(data, theta):
-    """Start at the line that two normal distributions of x with one variance would give."""
+    """Set `theta` to the line implied by two normal distributions of x with equal variances."""
     x, n, (hits, hits_x) = data[0], data[1], (data[2][0], data[2][1])
     total, sum_x, sum_xx = 0.0, 0.0, 0.0
     for k in range(x.size):
@@ -239,7 +240,7 @@ def _start_line(data, theta):
 
 @njit
 def fit_line(data, kind, theta):
-    """Fit intercept and slope to `theta` = (a, b) where `kind` is ordinary or separated."""
+    """Fill `theta` = (a, b) with intercept and slope; `kind` must be ordinary or separated."""
     if kind == SEPARATED:
         theta[0], theta[1] = 0.0, 0.0
         return maximise(data, theta, LINE, PENALTY_LINE)
@@ -249,7 +250,7 @@ def fit_line(data, kind, theta):
 
 @njit
 def fit_level(data, kind, theta):
-    """Fit the intercept given a slope of one to `theta` = (a, 1) where there is any answer."""
+    """Fill `theta` = (a, 1) with the intercept given a slope of one; `kind` must not be empty."""
     theta[0], theta[1] = 0.0, 1.0
     return maximise(data, theta, INTERCEPT, PENALTY_INTERCEPT if kind == ONE_CLASS else NO_PENALTY)
 
@@ -264,9 +265,9 @@ def recalibrations(
     out: FloatArray,
 ) -> None:
     """Fill `out` (resamples, 3) with slope, intercept, and intercept given a slope of one."""
-    # Slope and intercept are NaN where a resample holds one class or one confidence only, all
-    # three where it holds no answer. Estimates are Firth's where correct and wrong answers are
-    # separated; then the line is fitted to all groups.
+    # Slope and intercept are NaN where a resample has only one class or one confidence, and all
+    # three where it has no answers. Where correct and wrong answers are separated, estimates are
+    # Firth's and the line is fitted to all groups instead of nodes.
     nodes, sums, theta = np.empty((2, 2 * centres.size)), np.empty(2), np.empty(2)
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
@@ -293,8 +294,8 @@ _TOLERANCE = 1e-9
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
     """Return the bound (2) of coefficient `which` while the `others` are free."""
-    # `reach` are the distance at which it lies if the profile is a parabola, with the sign of its
-    # side, and z.
+    # `reach` holds the signed distance from the estimate to the bound of a parabolic profile, and
+    # z.
     step, z = reach
     theta = best.copy()
     near, near_root = 0.0, 0.0  # where the root of the deviance is below z
@@ -320,7 +321,7 @@ def _bound(data, best, top, which, others, penalty, reach):
 
 @njit
 def _bounds(data, best, top, which, others, penalty, row):
-    """Put both bounds into `row`: value, standard error, lower and upper bound; z stands in 2."""
+    """Fill the bounds of `row` (value, standard error, lower and upper bound); row[2] holds z."""
     z = row[2]
     row[2] = _bound(data, best, top, which, others, penalty, (-z * row[1], z))
     row[3] = _bound(data, best, top, which, others, penalty, (z * row[1], z))
@@ -364,7 +365,7 @@ def recalibration_inference(
 ) -> None:
     """Fill `out` (3, 4): value, standard error, lower and upper bound at the normal quantile z."""
     # The rows are slope, intercept, and intercept given a slope of one; `deviance` (1,) is twice
-    # the rise of the log likelihood from (0, 1) to the fitted line. NaN where not defined.
+    # the rise of the log likelihood from (0, 1) to the fitted line. Undefined values are NaN.
     out[:] = np.nan
     deviance[0] = np.nan
     kind = classify(correct, wrong)

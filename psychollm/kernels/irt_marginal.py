@@ -1,21 +1,22 @@
-r"""The marginal likelihood of yes-or-no items, its gradient, and abilities given the answers.
+r"""The marginal likelihood of binary items, its gradient, and draws of abilities given answers.
 
 Respondent i of group g has the ability :math:`\theta_i + \mu_g`, :math:`\theta_i \sim N(0, 1)`,
-and says yes to item j with probability :math:`F(z)`, :math:`z = a_j (\theta + \mu_g) + d_j`. With
-nodes q of weight :math:`w_q`, a pattern u of answers of frequency :math:`f_u` adds
+and answers yes to item j with probability :math:`F(z)`, :math:`z = a_j (\theta + \mu_g) + d_j`.
+With nodes q of weight :math:`w_q`, an answer pattern u of frequency :math:`f_u` has the log
+likelihood
 
 .. math:: \ell_u = \log \sum_q w_q \exp\Big(\sum_{j:\,y=1} o_{jq} + b_q\Big), \qquad
           o = \log \frac{F}{1 - F}, \quad b = \sum_{j\ \text{answered}} \log(1 - F), \quad (1)
 
-and with the posterior :math:`\pi_{uq}` of the nodes,
-:math:`r_{jq} = \sum_u f_u \pi_{uq} y_{uj}` and :math:`m_{jq}` the same over all who answered,
+and with the posterior :math:`\pi_{uq}` of the nodes, :math:`r_{jq} = \sum_u f_u \pi_{uq} y_{uj}`
+and :math:`m_{jq}` the same sum over all respondents who answered item j, the gradient follows from
 
 .. math:: \frac{\partial \ell}{\partial z_{jq}} = r_{jq} \frac{F'}{F} - (m_{jq} - r_{jq})
           \frac{F'}{1 - F}.                                                              \quad (2)
 
 Exponentials are computed by a polynomial after reduction to [-ln 2 / 2, ln 2 / 2] in loops that
-the compiler turns into vector instructions: a quarter of the time of calls of the C library, and
-within two units of the last place.
+the compiler vectorises. This takes a quarter of the time of calls to the C library, with errors of
+at most two units in the last place.
 
 References
 ----------
@@ -43,13 +44,13 @@ LOGIT, PROBIT = 0, 1
 
 @njit
 def _exponentials(x, rounded, bits, scale):
-    """Replace x by exp(x); `bits` and `scale` are views of `rounded` and of one another."""
+    """Replace x by exp(x); `bits` and `scale` are views of the memory of `rounded`."""
     for i in range(x.size):
         power = max(x[i], FLOOR)
         rounded[i] = power * LOG2E + SHIFT
         whole = rounded[i] - SHIFT
         r = (power - whole * LN2_HIGH) - whole * LN2_LOW
-        # Terms in pairs, so that they do not wait for one another.
+        # Terms are grouped in pairs so that the processor can evaluate them in parallel.
         low = (1.0 + r) + r * r * (0.5 + r * (1.0 / 6.0))
         middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r * r * (1.0 / 720.0 + r * (1.0 / 5040.0))
         high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r * r * (
@@ -85,8 +86,8 @@ def _tables(a, d, shift, nodes, link, odds, log_no):
         for q in range(nodes.size):
             z = a[j] * (nodes[q] + shift) + d[j]
             if link == LOGIT:
-                # o and b nearly cancel in (1): at 1e30 what is left of them would be noise, of
-                # either sign, and a sampler that strays there would stay.
+                # o and b nearly cancel in (1). At 1e30 their sum would be rounding noise of either
+                # sign, and a sampler that moved there would not leave.
                 z = min(max(z, -FARTHEST), FARTHEST)
                 odds[j, q] = z
                 log_no[j, q] = -(max(z, 0.0) + np.log1p(np.exp(-abs(z))))
@@ -146,7 +147,7 @@ def _normalised(joint, rounded, bits, scale):
 
 @njit
 def _score(a, d, mu, g, grid, expected, gradient):
-    """Add group g's part of (2) to the gradient by a, d and mu."""
+    """Add group g's part of (2) to the gradients in a, d and mu."""
     by_a, by_d, by_mu = gradient
     counts, gaps, mass = expected
     _, nodes, _, link = grid
@@ -211,10 +212,10 @@ def _evaluate(a, d, mu, grid, pattern, gradient, want):
 
 @njit
 def marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu):
-    """Return the log-likelihood; fill its gradient by a (J,), d (J,) and mu (G,)."""
-    # `grid` holds data, nodes (Q,), log weights (Q,) and the link. Data are: where the yes of each
-    # pattern start (U + 1,), their items, where its missing answers start (U + 1,), their items,
-    # frequencies (U,), and where the patterns of each group start (G + 1,).
+    """Return the log-likelihood; fill its gradients in a (J,), d (J,) and mu (G,)."""
+    # `grid` holds data, nodes (Q,), log weights (Q,) and the link. The data are the offsets (U +
+    # 1,) and items of each pattern's yes answers, the offsets (U + 1,) and items of its missing
+    # answers, frequencies (U,), and the offsets of each group's patterns (G + 1,).
     by_a[:], by_d[:], by_mu[:] = 0.0, 0.0, 0.0
     pattern = np.empty(grid[0][4].size)
     gradient = (by_a, by_d, by_mu)
@@ -223,9 +224,9 @@ def marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu):
 
 @njit
 def marginal_patterns(a, d, mu, grid, pattern, value):
-    """Fill log-likelihoods (S, U) of patterns and (S,) in all, for every draw."""
+    """Fill log-likelihoods of patterns (S, U) and of the data (S,) for every draw."""
     # Parameters of the draws are a (S, J), d (S, J) and mu (S, G); `pattern` may have a single
-    # row, which is then used again for every draw.
+    # row, which every draw then overwrites.
     nothing = (np.empty(0), np.empty(0), np.empty(0))
     for s in range(a.shape[0]):
         row = pattern[s] if pattern.shape[0] > 1 else pattern[0]
@@ -234,8 +235,8 @@ def marginal_patterns(a, d, mu, grid, pattern, value):
 
 @njit
 def draw_abilities(a, d, mu, grid, places, uniform, ability):
-    """Fill abilities (S, N) with draws from their conditional given answers and items."""
-    # `places` holds where the respondents of each pattern start (U + 1,) and their rows (N,);
+    """Fill abilities (S, N) with draws from their distribution given answers and items."""
+    # `places` holds the offsets of each pattern's respondents (U + 1,) and their rows (N,);
     # `uniform` (S, N) holds numbers in (0, 1). Between nodes the distribution function is linear.
     starts, rows = places
     data, nodes, log_weights, link = grid
@@ -260,15 +261,15 @@ def draw_abilities(a, d, mu, grid, places, uniform, ability):
                     q = min(np.searchsorted(joint, aim), n - 1)
                     before = joint[q - 1] if q > 0 else 0.0
                     share = (aim - before) / max(joint[q] - before, TINY)
-                    # A node stands for the cell around it.
+                    # A node represents the cell around it.
                     ability[s, rows[k]] = nodes[q] + (share - 0.5) * step + mu[s, g]
 
 
 @njit
 def logit_gradient(a, d, mu, *shared):
     """Return the log-likelihood under the logit link and its three gradients."""
-    # `shared` are the six arrays of the data, nodes and log weights. It returns arrays, and is for
-    # compiled code that calls it, not for Python.
+    # `shared` holds the six arrays of the data, the nodes and the log weights. The function
+    # returns several arrays and is therefore called only by compiled code, not from Python.
     by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
     grid = (shared[:6], shared[6], shared[7], LOGIT)
     value = marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu)
@@ -277,7 +278,7 @@ def logit_gradient(a, d, mu, *shared):
 
 @njit
 def probit_gradient(a, d, mu, *shared):
-    """Return the same under the probit link."""
+    """Return the log-likelihood under the probit link and its three gradients."""
     by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
     grid = (shared[:6], shared[6], shared[7], PROBIT)
     value = marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu)

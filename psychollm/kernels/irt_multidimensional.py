@@ -1,4 +1,4 @@
-r"""Integrals over several abilities: nodes placed around each pattern's own posterior.
+r"""Integrals over several abilities, with nodes placed around the posterior of each pattern.
 
 A pattern u of answers with items :math:`F(a_j^\top\theta + d_j)` and abilities
 :math:`\theta \sim N(0, \Phi)` has the log joint density
@@ -19,8 +19,8 @@ z_j^2`, Fisher's identity and the complete information are
 .. math:: \frac{\partial \ell}{\partial (a_j, d_j)} = \sum_{uq} f_u \pi_{uq} r_{uqj} (\theta, 1),
           \qquad B_j = \sum_{uq} f_u \pi_{uq} v_{uqj} (\theta, 1)(\theta, 1)^\top,     \quad (3)
 
-Items run in the innermost loops, so that the compiler makes vector instructions of them; their
-number is padded to a multiple of eight with items that nobody answered.
+The innermost loops run over items, so that the compiler can vectorise them; the number of items is
+padded to a multiple of eight with items that nobody answered.
 
 References
 ----------
@@ -39,13 +39,13 @@ from psychollm.kernels.irt_marginal import _exponentials
 from psychollm.kernels.normal import normal_cdf
 
 LOGIT, PROBIT = 0, 1
-AT_ONCE = 32  # nodes
-BLOCK = 256  # factors between 1 and 2 multiplied before a logarithm is taken
+AT_ONCE = 32  # nodes processed together
+BLOCK = 256  # number of factors between 1 and 2 multiplied before a logarithm is taken
 REACH = 37.0
 TINY = 1e-300
 SQRT_2PI = 2.5066282746310002
 MODE_STEPS = 60
-MODE_PRECISION = 1e-15  # of half the squared Newton step, in posterior standard deviations
+MODE_PRECISION = 1e-15  # of the squared Newton step, in posterior standard deviations
 
 
 @njit
@@ -99,7 +99,7 @@ def _logistic(count, yes, asked, work, heights):
 
 @njit
 def _normal(count, yes, asked, work, heights):
-    """Do the same for the normal ogive."""
+    """Fill r and v of (3) and the sums of log P for the normal ogive."""
     z, _, _, residual, weight = work
     for b in range(count):
         total = 0.0
@@ -193,8 +193,8 @@ def _slope_and_curvature(theta, slopes, precision, work, gradient, curvature):
 
 @njit
 def _climb(mode, items, answers, prior, work, heights, root):
-    """Move a mode to the top of (1); fill the Cholesky factor of the curvature there."""
-    # Returned are the height and the logarithm of the factor's determinant.
+    """Move `mode` to the maximum of (1); fill the Cholesky factor of the curvature there."""
+    # The maximum and the logarithm of the factor's determinant are returned.
     size = mode.size
     gradient, step = np.empty(size), np.empty(size)
     theta, trial = np.empty((1, size)), np.empty((1, size))
@@ -229,7 +229,7 @@ def _climb(mode, items, answers, prior, work, heights, root):
 
 @njit
 def _workspace(n_items):
-    """Return z, exp(-|z|), the same flat with room for exponentials, r and v; (nodes, J)."""
+    """Return arrays (nodes, J) for z, exp(-|z|), r and v, and flat buffers for exponentials."""
     x, rounded = np.empty((AT_ONCE, n_items)), np.empty(AT_ONCE * n_items)
     bits = rounded.view(np.int64)
     flat = (x.reshape(AT_ONCE * n_items), rounded, bits, bits.view(np.float64))
@@ -239,7 +239,7 @@ def _workspace(n_items):
 
 @njit
 def _nodes(low, count, points, mode, root, shift, theta):
-    """Fill distances from the mode, root'^-1 t, and nodes of the points from `low` on."""
+    """Fill distances root'^-1 t from the mode, and nodes, for the points from `low` on."""
     size = mode.size
     for b in range(count):
         for i in range(size - 1, -1, -1):
@@ -253,7 +253,7 @@ def _nodes(low, count, points, mode, root, shift, theta):
 
 @njit
 def _add(count, share, theta, work, by, within):
-    """Add the parts of some nodes in (3) to the sums of one pattern."""
+    """Add the terms of some nodes in (3) to the sums of one pattern."""
     residual, weight = work[3], work[4]
     size, n_items = theta.shape[1], residual.shape[1]
     for b in range(count):
@@ -271,14 +271,15 @@ def _add(count, share, theta, work, by, within):
 
 @njit
 def integrate(items, data, prior, rule, modes, moments, sums):
-    """Fill log-likelihoods (2) and posterior moments of patterns, and add up (3)."""
+    """Fill log-likelihoods (2) and posterior moments of patterns, and the sums (3)."""
     # `items`: slopes (m, J), intercepts (J,), link (0 logit, 1 probit).
     # `data`: yes (U, J) and answered (U, J) as 0 and 1, frequencies (U,).
-    # `prior`: inverse (m, m) and log determinant of the correlations of abilities, and whether
-    # these are parameters.
-    # `rule`: points (P, m), logarithms of weights (P,) of (2), number Q of those that a pattern
-    # uses, and how many further on the next pattern begins (0: all use the same).
-    # `modes` (U, m): where to begin; modes on return.
+    # `prior`: inverse (m, m) and log determinant of the abilities' correlation matrix, and whether
+    # the correlations are parameters.
+    # `rule`: points (P, m) and log weights (P,) of (2), the number Q of points that a pattern
+    # uses, and the offset from one pattern's first point to the next pattern's (0: all use the
+    # same points).
+    # `modes` (U, m): starting values, overwritten with the modes.
     # `moments`, to fill: log-likelihoods (U,), means (U, m), covariances (U, m, m).
     # `sums`, to fill: gradient (m + 1, J), complete information (lower triangle of m + 1, J).
     yes, asked, frequency = data

@@ -1,12 +1,12 @@
-r"""Centred scores of items on several abilities, node by node: what Louis's identity subtracts.
+r"""Centred scores of items at each node, for the term that Louis's identity subtracts.
 
 At the nodes of `kernels.irt_multidimensional` the scores of an item are
-:math:`s = r_j (\theta, 1)`, that of a correlation of abilities is
+:math:`s = r_j (\theta, 1)`, and the score of a correlation of abilities is
 :math:`(\Phi^{-1}\theta\theta^\top\Phi^{-1} - \Phi^{-1})_{kl}`. The cross products of the rows
 
 .. math:: \sqrt{f_u \pi_{uq}}\,(s_{uq} - \bar s_u)                                       \quad (1)
 
-are the information that not knowing the abilities takes away.
+are the missing information, which is lost because the abilities are not observed.
 """
 
 import numpy as np
@@ -17,9 +17,10 @@ from psychollm.kernels.irt_multidimensional import AT_ONCE, _climb, _heights, _n
 
 @njit
 def score_rows(items, data, prior, rule, modes, rows):
-    """Fill the rows of Louis's identity (patterns * Q, J' (m + 1) + correlations)."""
-    # Arguments are those of `integrate`, which has left the modes. The first J' of the padded
-    # items count; the last columns are the scores of correlations, if these are parameters.
+    """Fill the rows (1) of all patterns (patterns * Q, J' (m + 1) + correlations)."""
+    # The arguments are those of `integrate`, and `modes` are those that it found. Only the first
+    # J' of the padded items are used. The last columns are the scores of the correlations, if
+    # these are parameters.
     yes, asked, frequency = data
     points, log_weights, n_nodes, stride = rule
     size, n_items = items[0].shape
@@ -78,7 +79,7 @@ def _correlation_scores(start, count, first, theta, precision, rows):
 
 @njit
 def _standardise(start, share, total, frequency, mean, rows):
-    """Take the mean from the rows of a pattern and scale them by the roots of their shares."""
+    """Subtract the mean from a pattern's rows and scale them by the root of their weights."""
     mean[:] = 0.0
     for q in range(share.size):
         for p in range(mean.size):

@@ -1,17 +1,17 @@
-r"""Curves of items with ordered or unordered answers, and their derivatives.
+r"""Response curves of items with ordered or unordered answers, and their derivatives.
 
-Graded response (Samejima, 1969), parameters :math:`(a, d_1 > \ldots > d_{C-1})`:
+The graded response model (Samejima, 1969) with parameters :math:`(a, d_1 > \ldots > d_{C-1})` is
 
 .. math:: P(y \ge c) = F(a\theta + d_c), \qquad P_c = P(y \ge c) - P(y \ge c + 1).     \quad (1)
 
-Generalized partial credit (Muraki, 1992) and nominal (Bock, 1972), log-linear with
-:math:`T_c = c\,\theta` or one slope for each answer:
+The generalized partial credit model (Muraki, 1992) and the nominal model (Bock, 1972) are
+log-linear, with :math:`T_c = c\,\theta` or with one slope for each answer:
 
 .. math:: \log P_c = \eta_c - \log \sum_k e^{\eta_k}, \qquad
           \eta_c = a\,c\,\theta + d_c \quad\text{or}\quad a_c\theta + d_c, \quad \eta_0 = 0.
                                                                                        \quad (2)
 
-Of log-linear curves the observed information is the expected one: the covariance of the
+For log-linear curves, observed and expected information are equal: both are the covariance of the
 derivatives of :math:`\eta`.
 
 References
@@ -35,12 +35,12 @@ Floats = NDArray[np.float64]
 
 
 def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats, Floats]:
-    """Return P (J, C, Q), and density and its slope at each step (J, C + 1, Q): (1)."""
+    """Return P (J, C, Q) of (1), and density and its slope at each step (J, C + 1, Q)."""
     items = parameters.shape[0]
     z = parameters[:, :1, None] * nodes + parameters[:, 1:, None]
     lower, upper, density, change = distribution(z, link)
     edge = np.zeros((items, 1, nodes.size))
-    # Differences of the smaller tail keep their digits.
+    # Differences are taken in the smaller tail, where they keep their digits.
     above = np.concatenate([edge + 1.0, lower, edge], axis=1)
     below = np.concatenate([edge, upper, edge + 1.0], axis=1)
     high = above[:, 1:] + above[:, :-1] > 1.0
@@ -51,7 +51,7 @@ def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats,
 
 
 def graded_first(density: Floats, nodes: Floats) -> Floats:
-    """Return derivatives of P by the parameters (J, C, p, Q)."""
+    """Return derivatives of P with respect to the parameters (J, C, p, Q)."""
     items, edges, n_nodes = density.shape
     answers = edges - 1
     table = np.zeros((items, answers, answers, n_nodes))
@@ -84,7 +84,7 @@ def probability_moments(
     """Return gradient, observed and expected information of counts (J, C, Q)."""
     ratio = counts / p
     gradient = np.einsum("jcq,jcaq->ja", ratio, first)
-    by_log = first / p[:, :, None]  # p^2 would leave the range of doubles
+    by_log = first / p[:, :, None]  # p^2 would underflow
     observed = np.einsum("jcq,jcaq,jcbq->jab", counts, by_log, by_log, optimize=True)
     observed -= np.einsum("jcq,jcabq->jab", ratio, second)
     total = counts.sum(axis=1)[:, None]
@@ -93,9 +93,9 @@ def probability_moments(
 
 
 def loglinear_design(answers: int, nodes: Floats, credit: Floats | None = None) -> Floats:
-    """Return derivatives of eta by the parameters (C, p, Q): (2)."""
-    # With `credit` (C,), one slope multiplies the credit of each answer; without, each has its
-    # own.
+    """Return derivatives of eta in (2) with respect to the parameters (C, p, Q)."""
+    # With `credit` (C,), one slope multiplies the credit of each answer; without it, each answer
+    # has its own slope.
     slopes = answers - 1 if credit is None else 1
     table = np.zeros((answers, slopes + answers - 1, nodes.size))
     for c in range(1, answers):
@@ -118,7 +118,7 @@ def loglinear_logs(parameters: Floats, design: Floats) -> Floats:
 def loglinear_moments(
     parameters: Floats, design: Floats, counts: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return gradient and information (twice) of counts (J, C, Q)."""
+    """Return gradient, observed and expected information (equal) of counts (J, C, Q)."""
     p = np.exp(loglinear_logs(parameters, design))
     total = counts.sum(axis=1)
     gradient = np.einsum("jcq,cpq->jp", counts - total[:, None] * p, design)
@@ -132,7 +132,7 @@ def loglinear_moments(
 def graded_by_ability(
     parameters: Floats, nodes: Floats, link: str
 ) -> tuple[Floats, Floats, Floats]:
-    """Return P and its first and second derivative by the ability (J, C, Q): (1)."""
+    """Return P of (1) and its first two derivatives with respect to ability (J, C, Q)."""
     p, density, change = graded_curves(parameters, nodes, link)
     a = parameters[:, :1, None]
     first = a * (density[:, :-1] - density[:, 1:])
@@ -140,7 +140,7 @@ def graded_by_ability(
 
 
 def loglinear_by_ability(logs: Floats, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return P and its first and second derivative by the ability (J, C, Q)."""
+    """Return P and its first two derivatives with respect to ability (J, C, Q)."""
     # With multipliers t_c of the ability (J, C) and their mean m at an ability, P_c' = P_c (t_c -
     # m) and P_c'' = P_c ((t_c - m)^2 - Var t).
     p = np.exp(logs)

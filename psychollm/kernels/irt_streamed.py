@@ -1,22 +1,22 @@
-r"""Yes-or-no items against respondents with nodes of their own, item by item.
+r"""Likelihoods and scores of binary items, where each respondent has its own nodes.
 
-Respondent i has nodes :math:`\theta_{iq}` about the peak of the posterior of its ability. An item
-with slope a and intercept d adds to its log-likelihood at each of them
+Respondent i has nodes :math:`\theta_{iq}` around the mode of its ability's posterior. At each
+node, an item with slope a and intercept d adds to the respondent's log-likelihood
 
 .. math:: y_{ij} z_{ijq} - \log(1 + e^{z_{ijq}}), \qquad
           z_{ijq} = a_j \theta_{iq} + d_j.                                               \quad (1)
 
-The first term is linear in the node: sums of :math:`y a` and :math:`y d` for each respondent are
-all it takes. Of the second the factors :math:`1 + e^z` are multiplied, and logarithms taken only
-where a product grows large. With the weights :math:`w_{iq}` of the posterior, an item's part of
-the gradient and of the information about (a, d) is
+The first term is linear in the node: it needs only the sums of :math:`y a` and :math:`y d` for
+each respondent. For the second, the factors :math:`1 + e^z` are multiplied, and a logarithm is
+taken only when a product becomes large. With the weights :math:`w_{iq}` of the posterior, an
+item's part of the gradient and of the information about (a, d) is
 
 .. math:: \sum_{iq} w_{iq} (y_{ij} - p_{ijq}) (\theta_{iq}, 1), \qquad
           \sum_{iq} w_{iq} p_{ijq} (1 - p_{ijq}) (\theta_{iq}, 1)(\theta_{iq}, 1)^\top.   \quad (2)
 
-What is known of a respondent stands in one row, for an item has its respondents all over the
-memory. Its cells are copied to a buffer and worked on there by loops that the compiler turns into
-vector instructions; `kernels.irt_marginal` has the exponentials.
+All values of a respondent are stored in one row, because the respondents of an item are scattered
+over memory. The item's cells are copied to a buffer, where the compiler can vectorise the loops;
+`kernels.irt_marginal` computes the exponentials.
 """
 
 import numpy as np
@@ -24,20 +24,20 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.irt_marginal import _exponentials
 
-CHUNK = 512  # cells in a buffer, which stays in the cache
-HIGHEST = 300.0  # of z, at all points together: exp(z) is a factor of a product
-LONGEST = 1.5  # change of a parameter in one scoring step
-AGAIN = 0.5  # a step so long is followed by another at once
+CHUNK = 512  # cells in a buffer, which must fit into the cache
+HIGHEST = 300.0  # largest z, divided among the points, because exp(z) is a factor of a product
+LONGEST = 1.5  # largest change of a parameter in one scoring step
+AGAIN = 0.5  # a step longer than this is followed by another at once
 MOST_STEPS = 80
 RIDGE = 1e-8
-LARGE = 1e150  # a product whose logarithm is taken: a factor more, and it is still finite
+LARGE = 1e150  # above this, the logarithm of a product is taken; one more factor keeps it finite
 
 
 @njit
 def add_likelihood(cells, slope, intercept, rows, logs):
-    """Add items at each of S points to the products and sums of respondents."""
+    """Add items, with S sets of parameters, to the products and sums of respondents."""
     # slope and intercept (S, J); rows (N, 2 K + 2): nodes, products, and the two sums; logs (N, K)
-    # are those of products that grew large.
+    # collects the logarithms of products that became large.
     start, columns, codes = cells
     n_nodes = logs.shape[1]
     size = CHUNK * n_nodes
@@ -46,7 +46,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
     scale = bits.view(np.float64)
     highest, furthest = HIGHEST / slope.shape[0], np.abs(rows[:, :n_nodes]).max()
     for j in range(slope.shape[1]):
-        if np.isnan(slope[0, j]):  # no item of this fit
+        if np.isnan(slope[0, j]):  # not an item of this fit
             continue
         slopes, intercepts = slope[:, j].sum(), intercept[:, j].sum()
         for low in range(start[j], start[j + 1], CHUNK):
@@ -64,7 +64,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
                 _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
                 for k in range(size):
                     factor[k] *= 1.0 + buffer[k]
-                if abs(a) * furthest + abs(d) > highest:  # what a factor leaves out
+                if abs(a) * furthest + abs(d) > highest:  # the excess of z over `highest`
                     for k in range(size):
                         i = columns[low + k // n_nodes]
                         logs[i, k % n_nodes] += max(a * theta[k] + d - highest, 0.0)
@@ -85,9 +85,9 @@ def add_likelihood(cells, slope, intercept, rows, logs):
 
 @njit
 def item_scores(cells, slope, intercept, rows, curved, score, information):
-    """Fill gradients (S, J, 2) and information (S, J, 3) at S points: of a, of both, of d; (2)."""
+    """Fill gradients (S, J, 2) and information (S, J, 3: aa, ad, dd) of (2) at S points."""
     # slope and intercept (S, J); rows (N, 2 K + 1): nodes, weights, mean of the posterior.
-    # Information is added up only where it is asked for (`curved`).
+    # Information is computed only if `curved`.
     start, columns, codes = cells
     n_nodes, n_points = rows.shape[1] // 2, slope.shape[0]
     size = CHUNK * n_nodes
@@ -138,10 +138,11 @@ def item_scores(cells, slope, intercept, rows, curved, score, information):
 
 @njit
 def item_targets(cells, items, rows, prior, score, information, target):
-    """Fill gradient (1, J, 2) and information (1, J, 3), and where scoring steps lead (J, 2)."""
+    """Fill gradient (1, J, 2), information (1, J, 3) and the items after scoring steps (J, 2)."""
     # prior (3, 2): means, precisions and bounds of slope and intercept. Gradient and information
-    # are without it. An item whose step is long takes more of them, for its cells are at hand: one
-    # that a few answers leave without a top goes to its bounds at once, not by a step in a pass.
+    # exclude the prior. An item whose step is long takes further steps at once, while its cells
+    # are in memory. If its few answers give no finite estimate, it then reaches its bounds in one
+    # data pass instead of taking one step per pass.
     slope, intercept = items  # (1, J)
     item_scores(cells, slope, intercept, rows, True, score, information)
     start, columns, codes = cells
@@ -165,8 +166,8 @@ def item_targets(cells, items, rows, prior, score, information, target):
 
 @njit
 def move_items(points, sums, prior, moving):
-    """Move items (J, 2) by a scoring step on gradient and information, which are `sums` (J, 5)."""
-    # moving (J,): which items; what is left of them are those that take another step at once.
+    """Move items (J, 2) by a scoring step from gradient and information, in `sums` (J, 5)."""
+    # moving (J,) marks the items to move; on return it marks those that need another step at once.
     for j in range(moving.size):
         if moving[j]:
             a, d, moving[j] = _moved(points[j, 0], points[j, 1], sums[j, :2], sums[j, 2:], prior)
@@ -175,7 +176,7 @@ def move_items(points, sums, prior, moving):
 
 @njit
 def _moved(a, d, score, information, prior):
-    """Return an item after a scoring step, and whether another is to follow at once."""
+    """Return an item after a scoring step, and whether another step follows at once."""
     by_a, by_d = _scoring_step(a, d, score, information, prior)
     longest = max(abs(by_a), abs(by_d))
     share = min(1.0, LONGEST / max(longest, 1e-300))
@@ -186,7 +187,7 @@ def _moved(a, d, score, information, prior):
 
 @njit
 def _scoring_step(a, d, score, information, prior):
-    """Return the step of an item; a parameter that it would push over its bound stays."""
+    """Return the step of an item; a parameter at its bound does not move beyond it."""
     by_a = score[0] - prior[1, 0] * (a - prior[0, 0])
     by_d = score[1] - prior[1, 1] * (d - prior[0, 1])
     aa = information[0] + prior[1, 0] + RIDGE
@@ -203,7 +204,7 @@ def _scoring_step(a, d, score, information, prior):
 
 @njit
 def _add_lanes(theta, value, lanes):
-    """Add sums of a value, and of it times theta, in eight lanes, which vectorise."""
+    """Add the sums of a value and of its product with theta, in eight lanes that vectorise."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
             lanes[0, lane] += value[low + lane]
@@ -220,8 +221,9 @@ def _add_product(theta, value, lanes):
 
 @njit
 def score_variances(cells, slope, intercept, rows, variance):
-    """Fill what abilities leave open of the information, (J, 3): variances of scores, added up."""
-    # rows as in `item_scores`. Once in a fit: exponentials one by one will do.
+    """Fill the missing information (J, 3): the summed posterior variances of the scores."""
+    # rows are those of `item_scores`. This runs once per fit, so that the exponentials need not be
+    # vectorised.
     start, columns, codes = cells
     n_nodes = rows.shape[1] // 2
     for j in range(slope.size):

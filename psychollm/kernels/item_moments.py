@@ -1,14 +1,14 @@
 r"""Variances of items and their covariances with the total score, per resample of rows.
 
-With scores :math:`x_{ij}` less their item's mean, totals :math:`T_i = \sum_j x_{ij}`, counts
+With scores :math:`x_{ij}` minus their item's mean, totals :math:`T_i = \sum_j x_{ij}`, counts
 :math:`w_i` and :math:`n = \sum_i w_i`,
 
 .. math:: s_j^2 = \frac{\sum_i w_i x_{ij}^2 - n \bar x_j^2}{n - 1}, \qquad
           c_j = \frac{\sum_i w_i x_{ij} T_i - n \bar x_j \bar T}{n - 1},                 \quad (1)
 
 and the sum of all correlations between items that vary is the variance of the total
-:math:`Z_i = \sum_j x_{ij} / s_j` of standardised scores. Sums run over rows in their order, so
-that a resample gives the same to the last bit whatever is computed beside it.
+:math:`Z_i = \sum_j x_{ij} / s_j` of standardised scores. Sums run over rows in order, so that a
+resample's results are the same to the last bit whatever else is computed.
 
 References
 ----------
@@ -32,9 +32,10 @@ def resampled_moments(
     correlation_sum: FloatArray,
     varying: FloatArray,
 ) -> None:
-    """Fill `variance` and `with_total` (resamples, items) with (1), and sums over correlations."""
-    # `centred` (rows, items) holds complete scores, `nil` (items,) what counts as no variance and
-    # `counts` (resamples, rows). NaN where fewer than two rows are drawn.
+    """Fill `variance` and `with_total` (resamples, items) with (1), and sums of correlations."""
+    # `centred` (rows, items) holds complete scores, `nil` (items,) the largest variance that
+    # counts as zero, and `counts` (resamples, rows) the number of draws of each row. Moments are
+    # NaN where fewer than two rows are drawn.
     rows, items = centred.shape
     total = np.zeros(rows)
     for i in range(rows):

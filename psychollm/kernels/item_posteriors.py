@@ -1,15 +1,16 @@
-r"""Steps of the normal posteriors of items in a round of variational EM, item by item.
+r"""Steps of the items' normal posteriors in one iteration of variational EM.
 
 An item has mean m, covariance :math:`C = R R^\top` with R lower triangular, scores g at pairs of
-points :math:`m \pm \sqrt{q} R_k`, and a prior with precision :math:`w P` about c. The expected
+points :math:`m \pm \sqrt{q} R_k`, and a prior with precision :math:`w P` around c. The expected
 curvature :math:`H` in units of R comes from differences of the scores (Price's theorem), its
 negative eigenvalues set to 0. Old and new precision are mixed, and the mean moves:
 
 .. math:: T = s (H + w R^\top P R) + (1 - s) I, \quad C' = R T^{-1} R^\top, \quad
           m' = m + h \, C' (\bar g - w P (m - c)).
 
-The stride h falls where two steps show that a full one leads too far (a secant), as where points
-about an item lie on either side of a bend, and the share s with it.
+The step length h is reduced where a secant through two steps shows that a full step goes too far,
+for example where the points around an item are on both sides of a bend. The weight s is
+proportional to h.
 """
 
 import math
@@ -19,10 +20,10 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.symmetric import cholesky, positive_part
 
-LONGEST = 1.0  # change of a coordinate in one round
-DAMPING = 0.5  # share of the old precision in the new, without which steep items swing
-GROWTH = 0.2  # of the share of a step that is taken, from round to round
-SWING, SHORTEST = 0.02, 0.1  # in standard errors; share of a step
+LONGEST = 1.0  # largest change of a coordinate in one iteration
+DAMPING = 0.5  # weight of the old precision in the new; without it, steep items oscillate
+GROWTH = 0.2  # limits the growth of the step length from one iteration to the next
+SWING, SHORTEST = 0.02, 0.1  # shortest step for a secant, in standard errors; least step length
 
 
 @njit
@@ -69,7 +70,7 @@ def move_posteriors(score, turn, root, prior, weight, items):
 
 @njit
 def find_roots(covariance, root):
-    """Fill the roots R (J, q, q) of covariances; False if one is not positive definite."""
+    """Fill the roots R (J, q, q) of covariances; return False if one is not positive definite."""
     found = True
     for j in range(root.shape[0]):
         for a in range(root.shape[1]):
@@ -81,10 +82,11 @@ def find_roots(covariance, root):
 
 @njit
 def find_turns(there, linear, here, turn):
-    """Fill derivatives (J, q, q) of new coordinates by old ones where parameters change linearly.
+    """Fill derivatives (J, q, q) of new by old coordinates after a linear change of parameters.
 
-    `here` and `there` (J, q, q) hold derivatives of parameters by either, `linear` (J, q, q) of
-    new parameters by old ones; all are lower triangular.
+    `here` and `there` (J, q, q) hold derivatives of parameters with respect to old and new
+    coordinates, `linear` (J, q, q) those of new parameters with respect to old ones; all are lower
+    triangular.
     """
     q = turn.shape[1]
     for j in range(turn.shape[0]):
@@ -100,7 +102,7 @@ def find_turns(there, linear, here, turn):
 
 @njit
 def turn_covariances(turn, covariance):
-    """Overwrite covariances C (J, q, q) by T C T' of lower-triangular T (J, q, q)."""
+    """Overwrite covariances C (J, q, q) with T C T' for lower-triangular T (J, q, q)."""
     q = turn.shape[1]
     for j in range(turn.shape[0]):
         C = covariance[j]
@@ -131,7 +133,7 @@ def _scores(score, turn, at_points):
 
 @njit
 def _curvature(R, at_points, bend, work):
-    """Fill H."""
+    """Fill the expected curvature H in units of R."""
     n_points, q = at_points.shape
     for k in range(q):
         for b in range(q):
@@ -171,7 +173,7 @@ def _pull(prior, weight, mean, pull):
 
 @njit
 def _length(R, total, last, unit):
-    """Return the squared length of the last step by the new precision."""
+    """Return the squared length of the last step in the metric of the new precision."""
     q, size = R.shape[0], 0.0
     for a in range(q):
         value = last[a]

@@ -11,19 +11,19 @@ Reflection makes cosines the eigenfunctions of the kernel, each damped by its ow
 .. math:: r_\sigma(t) = a_0 + 2 \sum_{k \ge 1} a_k e^{-(\pi k \sigma)^2 / 2} \cos \pi k t,
           \qquad a_k = \frac1n \sum_i r_i \cos \pi k f_i.                                 \quad (2)
 
-Residuals are first shared among the four nearest of M + 1 equidistant nodes, with the weights of
-cubic interpolation: a cosine at :math:`f_i` is then its interpolation from the nodes, in error by
-less than :math:`0.024\, (\pi k / M)^4` where :math:`f_i` is no node. Nodes are folded at one half
-(cosines are even or odd there), and the series ends where its factors are negligible.
+Residuals are first distributed over the four nearest of M + 1 equidistant nodes, with the weights
+of cubic interpolation. A cosine at :math:`f_i` is thereby interpolated from the nodes, with an
+error below :math:`0.024\, (\pi k / M)^4` if :math:`f_i` is not a node. Nodes are folded at one
+half, where cosines are even or odd, and the series ends where its factors are negligible.
 
-The integral of :math:`|r|` is that of the broken line through the nodes; where the line crosses
-zero, the slope of :math:`|r|` jumps from -d to d and the trapezoidal rule misses
-:math:`d / 6 M^2`, which is added.
-The slope is zero at 0 and 1, so that nothing is missed at the ends.
+The integral of :math:`|r|` is taken along the broken line through the nodes. Where the line
+crosses zero, the slope of :math:`|r|` jumps from -d to d, and the trapezoidal rule misses
+:math:`d / 6 M^2`, which is added. The slope is zero at 0 and 1, so that the ends need no
+correction.
 
-The smooth calibration error is the fixed point :math:`s(\sigma) = \sigma`, unique because s does
-not increase. It is found by secant steps in logarithms, where the slope of s - sigma lies between
--1 and about -1.5.
+The smooth calibration error is the fixed point :math:`s(\sigma) = \sigma`, which is unique because
+s does not increase. It is found by secant steps in logarithms, where the slope of s - sigma is
+between -1 and about -1.5.
 
 References
 ----------
@@ -39,7 +39,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 _STEPS = 60
-_NEGLIGIBLE = 36.0  # exponents beyond which a factor of (2) is left out
+_NEGLIGIBLE = 36.0  # exponent beyond which a factor of (2) is left out
 
 
 @njit
@@ -52,10 +52,10 @@ def node_sums(
     wrong: FloatArray,
     nodes: FloatArray,
 ) -> None:
-    """Fill `nodes` (resamples, M + 1) with residual sums over n, from (resamples, groups)."""
-    # Groups in one cell between two nodes stand together: `node` and `stop` (cells,) are the node
-    # before a cell and the group after it, `beyond` (groups,) how far into the cell a group lies.
-    # NaN where a resample holds no answer.
+    """Fill `nodes` (resamples, M + 1) with sums of residuals at the nodes, divided by n."""
+    # Groups in one cell between two nodes are adjacent. `node` and `stop` (cells,) are the node
+    # before a cell and the first group after it; `beyond` (groups,) is the position of a group
+    # within its cell. Sums are NaN where a resample has no answers.
     last = nodes.shape[1] - 1
     padded = np.empty(last + 3)
     for row in range(correct.shape[0]):
@@ -74,13 +74,13 @@ def node_sums(
                 m2 += r2
                 m3 += r2 * beyond[g]
                 g += 1
-            # Cubic interpolation: the four polynomials, of the moments.
+            # The four polynomials of cubic interpolation are applied to the moments.
             j = node[cell]
             padded[j] += (3.0 * m2 - 2.0 * m1 - m3) / 6.0
             padded[j + 1] += 0.5 * (m3 - 2.0 * m2 - m1) + m0
             padded[j + 2] += 0.5 * (m2 - m3) + m1
             padded[j + 3] += (m3 - m1) / 6.0
-        # Cosines are even at both ends: what lies beyond is folded back.
+        # Cosines are even at both ends, so that nodes beyond the ends are folded back.
         padded[2] += padded[0]
         padded[last] += padded[last + 2]
         for j in range(last + 1):
@@ -106,7 +106,7 @@ def _fill_series(nodes, even, odd, a):
 @njit
 def _fill_curve(a, sigma, even, odd, curve):
     """Fill `curve` (M + 1,) with r_sigma of (2) at the nodes."""
-    # `even` and `odd` (K / 2, M / 2 + 1) are the cosines with k first.
+    # `even` and `odd` (K / 2, M / 2 + 1) hold the cosines with k as the first axis.
     last = curve.size - 1
     half = last // 2
     curve[:] = 0.0
@@ -115,7 +115,8 @@ def _fill_curve(a, sigma, even, odd, curve):
         if exponent > _NEGLIGIBLE:
             break
         weight = a[k] * math.exp(-exponent) * (1.0 if k == 0 else 2.0)
-        # Sums of even terms stand in the first half, those of odd terms in the second, reversed.
+        # Sums of even terms are stored in the first half, those of odd terms in the second,
+        # reversed.
         if k % 2 == 0:
             for j in range(half + 1):
                 curve[j] += weight * even[k // 2, j]
@@ -144,13 +145,13 @@ def _size(curve):
 
 @njit
 def _fixed_point(a, start, finest, even, odd, curve):
-    """Return sigma with s(sigma) = sigma; zero where no residual is left."""
+    """Return sigma with s(sigma) = sigma; zero if all coefficients vanish."""
     # Below the `finest` bandwidth that the series resolves, s is taken as constant.
     largest = 0.0
     for k in range(a.size):
         largest = max(largest, abs(a[k]))
     if not largest > 1e-15:
-        return 0.0 * a[0]  # NaN where there is no answer
+        return 0.0 * a[0]  # NaN if there is no answer
     low, high = -40.0, 0.0
     x, slope = math.log(start), -1.25
     x_before, f_before = math.nan, math.nan
@@ -184,9 +185,9 @@ def smooth_errors(
     out: FloatArray,
 ) -> None:
     """Fill `out` (resamples,) with s(sigma), or with its fixed point where sigma is zero."""
-    # `nodes` (resamples, M + 1) are sums at the nodes, `start` is where the search begins,
-    # `finest` the smallest bandwidth resolved; `by_node` and `by_term` are the even and odd
-    # cosines with nodes, or terms, first.
+    # `nodes` (resamples, M + 1) are sums at the nodes. The search for the fixed point begins at
+    # `start`; `finest` is the smallest bandwidth that the series resolves. `by_node` and `by_term`
+    # hold the even and odd cosines with nodes, or terms, as the first axis.
     a = np.empty(2 * by_node[0].shape[1])
     curve = np.empty(nodes.shape[1])
     for row in range(nodes.shape[0]):
@@ -216,8 +217,8 @@ def smooth_curves(
 @njit
 def sizes_along(shape: FloatArray, noise: FloatArray, scale: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples, scales) with the integrals of |scale x shape + noise|."""
-    # `shape` (M + 1,) is a curve of the sample, `noise` (resamples, M + 1) what curves of
-    # resamples differ from it.
+    # `shape` (M + 1,) is a curve of the sample, `noise` (resamples, M + 1) holds the differences
+    # of resampled curves from it.
     curve = np.empty(shape.size)
     for row in range(noise.shape[0]):
         for k in range(scale.size):

@@ -1,7 +1,7 @@
-"""Whole numbers as labels, numbered in the order in which they first occur.
+"""Integer labels, numbered in the order in which they first occur.
 
-A table of open addressing: a label hashes to a slot by multiplication (Knuth, 1998, section 6.4),
-and the slots after it are tried one by one until it, or an empty one, is found.
+The hash table uses open addressing. Multiplication hashes a label to a slot (Knuth, 1998, section
+6.4), and the following slots are probed one by one until the label or an empty slot is found.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 @njit
 def slot_of(label: int, keys: IntArray, slots: AnyArray) -> Any:
-    """Return the slot that holds a label, or the empty one where it belongs."""
+    """Return the slot that holds a label, or the empty slot for it."""
     mask = np.uint64(keys.size - 1)
     at = ((np.uint64(label) * _FACTOR) >> np.uint64(20)) & mask
     while slots[at] >= 0 and keys[at] != label:
@@ -34,11 +34,11 @@ def number_labels(
     slots: AnyArray,
     numbers: AnyArray,
 ) -> tuple[int, int]:
-    """Fill the number of each label from place `first` on.
+    """Fill the number of each label from index `first` on.
 
-    Returns the place before which all is done, and how many labels are `known` now; it stops where
-    these are full. `keys` and `slots` (-1 where empty) have a power of two of places, at least
-    twice as many as `known` has.
+    Returns the index before which all labels are numbered, and the number of labels in `known`;
+    numbering stops when `known` is full. The size of `keys` and `slots` (-1 where empty) is a
+    power of two and at least twice the size of `known`.
     """
     for i in range(first, labels.size):
         at = slot_of(labels[i], keys, slots)

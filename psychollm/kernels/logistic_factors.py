@@ -1,13 +1,13 @@
-r"""One side of a logistic factor model, given the other: normal posteriors of its vectors.
+r"""Normal posteriors of one side's vectors in a logistic factor model, given the other side.
 
-A cell is the product of the vector of its row and that of its column. Of the former,
-:math:`w_j = (f_j, c_j)`, the first entry may be known; one entry of the latter, :math:`z_i`, is 1:
+The logit of a cell is the product of its row's vector :math:`w_j = (f_j, c_j)`, whose first entry
+may be known, and its column's vector :math:`z_i`, one entry of which is 1:
 
 .. math:: \eta_{ij} = z_i^T w_j, \qquad
           \log p(y | \eta) = y \eta - \log(1 + e^\eta), \quad 0 \le y \le 1.           \quad (1)
 
-What is not known of either has a normal posterior. Near the current ones the expected
-log-likelihood of a cell is replaced by a parabola of the row's vector,
+The unknown entries of both have normal posteriors. Near the current posteriors, the expected
+log-likelihood of a cell is replaced by a quadratic function of the row's vector,
 
 .. math:: -\tfrac12 \lambda\, w^T E[z z^T] w + s\, w^T E[z].                             \quad (2)
 
@@ -16,9 +16,10 @@ The bound of Jaakkola and Jordan (2000) has
 .. math:: \lambda = \tanh(\xi / 2) / (2 \xi), \quad s = y - \tfrac12, \qquad
           \xi^2 = E\,\eta^2 = \langle E[z z^T], E[w w^T] \rangle                         \quad (3)
 
-and never leads astray, but takes the posterior for wider than it is and slopes for smaller. The
-parabola with the right slope and curvature, expectations taken over a normal
-:math:`\eta` of mean m and variance v by MacKay's (1992) approximation, has
+and increases a lower bound of the likelihood at every update, but its posteriors are too narrow
+and its slopes too small. The quadratic function with the right slope and curvature, whose
+expectations are taken over a normal :math:`\eta` of mean m and variance v by MacKay's (1992)
+approximation, has
 
 .. math:: p = \operatorname{logit}^{-1}(\kappa m), \quad \kappa = (1 + \pi v / 8)^{-1/2}, \qquad
           \lambda = \kappa\, p (1 - p), \quad s = y - p + \lambda m.                      \quad (4)
@@ -29,8 +30,8 @@ With the sums
           h_j = \sum_i s_{ij} E[z_i]                                                      \quad (5)
 
 and prior N(centre, P^-1), the posterior of c has precision :math:`P + T_{cc}` and precision times
-mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns add up over rows, so that
-one pass over the rows updates these and collects what columns need.
+mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns are totals over rows, so
+that one pass updates the rows and collects the sums that the columns need.
 
 References
 ----------
@@ -48,13 +49,13 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.irt_marginal import _exponentials
 
 LEAST = 1e-8  # xi squared, below which lambda is 1/4 to eight digits
-RUN = 512  # factors between 1 and 2 whose product is a number
+RUN = 512  # number of factors between 1 and 2 whose product is finite
 PI_8 = math.pi / 8.0
 
 
 @njit
 def _pack(mean, covariance, packed, doubled):
-    """Fill E[w w'] of a row, the lower triangle row by row, and with what is off it twice."""
+    """Fill the lower triangle of E[w w'] row by row, and a copy with off-diagonals doubled."""
     at = 0
     for a in range(mean.size):
         for b in range(a + 1):
@@ -140,7 +141,7 @@ def _factor(root):
 
 @njit
 def _solve(sums, prior, mean, covariance, root, inverse):
-    """Replace a row's posterior by the one that follows from its sums (5)."""
+    """Replace a row's posterior by the one computed from its sums (5)."""
     precision, centre = prior
     f, packed = centre.size, covariance.size
     known = mean.size - f
@@ -175,17 +176,19 @@ def update_rows(cells, columns, prior, own, sums, bound):
     Parameters
     ----------
     cells : tuple of ndarray (rows + 1,), (cells,), (cells,)
-        Where the cells of each row start, the columns they belong to, and answers in [0, 1].
+        Offsets of each row's cells, the columns of the cells, and answers in [0, 1].
     columns : ndarray (n, p + d)
-        E[z z'] of each column, the lower triangle row by row in p = d (d + 1) / 2 entries, E[z].
+        For each column, the lower triangle of E[z z'] row by row in p = d (d + 1) / 2 entries,
+        then E[z].
     prior : tuple of ndarray (f, f), (rows, f)
         Precision and centre of c, which is w, or w without its first entry.
     own : tuple of ndarray (rows, d), (rows, p)
         Means of w and packed covariances.
     sums : ndarray (n, p + d) or (0, p + d)
-        The sums (5) of the columns, which the cells are added to; without rows nothing is added.
+        The sums (5) of the columns, to which the cells are added; if it is empty, nothing is
+        added.
     bound : bool
-        Whether to take (3) in place of (4); there is no log-likelihood then.
+        Whether to use (3) instead of (4); no log-likelihood is computed then.
     """
     start, places, answers = cells
     precision, centre = prior

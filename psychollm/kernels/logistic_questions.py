@@ -1,10 +1,10 @@
-r"""The answers of all models to a question, with its difficulty integrated out.
+r"""Likelihoods of all models' answers to a question, with its difficulty integrated out.
 
-Cell (m, q) holds k right of n answers; with a standard normal z its log likelihood is
-:math:`f_{kn}(a_m + \sigma z)`, where :math:`f = k \eta - n \log(1 + e^\eta)`, or comes from a
-table on a regular grid: f and its first derivative by cubic Hermite polynomials, minus the
-second by straight lines, and beyond the table f goes on straight. With the mode
-:math:`\hat z` of each question and
+In cell (m, q), k of n answers are right; with a standard normal z its log likelihood is
+:math:`f_{kn}(a_m + \sigma z)`. Either :math:`f = k \eta - n \log(1 + e^\eta)`, or f comes from a
+table on a regular grid: f and its first derivative are interpolated by cubic Hermite polynomials,
+minus the second derivative linearly, and beyond the table f is extrapolated linearly. With the
+mode :math:`\hat z` of each question and
 
 .. math:: F(z) = \sum_m f(a_m + \sigma z), \quad s = \bigl(1 - F''(\hat z)\bigr)^{-1/2}, \quad
           h = \min(0.9\, s,\; 0.7 / \sigma),                                            \quad (1)
@@ -14,15 +14,15 @@ the trapezoid rule gives
 .. math:: \log \int e^{F(z)} \varphi(z)\, dz \approx \log \frac{h}{\sqrt{2 \pi}}
           \sum_j e^{F(z_j) - z_j^2 / 2}, \qquad z_j = \hat z + j h,                      \quad (2)
 
-on either side as far as the integrand, which is log-concave, has not fallen to 1e-7 of its height.
-Its error falls exponentially with 1 / h once h resolves the peak (s) and keeps away from the poles
-of the logistic function, :math:`\pi / \sigma` off the real axis. Quadrature by the peak alone
-fails where all answers are alike and :math:`\sigma` is large: the integrand is then half of a
-normal density. With :math:`\pi_j` the shares of the nodes in (2) and :math:`r_{jm}` the slopes of
-f there, what is left for a product of matrices are the columns :math:`\sqrt{\pi_j} (r_{jm} -
-\sum_i \pi_i r_{im})`.
+where nodes extend to both sides until the integrand, which is log-concave, has fallen to 1e-7 of
+its maximum. The error decreases exponentially with 1 / h once h is small compared with the width s
+of the peak and with the distance :math:`\pi / \sigma` of the logistic function's poles from the
+real axis. A quadrature rule based only on the peak fails where all answers are equal and
+:math:`\sigma` is large, because the integrand is then half of a normal density. With :math:`\pi_j`
+the weights of the nodes in (2) and :math:`r_{jm}` the slopes of f there, a later matrix product
+needs the columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
-Without a table a cell takes no exponential: its odds are :math:`e^{a_m}` times
+Without a table no exponential is computed per cell, because its odds are :math:`e^{a_m}` times
 :math:`e^{\sigma z}`.
 """
 
@@ -33,40 +33,37 @@ import numpy as np
 from psychollm.kernels._jit import njit
 
 STEPS = 60
-NEAR = 1e-4  # of the mode, in standard deviations a priori: nodes need be no nearer
-NARROW, STEP = 0.9, 0.7  # between nodes: in units of the peak, and in logits
-DROP = 16.0  # of the logarithm of an integrand, beyond which it is nothing
-FAR = math.sqrt(2.0 * DROP)  # where a normal density has dropped so far: no integrand is wider
+NEAR = 1e-4  # tolerance of the mode in prior standard deviations; nodes need no more accuracy
+NARROW, STEP = 0.9, 0.7  # largest distances between nodes: in units of s, and in logits
+DROP = 16.0  # decrease of the log integrand beyond which it is negligible
+FAR = math.sqrt(2.0 * DROP)  # a normal density drops so far here; no integrand is wider
 ROOT = math.sqrt(2.0 * math.pi)
-FULL = 1e120  # of a product before its logarithm is taken
-FARTHEST = 200.0  # logits: odds of e^400 times `FULL` are still a number
+FULL = 1e120  # largest product before its logarithm is taken
+FARTHEST = 200.0  # logits; odds of e^400 times `FULL` are still finite
 
 
 @njit
 def question_integrals(level, cells, table, sd, z, first, out):
-    """Integrate questions from the `first` on, and add up the derivatives of the logarithms.
+    """Integrate the likelihoods of questions from `first` on; add the derivatives of their logs.
 
     Parameters
     ----------
     level : ndarray (models,)
     cells : tuple of ndarray (questions, models)
-        Right answers, answers, and the row of the table for each (integers).
+        Numbers of right answers and of answers, and the row of the table for each cell (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
-        f, its derivative and minus the second; the first point and the step. Without kinds the
-        logarithm of binomial probabilities.
+        f, its first derivative and minus its second; the first point and the step of the grid.
+        With no kinds, f is the logarithm of binomial probabilities.
     sd : float
     z : ndarray (questions,)
-        Where to look for modes; moved there.
+        Starting values of the modes, overwritten with the modes.
     first : int
     out : tuple of ndarray (questions,), (models,), (models,), (rows, models)
-        Filled with the logarithms of (2) and the columns; the sums of the mean slopes and of the
-        means of minus the curvature are added to.
+        The first and the last are filled with the logarithms of (2) and the columns. The mean
+        slopes and the means of minus the curvature are added to the second and the third.
 
-    Returns
-    -------
-    tuple of int
-        The question before which there were no rows left for the columns, and the rows used; one
-        question takes 2 FAR / h + 2 at most.
+    Returns ------- tuple of int The first question that was not integrated, because no rows were
+    left for its columns, and the number of rows used. One question uses at most 2 FAR / h + 2.
     """
     value, score, weight, columns = out
     n_models = level.size
@@ -126,7 +123,7 @@ def _to_mode(both, cells, table, sd, z, work):
             low = z[q]
         else:
             high = z[q]
-        # The slope falls in steps where sd is large: between them Newton's steps go to and fro.
+        # If sd is large, the slope is nearly a step function, and Newton's method would oscillate.
         step = min(max(slope / curvature, -1.0), 1.0)
         if high - low < math.inf and not (abs(step) < 0.5 * before and low <= z[q] + step <= high):
             step = 0.5 * (low + high) - z[q]

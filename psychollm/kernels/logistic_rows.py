@@ -1,8 +1,8 @@
 r"""Newton steps of many small penalised logistic regressions.
 
 Row r has coefficients :math:`\beta` with prior mean :math:`m_r` and precision :math:`\lambda`, and
-its scores :math:`y_u \in [0, 1]` have chances :math:`p_u = 1 / (1 + \exp(-o_u - x_u^T \beta))`.
-The regressors are known with covariance :math:`S_u` only, so that
+its scores :math:`y_u \in [0, 1]` have expectations :math:`p_u = 1 / (1 + \exp(-o_u - x_u^T
+\beta))`. The regressors are estimates with covariance :math:`S_u`, so that
 
 .. math:: g = \sum_u (y_u - p_u) x_u - \sum_u w_u S_u \beta - \lambda (\beta - m_r), \qquad
           H = \sum_u w_u (x_u x_u^T + S_u) + \operatorname{diag} \lambda, \qquad
@@ -18,9 +18,9 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.symmetric import cholesky, solve_factored
 
-PROBIT = math.pi / 8.0  # of the normal in units of the logistic
-LONGEST = 1.5  # step of a coefficient: further away the parabola tells nothing
-LARGEST_LEVERAGE = 0.9  # of an item's own score on its chance
+PROBIT = math.pi / 8.0  # factor of the variance in the probit approximation of a mean logistic
+LONGEST = 1.5  # longest step of a coefficient; the quadratic approximation fails further away
+LARGEST_LEVERAGE = 0.9  # of an item's own score on its probability
 
 
 @njit
@@ -37,7 +37,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
         Means and precisions.
     steps : int
     beta : ndarray (rows, p)
-        Start, overwritten.
+        Starting values, overwritten.
     covariance : ndarray (rows, p, p)
         Overwritten.
     """
@@ -52,7 +52,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
             at = 0
             for a in range(p):
                 for b in range(a + 1):
-                    # The uncertainty of regressors, in g, is what H has beside x x'.
+                    # With the w x' beta that `_derivatives` adds, this subtracts w S beta of (1).
                     gradient[a] -= packed[at] * beta[r, b]
                     if b < a:
                         gradient[b] -= packed[at] * beta[r, a]
@@ -109,9 +109,9 @@ def _derivatives(scores, units, beta, gradient, packed):
 
 @njit
 def mean_chances(items, covariance, place, scores, out):
-    r"""Fill the chances (J,) of items, their uncertainty and that of the abilities integrated out.
+    r"""Fill probabilities (J,), with the uncertainty of items and abilities integrated out.
 
-    An item's own score is taken out of the abilities by one Newton step.
+    One Newton step removes an item's own score from the abilities.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def mean_chances(items, covariance, place, scores, out):
     place : tuple of ndarray (K,), (K, K)
         Abilities and their covariance, given all scores.
     scores : ndarray (J,)
-        NaN where the abilities rest on no score.
+        NaN where the abilities do not depend on the item's score.
     out : ndarray (J,)
     """
     theta, spread = place

@@ -1,19 +1,19 @@
-r"""Meta-d' by maximum likelihood, thousands of tables at a time.
+r"""Maximum likelihood estimation of meta-d' for thousands of tables at a time.
 
 The likelihood is (1) of `meta_d_likelihood`, maximised over m and the confidence criteria by
 Newton's method with exact derivatives. The edge k follows the type-1 criterion: :math:`k = \rho m`
 with :math:`\rho = c/d'` (scaled), or :math:`k = c` (fixed).
 
-A rating that a response never uses has probability zero at the maximum: its criteria coincide.
-Such ratings are taken out before the fit.
+A rating that is never given with a response has probability zero at the maximum, because its
+criteria coincide. Such ratings are removed before the fit.
 
-The maximum moves with the type-1 estimates by the implicit function theorem. With H the Hessian
-over m and the criteria along the edge's path, and g the gradient,
+The implicit function theorem gives the dependence of the maximum on the type-1 estimates. With H
+the Hessian over m and the criteria along the edge's path, and g the gradient,
 
 .. math:: \frac{\partial (m, v)}{\partial \rho} = (-H)^{-1} \frac{\partial g}{\partial \rho},
           \quad (3)
 
-(and likewise with c), which carries the uncertainty of d' and c into that of m.
+(and likewise for c), which propagates the uncertainty of d' and c to m.
 
 References
 ----------
@@ -33,7 +33,7 @@ from psychollm.kernels.normal import normal_quantile, normal_upper
 
 CONVERGED, NOT_CONVERGED, UNBOUNDED, UNDEFINED = 0, 1, 2, 3
 D_PRIME, CRITERION, META_D, LOG_LIKELIHOOD, VARIANCE, DRIFT, ITERATIONS, STATUS = range(8)
-COLUMNS = 8  # of what `fit_tables` fills
+COLUMNS = 8  # number of columns that `fit_tables` fills
 
 LOWEST_D_PRIME = 0.1
 LARGEST_META_D = 10.0
@@ -44,9 +44,9 @@ _TOLERANCE = 1e-12
 
 @njit
 def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray) -> None:
-    """Leave out ratings that a response never uses."""
+    """Leave out ratings that are never given with a response."""
     # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` as in
-    # `log_likelihood`; `rating` (responses, ratings) is the rating of each that is left.
+    # `log_likelihood`; `rating` (responses, ratings) holds the ratings that are kept.
     for response in range(2):
         n = 0
         for j in range(table.shape[2]):
@@ -61,7 +61,7 @@ def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray
 
 @njit
 def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatArray) -> None:
-    """Fill `point` with cuts at which a correct answer is rated as all answers are."""
+    """Fill `point` with cuts that give correct answers the rating distribution of all answers."""
     point[0], point[point.size - 1] = m, k
     cut = 1
     for response in range(2):
@@ -98,7 +98,7 @@ def _climb(
     hessian: FloatArray,
 ) -> tuple[float, int, int]:
     """Move `point` to the maximum of (1) over m and the cuts, with k = k0 + `ratio` m."""
-    # Returns the log likelihood, the number of iterations, and how they ended.
+    # Returns the log likelihood, the number of iterations, and the status.
     last = point.size - 1
     offset = point[last] - ratio * point[0]
     factor, step, trial = np.zeros((last, last)), np.empty(last), np.empty(last + 1)
@@ -140,7 +140,7 @@ def _uncertainty(
     used: IntArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` with the variance of m at fixed type-1 estimates, and its drift with them."""
+    """Fill `out` with the variance of m at fixed type-1 estimates, and m's drift with them."""
     # The drift is dm/drho where the criterion is scaled, dm/dc where it is absolute.
     last = point.size - 1
     gradient, hessian = np.empty(last + 1), np.empty((last + 1, last + 1))
@@ -178,7 +178,7 @@ def _type_1(table: FloatArray, out: FloatArray) -> None:
 
 @njit
 def _fits(table: FloatArray, d_prime: float, used: IntArray) -> bool:
-    """Whether the ratings tell m: right and wrong answers, above chance, and two ratings used."""
+    """Return whether m can be estimated: no class is empty, d' is above chance, ratings vary."""
     for response in range(2):
         if not min(table[0, response].sum(), table[1, response].sum()) > 0.0:
             return False
@@ -188,7 +188,7 @@ def _fits(table: FloatArray, d_prime: float, used: IntArray) -> bool:
 @njit
 def _unpack(point: FloatArray, rating: IntArray, used: IntArray, criteria: FloatArray) -> None:
     """Fill `criteria` (responses, ratings - 1) on the evidence axis, in increasing order."""
-    # Below the lowest rating in use they lie at k, above the highest at infinity.
+    # Criteria below the lowest rating in use are set to k, those above the highest to infinity.
     n_cuts = criteria.shape[1]
     first = 1
     for response in range(2):
@@ -228,8 +228,8 @@ def _fit(
     ratio = out[CRITERION] / out[D_PRIME] if scaled else 0.0
     point, best = np.empty(used[0] + used[1]), np.empty(used[0] + used[1])
     gradient, hessian = np.empty(point.size), np.empty((point.size, point.size))
-    # One start suffices unless the criterion lies outside the two means: then (1) may have
-    # several maxima.
+    # One start suffices unless the criterion is outside the two means, where (1) may have several
+    # maxima.
     outside = abs(out[CRITERION]) > 0.5 * out[D_PRIME]
     for m in (out[D_PRIME], 0.25 * out[D_PRIME], -1.0, 1.0, -3.0):
         if out[STATUS] == CONVERGED and not outside:
@@ -255,8 +255,8 @@ def fit_tables(
 ) -> None:
     """Fit meta-d' to every table of counts, `padding` added to each cell."""
     # `tables` (n, classes, responses, ratings); `out` (n, COLUMNS); `criteria` (n, responses,
-    # ratings - 1). Where nothing can be fitted, both are NaN and the status says why; what can be
-    # fitted is judged by the counts before padding.
+    # ratings - 1). If a table cannot be fitted, both are NaN and the status gives the reason; this
+    # is decided from the counts before padding.
     for row in range(tables.shape[0]):
         _fit(tables[row], padding, scaled, out[row], criteria[row])
 

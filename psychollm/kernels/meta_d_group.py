@@ -1,19 +1,19 @@
-r"""Likelihood of one model's M-ratio, with everything else at its best.
+r"""Profile likelihood of one model's M-ratio.
 
-At a given M the answers and ratings of one model have the likelihood
+At a given M the answers and ratings of one model have the log likelihood
 
 .. math:: \ell(d', c, v \mid M) = \sum_{\text{classes}} \left(n_1 \log P_1 + n_0 \log P_0\right)
                                   + \ell_2(m = M d', v, k),                               \quad (1)
 
-with :math:`P_1 = \Phi(\pm d'/2 - c)` the chance of response 1 and :math:`\ell_2` the likelihood of
-the ratings, k being M c (scaled) or c (fixed). Its maximum over d', c and the criteria v is
-followed along a grid of log M:
+with :math:`P_1 = \Phi(\pm d'/2 - c)` the probability of response 1 and :math:`\ell_2` the
+likelihood of the ratings, k being M c (scaled) or c (fixed). Its maximum over d', c and the
+criteria v is followed along a grid of log M:
 
 .. math:: \log L(M) = \max_{d', c, v} \ell(d', c, v \mid M).                             \quad (2)
 
-This is what Laplace's method makes of the integral over d', c and v with Jeffreys' prior at each
-M, whose determinant cancels that of the integral; it does not depend on how the criteria are
-parametrised, whereas an integral with flat priors does, and moves the M-ratio upwards.
+(2) is Laplace's approximation of the integral over d', c and v with Jeffreys' prior at each M,
+whose determinant cancels that of the approximation. It does not depend on the parametrisation of
+the criteria. An integral with flat priors does, and it biases the M-ratio upwards.
 
 References
 ----------
@@ -32,7 +32,7 @@ from psychollm.kernels.meta_d import pack, start
 from psychollm.kernels.meta_d_likelihood import ascent, factorise, log_likelihood, substitute
 from psychollm.kernels.normal import normal_cdf, normal_pdf
 
-LOG_L, MODE, VARIANCE = range(3)  # columns of what `profile` fills: (2), d' and its variance
+LOG_L, MODE, VARIANCE = range(3)  # columns that `profile` fills: (2), d' and its variance
 _MAX_ITERATIONS = 100
 _MAX_HALVINGS = 40
 _TOLERANCE = 1e-9
@@ -42,12 +42,12 @@ _TOLERANCE = 1e-9
 def _type_1(
     point: FloatArray, answers: FloatArray, gradient: FloatArray, hessian: FloatArray
 ) -> float:
-    """Add the first part of (1) and its derivatives in d' (place 0) and c (last place)."""
+    """Add the first part of (1) and its derivatives in d' (first index) and c (last index)."""
     last = point.size - 1
     value = 0.0
     for stimulus in range(2):
         for response in range(2):
-            # The chance of a response is Phi(x) with x = sign (half d' - c).
+            # The probability of a response is Phi(x) with x = sign (half d' - c).
             sign, half = 2.0 * response - 1.0, stimulus - 0.5
             x = sign * (half * point[0] - point[last])
             chance = normal_cdf(x)
@@ -75,7 +75,7 @@ def _joint(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """(1) with its derivatives in (d', cuts, c); `scale` is what d' and c are multiplied by."""
+    """Return (1); fill its derivatives in (d', cuts, c); `scale` multiplies d' and c."""
     last = point.size - 1
     parts = np.empty((3, counts.shape[2]))
     rated = point.copy()
@@ -100,7 +100,7 @@ def _follow(
     answers: FloatArray,
     out: FloatArray,
 ) -> bool:
-    """Move `point` to the maximum of (1) and fill `out`; False if there is none."""
+    """Move `point` to the maximum of (1) and fill `out`; return False if there is none."""
     size = point.size
     gradient, hessian = np.empty(size), np.empty((size, size))
     factor, step, trial = np.zeros((size, size)), np.empty(size), np.empty(size)
@@ -143,8 +143,9 @@ def profile(
     out: FloatArray,
 ) -> None:
     """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`."""
-    # `table` (classes, responses, ratings), `type_1` the d' and c to start from at log_m[middle].
-    # NaN from where the maximum is lost.
+    # `table` is (classes, responses, ratings); `type_1` holds the d' and c from which the search
+    # starts at log_m[middle]. If no maximum is found at a grid point, rows from there outwards are
+    # NaN.
     counts, used = np.zeros(table.shape), np.zeros(2, dtype=np.int64)
     rating = np.zeros((2, table.shape[2]), dtype=np.int64)
     pack(table, counts, used, rating)

@@ -1,11 +1,11 @@
 r"""Likelihood of confidence ratings given stimulus class and response, with its derivatives.
 
-The evidence of stimulus class 1 is N(-m/2, 1), that of class 2 is N(m/2, 1); the response is 2
-where it exceeds k. Seen from its own response (the axis reversed for response 1), a correct answer
-has mean :math:`\mu = m/2`, a wrong one :math:`\mu = -m/2`, and the response was given because the
-evidence exceeds the edge :math:`v_0 = \pm k`. Rating j is given between the criteria
-:math:`v_{j-1} < v_j`, the last without upper bound. With :math:`\alpha_j = v_j - \mu`, the upper
-tail Q of the normal distribution and its density :math:`\varphi`,
+The evidence of stimulus class 1 is N(-m/2, 1), that of class 2 is N(m/2, 1); the response is 2 if
+the evidence exceeds k. On the axis of the given response (reversed for response 1), the evidence
+of a correct answer has mean :math:`\mu = m/2`, that of a wrong one :math:`\mu = -m/2`, and it
+exceeds the edge :math:`v_0 = \pm k`. Rating j is given between the criteria :math:`v_{j-1} < v_j`;
+the last rating has no upper criterion. With :math:`\alpha_j = v_j - \mu`, the upper tail Q of the
+normal distribution and its density :math:`\varphi`,
 
 .. math:: \ell = \sum_{\text{responses, classes}} \sum_j n_j \log p_j
                  - n \log Q(\alpha_0), \qquad p_j = Q(\alpha_{j-1}) - Q(\alpha_j),        \quad (1)
@@ -19,8 +19,8 @@ whose derivatives are sums of
           \frac{\partial B_j}{\partial \alpha_j} = -B_j (\alpha_j + B_j), \quad
           \frac{\partial A_j}{\partial \alpha_j} = -A_j B_j.                              \quad (2)
 
-(1) falls to minus infinity where two criteria meet, so that Newton's method may work on them as
-they are: the likelihood itself keeps them in order.
+(1) tends to minus infinity where two criteria meet. The likelihood thus keeps the criteria in
+order, and Newton's method needs no transformation of them.
 
 References
 ----------
@@ -42,7 +42,7 @@ from psychollm.kernels.normal import (
 
 @njit
 def _cell(low: float, high: float) -> float:
-    """P(low < X < high), computed in the tail where both are small."""
+    """Return P(low < X < high), from upper tails where `low` is not negative."""
     if low >= 0.0:
         return normal_upper(low) - normal_upper(high)
     return normal_cdf(high) - normal_cdf(low)
@@ -52,10 +52,10 @@ def _cell(low: float, high: float) -> float:
 def _branch(
     mean: float, edge: float, cuts: FloatArray, counts: FloatArray, parts: FloatArray
 ) -> float:
-    """(1) for one response to one class, with its derivatives (2) in alpha in `parts`."""
-    # `counts` (ratings,) in increasing order, `cuts` (ratings - 1,) above `edge`. The rows of
-    # `parts` (3, ratings) are filled with the gradient, the diagonal of the Hessian, and what
-    # stands beside the diagonal.
+    """Return (1) for one response to one class; fill `parts` with derivatives (2) in alpha."""
+    # `counts` (ratings,) are in increasing order of the rating, `cuts` (ratings - 1,) are above
+    # `edge`. The rows of `parts` (3, ratings) are filled with the gradient, the diagonal of the
+    # Hessian, and its first off-diagonal.
     n = counts.size
     parts[:, :n] = 0.0
     value, total = 0.0, 0.0
@@ -127,10 +127,10 @@ def log_likelihood(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """(1) at `point`, with its derivatives; minus infinity where two cuts meet."""
+    """Return (1) at `point` and fill its derivatives; minus infinity where two cuts meet."""
     # Coordinates are m, the cuts of response 1 on its own axis, those of response 2, and k last.
-    # `counts` (responses, 2, ratings) holds correct answers first, then wrong ones; the first
-    # `used` (responses,) ratings count. `parts` (3, ratings) is room to work in.
+    # `counts` (responses, 2, ratings) holds correct answers first, then wrong ones; only the first
+    # `used` (responses,) ratings are read. `parts` (3, ratings) is a work array.
     gradient[:] = 0.0
     hessian[:, :] = 0.0
     value, first = 0.0, 1
@@ -154,8 +154,8 @@ def log_likelihood(
 
 @njit
 def factorise(matrix: FloatArray, ridge: float, size: int, factor: FloatArray) -> bool:
-    """Fill `factor` with the Cholesky factor of ridge - matrix; False if there is none."""
-    # Of both only the first `size` rows and columns count.
+    """Fill `factor` with the Cholesky factor of ridge - matrix; return False if none exists."""
+    # Only the first `size` rows and columns of both are used.
     for i in range(size):
         for j in range(i + 1):
             total = -matrix[i, j]
@@ -189,8 +189,8 @@ def substitute(factor: FloatArray, size: int, right: FloatArray) -> None:
 def ascent(
     gradient: FloatArray, hessian: FloatArray, size: int, factor: FloatArray, step: FloatArray
 ) -> float:
-    """Fill `step` with Newton's step, towards the gradient where the Hessian curves upwards."""
-    # Returns gradient' step, twice the gain that a quadratic surface would give; NaN where the
+    """Fill `step` with Newton's step, with a ridge if the Hessian is not negative definite."""
+    # Returns gradient' step, twice the gain that the quadratic approximation predicts; NaN if the
     # derivatives are not finite.
     largest = 1e-3
     for i in range(size):

@@ -5,8 +5,8 @@ With C of n answers in the first class, :math:`n_g` in group g, and x of them in
 .. math:: I = h(C, n) - \sum_g h(x_g, n_g), \qquad
           h(x, n_g) = \frac{L(n_g) - L(x) - L(n_g - x)}{n \ln 2}, \quad L(x) = x \ln x, \quad (1)
 
-in bits. Where the classes are permuted among all answers, x is hypergeometric, so that the mean of
-(1) over permutations is a sum of n_g + 1 terms or fewer per group, with probabilities in the ratio
+in bits. If the classes are permuted among all answers, x is hypergeometric. The mean of (1) over
+permutations is therefore a sum of at most n_g + 1 terms per group, with probabilities in the ratio
 
 .. math:: \frac{P(x + 1)}{P(x)} = \frac{(n_g - x)(C - x)}{(x + 1)(n - C - n_g + x + 1)}.  \quad (2)
 
@@ -35,7 +35,7 @@ def _x_log_x(x: float) -> float:
 
 @njit
 def _mean_spread(n: int, first: int, size: int, logs: FloatArray) -> float:
-    """L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, from its mode outwards by (2)."""
+    """Return L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, from its mode outwards by (2)."""
     low, high = max(0, size - (n - first)), min(size, first)
     mode = min(max((size + 1) * (first + 1) // (n + 2), low), high)
     total, mean = 1.0, logs[mode] + logs[size - mode]
@@ -58,7 +58,7 @@ def _mean_spread(n: int, first: int, size: int, logs: FloatArray) -> float:
 
 @njit
 def _information(first: FloatArray, second: FloatArray) -> tuple[float, float]:
-    """(1) and the entropy of the classes, in bits; NaN without answers."""
+    """Return (1) and the entropy of the classes, in bits; NaN without answers."""
     n_first, n_second, inside = 0.0, 0.0, 0.0
     for g in range(first.size):
         n_first += first[g]
@@ -73,7 +73,7 @@ def _information(first: FloatArray, second: FloatArray) -> tuple[float, float]:
 
 @njit
 def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
-    """Mean of (1) over permutations, in bits; weighted counts are rounded."""
+    """Return the mean of (1) over permutations, in bits; weighted counts are rounded."""
     n, n_first = 0, round(first.sum())
     for g in range(first.size):
         n += round(first[g] + second[g])
@@ -84,7 +84,7 @@ def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
     for g in range(first.size):
         size = round(first[g] + second[g])
         if size > 1:
-            if size != last:  # groups of equal size, as equal-mass bins are, share their mean
+            if size != last:  # groups of equal size, such as equal-mass bins, share their mean
                 known, last = _mean_spread(n, n_first, size, logs), size
             spread -= known
     return max(0.0, spread) / (n * _LN_2)
@@ -92,7 +92,7 @@ def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
 
 @njit
 def _slice_sum(values: FloatArray, low: int, high: int) -> float:
-    """Sum of values[low:high], in two chains that the processor can run side by side."""
+    """Return the sum of values[low:high], in two chains that the processor runs in parallel."""
     even, odd = 0.0, 0.0
     middle = low + (high - low) // 2 * 2
     for i in range(low, middle, 2):
@@ -109,7 +109,7 @@ def table_information(
 ) -> None:
     """Fill `out` (rows, 3) with (1), its mean over permutations, and the entropy of classes."""
     # `first` and `second` (rows, groups) count answers of the two classes; groups from one of the
-    # `edges` (bins + 1,) to before the next are pooled. NaN without answers.
+    # `edges` (bins + 1,) up to the next are pooled. Rows without answers are NaN.
     rows, size = first.shape[0], edges.size - 1
     one, two = np.empty((rows, size)), np.empty((rows, size))
     most = 0.0

@@ -1,7 +1,7 @@
 r"""Parts of the Brier score, and gaps between confidence and correctness, over bins of confidence.
 
-A bin k is a run of neighbouring confidences with n_k answers, of which the share o_k was correct
-and whose mean confidence is f_k; o is the share correct of all n answers. Then
+A bin k holds n_k answers with neighbouring confidences; o_k is their proportion correct and f_k
+their mean confidence. Of all n answers, the proportion o is correct. Then
 
 .. math::
    \text{REL} = \sum_k \frac{n_k}{n} (f_k - o_k)^2, \quad
@@ -14,7 +14,7 @@ and whose mean confidence is f_k; o is the share correct of all n answers. Then
    c = \sum_{n_k > 1} \frac{n_k}{n} \frac{o_k (1 - o_k)}{n_k - 1}, \quad
    d = \frac{o (1 - o)}{n - 1},                                                           \quad (2)
 
-the second line being without bias where every bin holds two answers (Ferro & Fricker 2012), and
+where (2) is unbiased if every bin holds at least two answers (Ferro & Fricker 2012), and
 
 .. math:: \text{over} = \sum_k \frac{n_k}{n} \max(f_k - o_k, 0), \qquad
           \text{under} = \sum_k \frac{n_k}{n} \max(o_k - f_k, 0).                         \quad (3)
@@ -37,7 +37,7 @@ from psychollm.kernels._jit import njit
 
 @njit
 def bin_sums(values, starts, correct, wrong, stated, hits, size):
-    """Fill sums (bins,) of confidence, correct answers and answers of a resample; for kernels."""
+    """Fill sums (bins,) of confidence, correct answers and answers; called by kernels."""
     # Bin k holds the groups from `starts[k]` to `starts[k + 1] - 1`.
     for k in range(starts.size - 1):
         of_values, of_correct, of_all = 0.0, 0.0, 0.0
@@ -54,7 +54,8 @@ def murphy_terms(
     values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 6) with REL, RES, UNC of (1) and REL', RES', UNC' of (2)."""
-    # All are NaN where a resample holds no answer, and (2) where no bin holds more than one.
+    # All are NaN where a resample has no answers; (2) is NaN where no bin has more than one
+    # answer.
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):
@@ -104,7 +105,7 @@ def signed_gaps(
 
 @njit
 def mean_gaps(values: FloatArray, correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (resamples,) with mean confidence less share correct."""
+    """Fill `out` (resamples,) with mean confidence minus the proportion correct."""
     for row in range(correct.shape[0]):
         gap, n = 0.0, 0.0
         for g in range(values.size):

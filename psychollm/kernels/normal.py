@@ -1,7 +1,7 @@
 """The univariate normal distribution, accurate in both tails.
 
-The distribution function is ``erfc`` of the C library (relative error of a few ulp in the lower
-tail). The quantile is algorithm AS 241, PPND16 [1]_: relative error about 1e-16.
+The distribution function uses ``erfc`` of the C library, with a relative error of a few ulp in the
+lower tail. The quantile is algorithm AS 241, PPND16 [1]_, with a relative error of about 1e-16.
 
 References
 ----------
@@ -19,19 +19,19 @@ INV_SQRT_2PI = 0.3989422804014327
 
 @njit
 def normal_pdf(x: float) -> float:
-    """Density at `x`."""
+    """Return the density at `x`."""
     return INV_SQRT_2PI * math.exp(-0.5 * x * x)
 
 
 @njit
 def normal_cdf(x: float) -> float:
-    """P(X <= x), relative accuracy kept in the lower tail."""
+    """Return P(X <= x), with full relative accuracy in the lower tail."""
     return 0.5 * math.erfc(-x * INV_SQRT_2)
 
 
 @njit
 def normal_upper(x: float) -> float:
-    """P(X > x), relative accuracy kept in the upper tail."""
+    """Return P(X > x), with full relative accuracy in the upper tail."""
     return 0.5 * math.erfc(x * INV_SQRT_2)
 
 
@@ -176,7 +176,7 @@ def _far_tail(r: float) -> float:
 
 @njit
 def quantile_of_tails(lower: float, upper: float) -> float:
-    """Quantile from P(X <= x) and P(X > x), both given so that neither tail is rounded away."""
+    """Return the x with given P(X <= x) and P(X > x), so that neither tail is rounded away."""
     if not (lower >= 0.0 and upper >= 0.0):
         return math.nan
     q = 0.5 * (lower - upper)

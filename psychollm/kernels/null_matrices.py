@@ -1,15 +1,15 @@
-r"""Null replicates that never leave the kernels: draw bits, count pairs, correlate.
+r"""Null replicates of correlation matrices: kernels draw bits, count pairs and correlate.
 
-Random tables with given margins:
+These functions draw random tables with given margins:
 
-* `shuffle_rows` keeps every row's number of yes answers (and which cells are missing).
-* `shuffle_columns` keeps every column's.
+* `shuffle_rows` keeps the number of yes answers and the missing cells of every row.
+* `shuffle_columns` keeps those of every column.
 * `trade_rows` keeps both, by curveball trades [1]_.
 
-A row with m of n answers yes is a uniform random m-subset. It is drawn 64 questions at a time:
-words with bits set with probability near m / n (a few ANDs and ORs of random words), then single
-bits set or cleared at random until m are set. Given its size, the set of bits is uniform before
-the repair, and each repair keeps it uniform.
+For a row with m yes among n answers, the yes answers are a uniform random m-subset. It is drawn 64
+questions at a time: bits of words are set with probability near m / n, by a few ANDs and ORs of
+random words, and then single bits are set or cleared at random until m are set. Given its size,
+the set of bits is uniform before this repair, and each step of the repair keeps it uniform.
 
 References
 ----------
@@ -71,7 +71,7 @@ def _random_subset(state, answered, n, total, size, out):
 
 @njit
 def shuffle_rows(state, answered, n, totals, sizes, out):
-    """Draw every row anew with its number of yes answers, shape (k, words)."""
+    """Fill `out` (k, words) with random rows that keep each row's number of yes answers."""
     for i in range(out.shape[0]):
         _random_subset(state, answered[i], n, totals[i], sizes[i], out[i])
 
@@ -100,7 +100,7 @@ def shuffle_columns(state, yes, answered, n, out):
 @njit
 def _trade(state, n, rows, answered, work):
     """Redistribute the questions that exactly one of two rows answered yes."""
-    # `rows` and `answered` hold the two rows; `work` is workspace of one row twice.
+    # `rows` and `answered` hold the two rows; `work` holds two work arrays of one row each.
     first, second = rows
     free, drawn = work
     pool, wanted = 0, 0
@@ -132,7 +132,7 @@ WITHIN_MODEL, WITHIN_QUESTION, BOTH_MARGINS = 0, 1, 2
 
 @njit
 def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
-    """Correlate packed rows; `mask` (k, words) is empty where nothing is missing."""
+    """Correlate packed rows; `mask` (k, words) is empty if nothing is missing."""
     count_answers(table, mask, counts)
     _, own, both = counts
     k = tau.size
@@ -156,7 +156,7 @@ def draw_permuted(
 def draw_one_factor(
     seeds: WordArray, loadings: FloatArray, cuts: FloatArray, design: Any, counts: Any, *rules: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Correlation matrices and thresholds of tables simulated from the one-factor model."""
+    """Draw correlations and thresholds of tables simulated from the one-factor model."""
     m, k = len(seeds), len(design[0])
     drawn = np.empty((m, k, k)), np.empty((m, k))
     _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn)
@@ -166,7 +166,7 @@ def draw_one_factor(
 @njit
 def _fill_permuted(seeds, scheme, design, counts, rules, drawn):
     # `design` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags
-    # of what was answered, the mask for counting (empty if complete), and per row the number of
+    # of answered cells, the mask for counting (empty if complete), and per row the number of
     # answers and of yes answers.
     yes, answered, mask, n_questions, totals, sizes = design
     k = yes.shape[0]
@@ -198,7 +198,7 @@ def _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn):
 
 @njit
 def trade_path(seed, design, stops):
-    """Follow the share of answered cells changed after each number of trades in `stops`."""
+    """Return the proportion of answered cells changed after each number of trades in `stops`."""
     yes, answered, _, n_questions, totals, _ = design
     state = seed_stream(seed)
     table = yes.copy()

@@ -1,12 +1,13 @@
-r"""One-factor replicates: answers simulated, packed and counted.
+r"""Replicates of the one-factor model: simulate answers, pack them and count pairs.
 
-A model says yes where :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`, so with u uniform
+A model answers yes if :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`. With u uniform,
 
 .. math:: \text{yes} \Leftrightarrow u > \Phi(c), \qquad
           c = (\tau - \lambda f) / \sqrt{1 - \lambda^2}.                            \quad (1)
 
 Phi is bracketed by a table with 64 entries per unit; the exact function is called only where u
-falls into the bracket (at most 0.7 % of draws), so that the draws are exact and branch-free.
+falls into the bracket (at most 0.7 % of draws), so that the draws are exact and almost free of
+branches.
 """
 
 import math
@@ -35,7 +36,7 @@ NO_THRESHOLD = 9.0
 
 @njit
 def _exceeds(u, c):
-    """Return 1 where u > Phi(c), else 0: (1)."""
+    """Return 1 if u > Phi(c), else 0, as in (1)."""
     position = (c + REACH) * PER_UNIT
     bracket = int(min(max(position, 0.0), 2.0 * REACH * PER_UNIT - 1.0))
     above = u > TABLE[bracket + 1]
@@ -46,7 +47,7 @@ def _exceeds(u, c):
 
 @njit
 def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
-    """Fill packed rows `yes` (k, words) with answers drawn from the one-factor model: (1)."""
+    """Fill packed rows `yes` (k, words) with answers drawn from the one-factor model (1)."""
     k, words = yes.shape
     slope, cut = np.empty(k), np.empty(k)
     for i in range(k):
@@ -68,7 +69,7 @@ def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
 @njit
 def count_answers(yes, answered, counts):
     """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts."""
-    # Where nothing is missing `n` is left as it is.
+    # If nothing is missing, `n` is left unchanged.
     joint, own, both = counts
     if answered.shape[0] == 0:
         count_pairs(yes, joint)
@@ -83,7 +84,7 @@ def count_answers(yes, answered, counts):
 
 @njit
 def margin_thresholds(counts):
-    """Return thresholds to simulate from, finite also for constant or silent models."""
+    """Return thresholds for simulation, finite even for models with constant or no answers."""
     tau, rate = np.empty(counts[1].shape), np.empty(counts[1].shape)
     pair_margins(counts[1], counts[2], tau, rate)
     thresholds = np.empty(tau.shape[0])

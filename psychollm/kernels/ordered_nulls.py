@@ -16,7 +16,7 @@ from psychollm.kernels.random import below, normal, seed_stream
 
 @njit
 def shuffle_answers(state, codes, by_row, out):
-    """Fill `out` with the answers of each row (or column) in random order; gaps (-1) stay."""
+    """Fill `out` with each row's (or column's) answers in random order; missing (-1) stay."""
     k, n = codes.shape
     out[:] = codes
     lines, length = (k, n) if by_row else (n, k)
@@ -37,7 +37,7 @@ def shuffle_answers(state, codes, by_row, out):
 
 @njit
 def draw_answers(state, loadings, cuts, codes, out):
-    """Fill `out` (k, n) with answers cut from normals that factors correlate; gaps stay."""
+    """Fill `out` (k, n) with answers cut from normals of a factor model; missing ones stay."""
     # `loadings` (k, m) are on orthogonal factors, `cuts` (k, C + 1) have infinite ends.
     k, m = loadings.shape
     unique = np.empty(k)
@@ -64,7 +64,7 @@ def draw_answers(state, loadings, cuts, codes, out):
 
 @njit
 def fill_margins(codes, cuts):
-    """Fill the cuts (k, C + 1) of all answers of each row."""
+    """Fill the cuts (k, C + 1) from all answers of each row."""
     counts = np.empty(cuts.shape[1] - 1)
     for i in range(codes.shape[0]):
         counts[:] = 0.0

@@ -7,7 +7,7 @@ variables correlate by r is the sum over pairs of thresholds
 .. math:: \operatorname{cov}(x_i, x_j; r) = \sum_{c, d} \big(P(y_i > \tau_{ic}, y_j > \tau_{jd}; r)
           - P(y_i > \tau_{ic})\, P(y_j > \tau_{jd})\big),                                 \quad (1)
 
-their variance the same with r = 1.
+and the variance of a score is its covariance with itself at r = 1.
 
 References
 ----------
@@ -27,7 +27,7 @@ from psychollm.kernels.normal import normal_upper
 
 @njit
 def _exceedances(thresholds, upper):
-    """Fill the chances of exceeding each threshold; zero where there is none."""
+    """Fill the probabilities of exceeding each threshold; zero where a threshold is missing."""
     for i in range(thresholds.shape[0]):
         for c in range(thresholds.shape[1]):
             tau = thresholds[i, c]
@@ -37,8 +37,8 @@ def _exceedances(thresholds, upper):
 @njit
 def score_covariances(thresholds, correlation, out):
     """Fill `out` (k, k) with (1) for thresholds (k, C), NaN where an item has fewer."""
-    # The diagonal is taken at the correlation's own diagonal: 1 gives variances, a communality the
-    # covariance with a parallel item. NaN where a correlation is.
+    # The diagonal uses the diagonal of `correlation`: 1 gives variances, and a communality gives
+    # the covariance with a parallel item. The result is NaN where a correlation is NaN.
     k, n_cuts = thresholds.shape
     upper = np.empty((k, n_cuts))
     _exceedances(thresholds, upper)

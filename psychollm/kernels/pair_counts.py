@@ -1,7 +1,7 @@
-"""Joint counts of binary rows: 64 questions to a word, AND and population count.
+"""Joint counts of binary rows, packed 64 questions to a word, by AND and population count.
 
-A table of 1,000 models and 100,000 questions takes 25 MB as two bits a question, one for yes and
-one for answered, however many bytes the answers take in a file.
+A table of 1,000 models and 100,000 questions takes 25 MB, at two bits a cell: one for yes and one
+for answered. The size of its file does not matter.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from psychollm.kernels._jit import njit
 
 @intrinsic
 def popcount(typingctx: Any, word: Any = None) -> Any:
-    """Count the set bits of a word, by the processor's instruction."""
+    """Count the set bits of a word, with the processor's instruction."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -57,7 +57,7 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Fill joint yes counts, yes of the row where the column answered, and both answered."""
+    """Fill counts of joint yes, of the row's yes where the column answered, and of both."""
     # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):
@@ -83,9 +83,9 @@ def fill_planes(
     repeated: IntArray,
 ) -> None:
     """Set the bits of a batch of answers."""
-    # `row`, `column` and `value` (n,) say who answered which question, and NO, YES or MISSING;
-    # `yes` and `answered` (rows, words) are the planes. What was answered before stays as it is,
-    # and `repeated[0]`, if it is negative, becomes the place of the first such answer.
+    # `row`, `column` and `value` (n,) hold the model, the question, and NO, YES or MISSING; `yes`
+    # and `answered` (rows, words) are the bit planes. Cells answered before stay unchanged, and
+    # `repeated[0]`, if it is negative, becomes the index of the first answer to such a cell.
     one = np.uint64(1)
     for i in range(row.size):
         if value[i] == MISSING:
@@ -110,7 +110,7 @@ def fill_bits(
     yes: AnyArray,
     answered: AnyArray,
 ) -> None:
-    """Set the bits of cells, whose rows are questions from `first` on, in (models, words)."""
+    """Set the bits (models, words) of cells whose rows are the questions from `first` on."""
     one = np.uint64(1)
     for row in range(start.size - 1):
         word = (first + row) >> 6

@@ -1,17 +1,18 @@
-r"""Two and more factors from pair counts alone, by pairwise likelihood.
+r"""Pairwise likelihood estimation of two or more factors from pair counts.
 
 The correlation of a pair is :math:`\rho_{ij} = \lambda_i^\top \lambda_j` with loadings
-:math:`\lambda_i \in R^m` of length below one. As in `kernels.pairwise_likelihood`, but in
+:math:`\lambda_i \in R^m` of length below one. The likelihood is maximised as in
+`kernels.pairwise_likelihood`, but over v in
 
 .. math:: \lambda_i = \frac{\tanh |v_i|}{|v_i|}\, v_i , \qquad
           \frac{\partial \lambda_i}{\partial v_i} = \frac{\tanh r}{r} I +
           \Big(1 - \tanh^2 r - \frac{\tanh r}{r}\Big) \frac{v_i v_i^\top}{r^2},
           \quad r = |v_i|,                                                          \quad (1)
 
-which keeps communalities below one. A factor on which a single model loads changes no
-correlation, so its loading is not identified; the penalty :math:`|v_i|^2 / 2` on the
-log-likelihood, as light as one question, draws such loadings to zero and leaves the rest where
-they are. Rotations change neither; callers rotate to principal axes.
+which keeps communalities below one. A factor on which a single model loads changes no correlation,
+so that its loading is not identified. The penalty :math:`|v_i|^2 / 2` on the log-likelihood, which
+has the weight of one question, shrinks such loadings to zero and hardly changes the others.
+Rotations change neither likelihood nor penalty; callers rotate to principal axes.
 
 References
 ----------
@@ -44,7 +45,7 @@ START_COMMUNALITY = 0.95
 
 @njit
 def loadings_of(v, loading, slope):
-    """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m): (1)."""
+    """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m), by (1)."""
     k, m = v.shape
     for i in range(k):
         r = math.sqrt(np.sum(v[i] * v[i]))
@@ -165,12 +166,12 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
 
 @njit
 def add_factor(z, loading, wider):
-    """Fill `wider` (k, m + 1): loadings (k, m), and the main direction of residuals z (k, k)."""
+    """Fill `wider` (k, m + 1) with loadings (k, m) and the main direction of z (k, k)."""
     k, m = loading.shape
     direction = np.empty(k)
     for i in range(k):
         direction[i] = 1.0 + 0.01 * i
-    shift = math.sqrt(np.sum(z * z))  # makes the largest eigenvalue the largest in size
+    shift = math.sqrt(np.sum(z * z))  # makes the largest eigenvalue the largest in absolute value
     for _ in range(200):
         image = shift * direction
         for i in range(k):

@@ -1,23 +1,26 @@
-r"""Factors with lapses from pair counts: asymptotes and loadings by pairwise likelihood.
+r"""Pairwise likelihood estimation of loadings and asymptotes (lapses) from pair counts.
 
-A model says yes with probability :math:`c + (1 - c - e)\,\Phi(u)`: c and e are the probabilities
-of a yes and of a no that do not depend on the question. With yes rates p,
-:math:`w = 1 - c - e` and :math:`\pi = (p - c)/w`, a pair says yes together with probability
+A model answers yes with probability :math:`c + (1 - c - e)\,\Phi(u)`, where c and e are the
+probabilities of a yes and of a no that do not depend on the question. With yes rates p,
+:math:`w = 1 - c - e` and :math:`\pi = (p - c)/w`, both models of a pair answer yes with
+probability
 
 .. math:: P_{ij} = p_i p_j + w_i w_j \big(\Phi_2(x_i, x_j; \lambda_i^\top \lambda_j)
                    - \pi_i \pi_j\big), \qquad x = \Phi^{-1}(\pi),                     \quad (1)
 
-margins as observed. As in `kernels.pairwise_likelihood` all four cells miss their expectation by
-the same count d, so that score and information of any parameter are those of :math:`P_{ij}`: H d
-and n H times its derivatives, :math:`H = \sum_c 1/P_c`. Derivatives by c and e are
+so that margins are as observed. As in `kernels.pairwise_likelihood`, all four cells differ from
+their expectation by the same count d. With :math:`H = \sum_c 1/P_c`, the score of any parameter is
+therefore H d times the derivative of :math:`P_{ij}`, and the information n H times the product of
+two derivatives. The derivatives with respect to c and e are
 
 .. math:: \frac{\partial P_{ij}}{\partial c_i} = -w_j (\Phi_2 - \pi_i\pi_j)
           - w_j (1 - \pi_i)(g_{ij} - \pi_j), \qquad
           \frac{\partial P_{ij}}{\partial e_i} = -w_j (\Phi_2 - \pi_i\pi_j)
           + w_j \pi_i (g_{ij} - \pi_j),                                               \quad (2)
 
-:math:`g_{ij} = P(y_j < x_j \mid y_i = x_i)`. Pair counts alone hardly tell asymptotes from a
-second factor: they have half-normal priors, whose scales come from whole answer patterns.
+with :math:`g_{ij} = P(y_j < x_j \mid y_i = x_i)`. Pair counts alone carry little information to
+distinguish asymptotes from a second factor. Asymptotes therefore have half-normal priors, whose
+scales come from whole answer patterns.
 """
 
 import math
@@ -39,15 +42,15 @@ from psychollm.kernels.pairwise_likelihood import (
 )
 from psychollm.kernels.symmetric import cholesky_solve
 
-EDGE = 1e-4  # smallest share of yes or of no that is left to the factor
-LARGEST = 0.45  # of an asymptote
+EDGE = 1e-4  # smallest proportion of yes or of no that is left to the factor
+LARGEST = 0.45  # bound of an asymptote
 SMALL = 1e-6
 
 
 @njit
 def lapse_pair(pa, pb, a, b, r):
-    """Return P11 of (1), its derivative by r, and by (c, e) of both models: (2)."""
-    # pa, pb: yes rates. a, b: (c, e) of each.
+    """Return P11 of (1) and its derivatives in r and, by (2), in (c, e) of both models."""
+    # pa and pb are yes rates, a and b the (c, e) of each model.
     wa, wb = 1.0 - a[0] - a[1], 1.0 - b[0] - b[1]
     qa = min(1.0 - EDGE, max(EDGE, (pa - a[0]) / wa))
     qb = min(1.0 - EDGE, max(EDGE, (pb - b[0]) / wb))
@@ -73,7 +76,7 @@ def _log(count, p):
 
 @njit
 def _evaluate(counts, rate, x, scales, terms, gradient, information):
-    """Fill gradient and information by x = (v, c, e); return the penalised log-likelihood."""
+    """Fill gradient and information in x = (v, c, e); return the penalised log-likelihood."""
     # x (k, m + 2): transformed loadings as in `kernels.pairwise_factors`, then (c, e).
     joint, yes, n = counts
     loading, slope = terms
@@ -153,8 +156,8 @@ def _proposal(x, m, gradient, information, damping, step, proposed):
 @njit
 def fit_pairwise_lapses(counts, rate, loading, lapses, scales, tolerance, max_steps):
     """Maximise the penalised likelihood from loadings (k, m) and lapses (k, 2), in place."""
-    # `scales` (k, 2) of the half-normal priors; `tolerance` bounds the last gain. Returns
-    # (value with the penalties, steps, status).
+    # `scales` (k, 2) are those of the half-normal priors; `tolerance` bounds the last gain.
+    # Returns (value with the penalties, steps, status).
     k, m = loading.shape
     size = k * (m + 2)
     x, proposed = np.empty((k, m + 2)), np.empty((k, m + 2))
@@ -192,8 +195,8 @@ def fit_pairwise_lapses(counts, rate, loading, lapses, scales, tolerance, max_st
 
 @njit
 def lapse_residuals(counts, rate, loading, lapses, expected, z):
-    """Fill expected joint shares and standardised residuals (k, k) of loadings (k,): (1)."""
-    # Residuals as in (3) of `kernels.pairwise_likelihood`; zero where a pair says nothing.
+    """Fill joint yes rates (1) and standardised residuals (k, k) at loadings (k,)."""
+    # Residuals are (3) of `kernels.pairwise_likelihood`, and zero where a pair is uninformative.
     joint, _, n = counts
     expected[:], z[:] = 0.0, 0.0
     for i in range(loading.size):

@@ -1,27 +1,29 @@
-r"""The factor model from pair counts alone: two-step pairwise (composite) likelihood.
+r"""Two-step pairwise (composite) likelihood estimation of the factor model from pair counts.
 
-Thresholds are fixed at the observed margins of each pair (first step); the loadings maximise
+In the first step, thresholds are fixed at the observed margins of each pair. In the second step,
+the loadings maximise
 
 .. math:: \ell(\lambda) = \sum_{i<j} \sum_{c} n_c \log P_c(\tau_i, \tau_j, \lambda_i\lambda_j)
                                                                                    \quad (1)
 
-over the four cells c of every pair (second step). An empty cell is simply a cell without a term:
-no rule replaces it. With d the observed minus expected joint yes count, :math:`\phi_2` the
+where c runs over the four cells of every pair. An empty cell has no term, so that it needs no
+continuity correction. With d the observed minus expected joint yes count, :math:`\phi_2` the
 bivariate density and :math:`H = \sum_c 1/P_c`, the score and the expected information of a pair
 about its correlation are
 
 .. math:: s = \phi_2 H d, \qquad I = n \phi_2^2 H,                                 \quad (2)
 
-because all four cells miss their expectation by the same count d. So a pair counts by its
-information: pairs with extreme thresholds hardly count. Fisher scoring runs in
-:math:`z = \mathrm{artanh}\,\lambda`, damped (Levenberg-Marquardt) where a step would not climb,
-and stops at :math:`|\lambda| = 0.9995`: a loading that wants to be 1 stays there, flagged.
+because all four cells differ from their expectation by the same count d. Each pair is thus
+weighted by its information, and pairs with extreme thresholds have little weight. Fisher scoring
+works with :math:`z = \mathrm{artanh}\,\lambda` and is damped (Levenberg-Marquardt) where a step
+would not increase the likelihood. It is bounded at :math:`|\lambda| = 0.9995`; a loading whose
+estimate would be 1 stays at this bound and is flagged.
 
-Given both margins, a joint count varies by :math:`n/H`. Its standardised residual is
+Given both margins, a joint count has variance :math:`n/H`. Its standardised residual is
 
 .. math:: z_{ij} = \frac{n_{11} - n P_{11}}{\sqrt{n/H_{ij} + 1/2}}, \qquad z_{ii} = 0,   \quad (3)
 
-where the half count keeps single answers in cells that expect none from deciding.
+where the half count limits the residual of a single answer in a cell with expectation near zero.
 
 References
 ----------
@@ -45,16 +47,17 @@ Z_BOUND = math.atanh(BOUND)
 START_BOUND = 0.95
 RIDGE = 1e-9
 HALF_COUNT = 0.5
-# At the bound z can move without moving the likelihood: then it has converged, too.
+# At the bound z can change without changing the likelihood, which also counts as convergence.
 ROUNDING, LEVEL_CHANGE = 1e-13, 1e-3
-SLACK = 1e-7  # times the tolerance: how far a step may fall back, relative to the value
+SLACK = 1e-7  # times the tolerance: relative decrease of the value that a step may cause
 CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 
 @njit
 def pair_margins(yes, n, tau, rate):
-    """Fill tau[i, j], rate[i, j]: threshold and yes rate of i among the questions of i and j."""
-    # Both are NaN where the pair says nothing: never answered together, or one of them constant.
+    """Fill tau[i, j] and rate[i, j]: threshold and yes rate of i where i and j both answered."""
+    # Both thresholds are NaN where the pair is uninformative: the two have no question in common,
+    # or one of them is constant.
     k = yes.shape[0]
     own, own_yes, own_n = np.empty(k), np.empty(k), np.empty(k)
     for i in range(k):
@@ -87,7 +90,7 @@ def _log_cells(n11, n10, n01, n00, p):
 
 @njit
 def pair_terms(counts, tau, rate, i, j, r):
-    """Return log-likelihood, score and information of pair (i, j) at correlation r: (2)."""
+    """Return log-likelihood, score and information (2) of pair (i, j) at correlation r."""
     joint, yes, n = counts
     p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
     n11 = joint[i, j]
@@ -126,7 +129,7 @@ def evaluate(counts, tau, rate, z, loading, gradient, information):
 
 @njit
 def _freeze_at_bound(z, gradient, information):
-    """Take loadings that push against the bound out of the step."""
+    """Exclude loadings at the bound from the step if their gradient points beyond it."""
     for i in range(z.size):
         if abs(z[i]) >= Z_BOUND and gradient[i] * z[i] > 0.0:
             information[i, :] = 0.0
@@ -153,7 +156,7 @@ def _proposal(z, gradient, information, damping, step, proposed):
 
 @njit
 def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
-    """Maximise (1) from the loadings given, in place; return (value, steps, status)."""
+    """Maximise (1) from the given loadings, in place; return (value, steps, status)."""
     # `counts` is (joint, yes, n), each (k, k). `tolerance` bounds the last change of z.
     k = loading.size
     z, proposed, trial, step = np.arctanh(loading), np.empty(k), np.empty(k), np.empty(k)
@@ -172,7 +175,7 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
             if damping > 1e12:
                 return value, taken, STALLED
             continue
-        # The expected information can be half the observed one: then steps overshoot and swing.
+        # If the expected information is half of the observed one, steps overshoot and oscillate.
         overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
         damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         level = better <= value + ROUNDING * abs(value)
@@ -189,7 +192,7 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
 
 @njit
 def start_loadings(counts, tau, loading):
-    """Fill first loadings: the main direction of Digby's correlations, halves added to cells."""
+    """Fill starting values: the main direction of Digby's correlations, halves added to cells."""
     # Digby, P. G. N. (1983). Approximating the tetrachoric correlation coefficient. Biometrics,
     # 39(3), 753-757. https://doi.org/10.2307/2531104
     joint, yes, n = counts
@@ -197,7 +200,7 @@ def start_loadings(counts, tau, loading):
     R, direction = np.zeros((k, k)), np.empty(k)
     for i in range(k):
         R[i, i] = 1.0
-        direction[i] = 1.0 + 0.01 * i  # not orthogonal to the main direction by symmetry
+        direction[i] = 1.0 + 0.01 * i  # unequal: equal ones could be orthogonal to the result
         for j in range(i):
             if tau[i, j] == tau[i, j]:
                 n11 = joint[i, j] + 0.5
@@ -220,7 +223,7 @@ def start_loadings(counts, tau, loading):
 
 @njit
 def residuals(counts, tau, rate, loading, z):
-    """Fill z (k, k) with (3) at loadings (k, m); zero where a pair says nothing."""
+    """Fill z (k, k) with (3) at loadings (k, m); zero where a pair is uninformative."""
     joint, _, n = counts
     for i in range(loading.shape[0]):
         z[i, i] = 0.0
@@ -239,7 +242,7 @@ def residuals(counts, tau, rate, loading, z):
 
 @njit
 def pair_weights(tau, rate, loading, weight, density, joint):
-    """Fill phi2 H, phi2 and P11 (k, k); zero on the diagonal and where a pair says nothing."""
+    """Fill phi2 H, phi2 and P11 (k, k); zero on the diagonal and for uninformative pairs."""
     weight[:], density[:], joint[:] = 0.0, 0.0, 0.0
     for i in range(loading.size):
         for j in range(i):

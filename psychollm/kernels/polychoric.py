@@ -1,16 +1,16 @@
-r"""The polychoric correlation of a table of two ordered answers, pair by pair.
+r"""Polychoric correlations of pairs of ordered answers.
 
 Answers a and b are cut from standard normals at thresholds t and u. With
-:math:`G(\rho) = P(X > t_a, Y > u_b)`, whose derivative by :math:`\rho` is the density
+:math:`G(\rho) = P(X > t_a, Y > u_b)`, whose derivative with respect to :math:`\rho` is the density
 :math:`\varphi_2` there, cells have probability
 
 .. math:: P_{ab} = G_{ab} - G_{a+1,b} - G_{a,b+1} + G_{a+1,b+1},                          \quad (1)
 
 and the estimate is the root of the score :math:`\sum n_{ab} P'_{ab} / P_{ab}` at the thresholds of
-the margins (two steps). Newton's method with the exact second derivative runs in the angle
-:math:`\arcsin \rho` inside a bracket. Tables of two by two go to `kernels.tetrachoric`.
+the margins (two steps). Newton's method with the exact second derivative searches over the angle
+:math:`\arcsin \rho` within a bracket. Two-by-two tables are solved by `kernels.tetrachoric`.
 
-How units move the estimate is in `kernels.polychoric_influence`.
+`kernels.polychoric_influence` computes the influence of single units on the estimate.
 
 References
 ----------
@@ -38,12 +38,12 @@ from psychollm.kernels.tetrachoric import (
 
 MAX_STEPS = 80
 SMALLEST = 1e-300
-NEAR_BOUND = 1e-7  # of the angle
+NEAR_BOUND = 1e-7  # distance of the angle from its bound
 
 
 @njit
 def count_table(first, second, weights, table):
-    """Fill `table` (C, C) with the units that gave each pair of answers, -1 being none."""
+    """Fill `table` (C, C) with the number of units for each pair of answers; -1 is missing."""
     table[:] = 0.0
     weighted = weights.size > 0
     for u in range(first.size):
@@ -62,10 +62,11 @@ def count_tables(codes, weights, tables):
             pair += 1
 
 
-# Loops: `sum` over an axis and copies of whole arrays take Numba six seconds more to compile.
+# These are loops because `sum` over an axis and copies of whole arrays take Numba six seconds more
+# to compile.
 @njit
 def margins_of(table):
-    """Return how many units gave each answer, of the first variable and of the second (C,)."""
+    """Return the number of units for each answer of the first and of the second variable (C,)."""
     size = table.shape[0]
     rows, columns = np.zeros(size), np.zeros(size)
     for a in range(size):
@@ -99,7 +100,7 @@ def margin_cuts(counts, cuts):
 
 @njit
 def _corner(t, u, rho):
-    """P(X > t, Y > u), and its first two derivatives by rho."""
+    """Return P(X > t, Y > u) and its first two derivatives with respect to rho."""
     if t == math.inf or u == math.inf:
         return 0.0, 0.0, 0.0
     if t == -math.inf:
@@ -126,14 +127,14 @@ def fill_corners(t, u, rho, corners):
 
 @njit
 def cell(corners, which, a, b):
-    """Return (1) for one cell, of the probabilities or of a derivative."""
+    """Return (1) or one of its derivatives for one cell."""
     c = corners[which]
     return (c[a, b] - c[a + 1, b]) - (c[a, b + 1] - c[a + 1, b + 1])
 
 
 @njit
 def _score(table, t, u, rho, corners):
-    """Score of rho and its derivative."""
+    """Return the score of rho and its derivative."""
     fill_corners(t, u, rho, corners)
     score, bend = 0.0, 0.0
     for a in range(table.shape[0]):
@@ -148,7 +149,7 @@ def _score(table, t, u, rho, corners):
 
 @njit
 def _start(table):
-    """Angle of the product-moment correlation of the codes, a little stretched."""
+    """Return a starting angle: that of the codes' correlation, slightly enlarged."""
     n = sx = sy = sxx = syy = sxy = 0.0
     for a in range(table.shape[0]):
         for b in range(table.shape[1]):
@@ -195,7 +196,7 @@ def used_answers(counts):
 
 @njit
 def filled(table, rule):
-    """Apply the empty-cell rule to a table larger than two by two; say whether it changed."""
+    """Apply the continuity correction to a table above two by two; return whether it changed."""
     changed = False
     if rule < 2:
         return changed
@@ -216,7 +217,7 @@ def filled(table, rule):
 
 @njit
 def _two_by_two(table, t, u, rule, fixed):
-    """Send a table with two answers each to the tetrachoric solver."""
+    """Estimate a table with two used answers each by the tetrachoric solver."""
     rows, columns = margins_of(table)
     a0, b0 = np.argmax(rows > 0.0), np.argmax(columns > 0.0)
     a1, b1 = rows.size - 1, columns.size - 1
@@ -231,7 +232,7 @@ def _two_by_two(table, t, u, rule, fixed):
 
 @njit
 def correlate_ordered(table, t, u, rule, fixed, corners):
-    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status."""
+    """Estimate one pair; return rho, 1 - |rho|, steps, residual, status."""
     # `table` (C, C) may be changed by the rule; with `fixed` the cuts t, u are kept, otherwise
     # they are filled from the table's margins.
     rows, columns = margins_of(table)
@@ -256,7 +257,7 @@ def correlate_ordered(table, t, u, rule, fixed, corners):
 
 @njit
 def used_cuts(cuts):
-    """Return how many distinct finite cuts there are."""
+    """Return the number of distinct finite cuts."""
     used = 0
     for c in range(1, cuts.size):
         used += math.isfinite(cuts[c]) and cuts[c] != cuts[c - 1]

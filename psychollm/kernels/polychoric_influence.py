@@ -1,13 +1,14 @@
-r"""What each unit adds to a polychoric correlation: influences, standard errors, covariances.
+r"""Influence of single units on polychoric correlations, for standard errors and covariances.
 
-With the notation of `kernels.polychoric`, a unit in cell (a, b) moves the estimate by
+With the notation of `kernels.polychoric`, a unit in cell (a, b) changes the estimate by
 
 .. math:: \psi_{ab} = \frac1I \Big[\frac{P'_{ab}}{n P_{ab}}
           + \sum_c \frac{K_c (1[a < c] - F_c)}{\varphi(t_c)\, n_1}
           + \sum_d \frac{L_d (1[b < d] - H_d)}{\varphi(u_d)\, n_2}\Big],                  \quad (1)
 
-with I the negative derivative of the mean score by :math:`\rho`, K and L those by the thresholds
-of the two margins, F and H the shares below them: exact derivatives of the estimate by the counts.
+with I the negative derivative of the mean score with respect to :math:`\rho`, K and L its
+derivatives with respect to the thresholds of the two margins, and F and H the proportions below
+them. These are the exact derivatives of the estimate with respect to the counts.
 
 References
 ----------
@@ -38,7 +39,7 @@ from psychollm.kernels.tetrachoric import AT_BOUND, UNDEFINED
 
 @njit
 def _pull(shares, corners, cuts, rho, flip, pull):
-    """Fill derivatives of the mean score by the cuts of one margin, (C + 1,)."""
+    """Fill derivatives of the mean score with respect to one margin's cuts, (C + 1,)."""
     # With `flip` the cuts are those of the columns.
     t, u = cuts
     room = (1.0 - rho) * (1.0 + rho)
@@ -69,7 +70,7 @@ def _pull(shares, corners, cuts, rho, flip, pull):
 
 @njit
 def _threshold_part(pull, cuts, n, part):
-    """Fill what an answer adds through the cuts of its margin, (C,): the sums in (1)."""
+    """Fill the influence of an answer through the cuts of its margin (C,), a sum in (1)."""
     part[:] = 0.0
     for c in range(1, cuts.size - 1):
         if math.isfinite(cuts[c]) and pull[c] != 0.0:
@@ -81,7 +82,7 @@ def _threshold_part(pull, cuts, n, part):
 
 @njit
 def influence(table, cuts, rho, n, parts, corners):
-    """Fill (1): what giving both answers adds, and giving one; return the information I."""
+    """Fill (1) for units with both answers and for units with one; return the information I."""
     # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the units of the
     # pair and of each margin.
     t, u = cuts
@@ -95,7 +96,7 @@ def influence(table, cuts, rho, n, parts, corners):
     for a in range(size):
         for b in range(size):
             p = cell(corners, 0, a, b)
-            # A table of two by two is reproduced by the model, after any rule for empty cells.
+            # The model reproduces a two-by-two table, after any continuity correction.
             shares[a, b] = max(p, 0.0) if square else table[a, b] / total
             if shares[a, b] > 0.0:
                 p = max(p, SMALLEST)
@@ -120,10 +121,10 @@ def influence(table, cuts, rho, n, parts, corners):
 
 @njit
 def influence_pairs(tables, margins, cuts, estimate, rules, out):
-    """Fill influences of all pairs, and their standard errors (k, k) of both kinds."""
-    # `margins` (k, C) counts all answers of each row, `cuts` are theirs; `estimate` is (matrix,
-    # status), `rules` (rule, fixed); `out` is (joint (p, C, C), first (p, C), second (p, C),
-    # estimated, held). The parts of single answers are zero unless `fixed`.
+    """Fill influences of all pairs, and standard errors (k, k) for estimated and known cuts."""
+    # `margins` (k, C) counts all answers of each row, and `cuts` belong to these counts;
+    # `estimate` is (matrix, status), `rules` (rule, fixed); `out` is (joint (p, C, C), first (p,
+    # C), second (p, C), estimated, held). The parts of single answers are zero unless `fixed`.
     joint, first, second, estimated, held = out
     matrix, status = estimate
     rule, fixed = rules
@@ -159,7 +160,7 @@ def influence_pairs(tables, margins, cuts, estimate, rules, out):
 
 @njit
 def _prepare(table, t, u, rule, fixed):
-    """Give a pair the cuts that its estimate had."""
+    """Fill the cuts that the estimate of a pair used."""
     rows, columns = margins_of(table)
     if used_answers(rows) != 2 or used_answers(columns) != 2:
         filled(table, rule)
@@ -171,7 +172,7 @@ def _prepare(table, t, u, rule, fixed):
 
 @njit
 def _variance(counts, parts, n, corners, square):
-    """Sum the squares of what each unit adds; with `square` over the model's counts."""
+    """Sum the squared influences of units; with `square`, over the model's expected counts."""
     table, first_margin, second_margin = counts
     joint, first, second = parts
     row, column = margins_of(table)
@@ -188,7 +189,7 @@ def _variance(counts, parts, n, corners, square):
 
 @njit
 def fill_influences(codes, start, parts, cuts, sizes, with_cuts, out):
-    """Fill what units start, start + 1, ... move the estimates by: `out` (units, columns)."""
+    """Fill `out` (units, columns) with the influences of the units from `start` on."""
     # `parts` is (joint, first, second). With `with_cuts` the columns of the cuts come first, row
     # by row and cut by cut; `sizes` (k,) are numbers of answers.
     joint, first, second = parts

@@ -1,20 +1,22 @@
-r"""The correlation of a continuous score with the normal behind ordered answers.
+r"""Polyserial correlation of a continuous score with the normal variable behind ordered answers.
 
-Given a standardised score z, an answer a between the cuts :math:`t_a, t_{a+1}` has the chance
+Given a standardised score z, an answer a between the cuts :math:`t_a, t_{a+1}` has the probability
 
 .. math:: P_a(z) = \Phi(v_{a+1}) - \Phi(v_a), \qquad v_c = (t_c - \rho z) / \sqrt{1 - \rho^2}.\;(1)
 
-The estimate is the root of the score in :math:`\rho`, the cuts being those of the answers' shares,
-mean and standard deviation those of the scores (two steps). With
-:math:`D_c = \varphi(v_c)\,v'_c`, :math:`v'_c = (\rho t_c - z) / (1 - \rho^2)^{3/2}`, a unit adds
+The estimate is the root of the score function in :math:`\rho`. The cuts are those of the answers'
+proportions, mean and standard deviation those of the scores (two steps). With
+:math:`D_c = \varphi(v_c)\,v'_c`, :math:`v'_c = (\rho t_c - z) / (1 - \rho^2)^{3/2}`, a unit
+contributes
 
 .. math:: \psi = \frac1{nI} \Big[\frac{D_{a+1} - D_a}{P_a}
           + \sum_c K_c \frac{1[a < c] - F_c}{\varphi(t_c)}
           + M z + \tfrac12 S (z^2 - 1)\Big]                                              \quad (2)
 
-to it: K are the derivatives of the mean score by the cuts, M and S those by the mean and the
-logarithm of the standard deviation of the scores, I the negative one by :math:`\rho`. They are
-taken by central differences of the mean score, which is cheap and accurate to ten digits.
+to the estimate. K are the derivatives of the mean score with respect to the cuts, M and S those
+with respect to the mean and the logarithm of the standard deviation of the scores, and I is the
+negative derivative with respect to :math:`\rho`. They are computed by central differences of the
+mean score, which are cheap and accurate to ten digits.
 
 References
 ----------
@@ -39,7 +41,7 @@ SPACING = 6e-6
 
 @njit
 def _end(t, z, rho, spread):
-    """One cut of (1), the density there times its derivative by rho, and that derivative's."""
+    """Return v of (1), D (the density times v'), and the derivative of D in rho."""
     if not math.isfinite(t):
         return t, 0.0, 0.0
     room = spread * spread
@@ -52,7 +54,7 @@ def _end(t, z, rho, spread):
 
 @njit
 def mean_score(z, codes, t, rho, shift, stretch):
-    """Mean score of rho and its derivative, for scores (z - shift) * stretch."""
+    """Return the mean score of rho and its derivative, for scores (z - shift) * stretch."""
     spread = math.sqrt((1.0 - rho) * (1.0 + rho))
     score = bend = 0.0
     for u in range(z.size):
@@ -69,12 +71,12 @@ def mean_score(z, codes, t, rho, shift, stretch):
 
 @njit
 def solve_serial(z, codes, t, start):
-    """Maximise the likelihood over rho: returns rho, steps, the last step in rho, status."""
+    """Maximise the likelihood over rho; return rho, steps, the last step in rho, status."""
     low, high = -0.5 * math.pi, 0.5 * math.pi
     w, steps, move = start, 0, 0.0
     while steps < MAX_STEPS:
         score, bend = mean_score(z, codes, t, math.sin(w), 0.0, 1.0)
-        if abs(score) < FLAT and abs(bend) < FLAT:  # every answer is certain already
+        if abs(score) < FLAT and abs(bend) < FLAT:  # every answer is already certain
             return (1.0 if w > 0.0 else -1.0), steps, 0.0, AT_BOUND
         w, low, high, move, last = newton_in_bracket(w, low, high, score, bend)
         steps += 1
@@ -87,7 +89,7 @@ def solve_serial(z, codes, t, start):
 
 @njit
 def serial_errors(z, codes, t, rho):
-    """Standard errors of rho: everything estimated, and cuts, mean and deviation held fixed."""
+    """Return standard errors of rho with cuts, mean and SD estimated, and with these known."""
     n = z.size
     information = -mean_score(z, codes, t, rho, 0.0, 1.0)[1]
     h = SPACING

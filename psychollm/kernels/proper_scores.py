@@ -5,7 +5,8 @@ With C correct and W wrong answers at confidence u, and n of all answers,
 .. math:: \text{BS} = \frac1n \sum_g C_g (1 - u_g)^2 + W_g u_g^2, \qquad
           \text{LS} = -\frac1n \sum_g C_g \ln u_g + W_g \ln(1 - u_g).                     \quad (1)
 
-Both are a mean of one loss for a correct answer and one for a wrong answer at each confidence.
+Both are means of losses, with one loss for a correct and one for a wrong answer at each
+confidence.
 
 References
 ----------
@@ -28,8 +29,8 @@ def mean_losses(
     wrong: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples,) with means (1) of losses (groups,) over (resamples, groups)."""
-    # NaN where a resample holds no answer.
+    """Fill `out` (resamples,) with means (1) of losses (groups,) over tallies of resamples."""
+    # Means are NaN where a resample has no answers.
     for row in range(correct.shape[0]):
         total, n = 0.0, 0.0
         for g in range(if_correct.size):
@@ -40,7 +41,7 @@ def mean_losses(
 
 @njit
 def shares_correct(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (resamples,) with the share of correct answers; NaN where there is none."""
+    """Fill `out` (resamples,) with the proportion of correct answers; NaN without answers."""
     for row in range(correct.shape[0]):
         hits, n = 0.0, 0.0
         for g in range(correct.shape[1]):

@@ -1,20 +1,20 @@
-r"""Integrals over an ability that is standard normal: uniform nodes, posteriors, their moments.
+r"""Integrals over a standard normal ability: uniform nodes, posteriors and their moments.
 
 Sums over a uniform grid of spacing h converge exponentially for smooth integrands: for a normal
 posterior of standard deviation s the relative error is about
 
 .. math:: 2 \exp(-2 \pi^2 s^2 / h^2),                                                 \quad (1)
 
-3e-9 at h = s and nothing at h = s/2. A grid is therefore fine enough once its spacing is half the
-narrowest posterior, whatever its number of nodes; Gauss-Hermite rules of 15 to 61 nodes are not
-where tests are long.
+which is 3e-9 at h = s and negligible at h = s/2. A grid is therefore fine enough if its spacing is
+at most half the standard deviation of the narrowest posterior, whatever its number of nodes.
+Gauss-Hermite rules of 15 to 61 nodes are too coarse for long tests.
 
 Second moments under the posteriors :math:`w_u(q)` of many respondents are sums over orthonormal
 polynomials :math:`p_k` (Lanczos recursion): for any functions a and b of the ability
 
 .. math:: \mathrm{Cov}_u(a, b) = \sum_{k \ge 1} E_u[a\,p_k]\,E_u[b\,p_k],             \quad (2)
 
-of which few terms matter where posteriors are narrow.
+of which only a few terms matter if posteriors are narrow.
 
 References
 ----------
@@ -29,7 +29,7 @@ import numpy as np
 from psychollm._base.types import FloatArray
 
 SPARSE = 4
-HALF_RANGE = 6.5  # outside lies a mass of 8e-11
+HALF_RANGE = 6.5  # the mass outside is 8e-11
 
 
 def normal_grid(n: int) -> tuple[FloatArray, FloatArray]:
@@ -42,9 +42,9 @@ def normal_grid(n: int) -> tuple[FloatArray, FloatArray]:
 
 def normalise_rows(joint: FloatArray) -> FloatArray:
     """Turn log joint densities (u, Q) into posteriors in place; return log marginals (u,)."""
-    # What is subtracted before exponentials are taken need not be the exact maximum: within two
-    # nodes of a peak a log density falls by a few units at most, so that every fourth node, and
-    # the last, will do.
+    # The value that is subtracted before taking exponentials need not be the exact maximum. Within
+    # two nodes of its peak a log density falls by at most a few units, so that a search over every
+    # fourth node and the last one suffices.
     top = np.maximum(joint[:, ::SPARSE].max(axis=1), joint[:, -1])
     joint -= top[:, None]
     np.exp(joint, out=joint)
@@ -56,8 +56,8 @@ def normalise_rows(joint: FloatArray) -> FloatArray:
 def weighted_polynomials(
     posterior: FloatArray, nodes: FloatArray, degree: int
 ) -> Iterator[FloatArray]:
-    """Yield posterior times orthonormal polynomial, (u, Q), for degrees 1 to `degree`: (2)."""
-    # A posterior that sits on fewer nodes than the degree asks for gives zeros.
+    """Yield posterior times orthonormal polynomial of (2), (u, Q), for degrees 1 to `degree`."""
+    # A posterior that is concentrated on too few nodes for a degree gives zeros.
     root = np.sqrt(posterior)
     before, current = np.zeros_like(root), root
     for _ in range(degree):

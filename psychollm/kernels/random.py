@@ -1,8 +1,8 @@
 """Random numbers inside kernels: xoshiro256++ streams, one per replicate.
 
-A stream is a state of four words made from two seed words by splitmix64, so that every replicate
-owns its stream whatever thread, chunk or machine computes it. Integers below a bound are drawn
-without bias by Lemire's method.
+The state of a stream has four words, which splitmix64 makes from two seed words. Every replicate
+thus has its own stream, whichever thread, chunk or machine computes it. Integers below a bound are
+drawn without bias by Lemire's method.
 
 References
 ----------
@@ -45,7 +45,7 @@ def _fill_stream(seed, state):
 
 @njit
 def seed_stream(seed):
-    """Return the state of a stream from two seed words, shape (2,); for kernels."""
+    """Return the state of a stream from two seed words, shape (2,); called by kernels."""
     state = np.empty(4, dtype=np.uint64)
     _fill_stream(seed, state)
     return state
@@ -76,7 +76,7 @@ def uniform(state: WordArray) -> float:
 
 @njit
 def below(state: WordArray, bound: int) -> np.int64:
-    """Return a whole number in [0, bound), bound < 2^32, without bias."""
+    """Return a random integer in [0, bound), bound < 2^32, without bias."""
     size = np.uint64(bound)
     product = (next_word(state) >> U32) * size
     low = product & LOW_32

@@ -1,13 +1,13 @@
-r"""Curves of a yes-or-no item and their derivatives, for all items and nodes at once.
+r"""Response curves of binary items and their derivatives, for all items and nodes at once.
 
 An item with slope a, intercept d, lower asymptote g and upper asymptote u is answered yes with
 probability
 
 .. math:: P(\theta) = g + (u - g)\,F(z), \qquad z = a\theta + d,                      \quad (1)
 
-F logistic or normal. Parameters of an item are (a, d), (a, d, logit g) or
-(a, d, logit g, logit u). Of a curve that depends on parameters x only through
-:math:`P`, the log-likelihood of expected counts r (yes) and m (no) has
+where F is logistic or normal. The parameters of an item are (a, d), (a, d, logit g) or (a, d,
+logit g, logit u). The log-likelihood of expected counts r (yes) and m (no), which depends on the
+parameters only through :math:`P`, has the derivatives
 
 .. math:: \nabla = \sum \Big(\frac{r}{P} - \frac{m}{1 - P}\Big) P',
           \qquad
@@ -27,7 +27,7 @@ from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.normal import normal_cdf
 
-REACH = {"logit": 500.0, "probit": 37.0}  # of z: beyond, probabilities are 0 in doubles
+REACH = {"logit": 500.0, "probit": 37.0}  # bounds of z, beyond which probabilities underflow
 TINY = 1e-300
 SQRT_2PI = 2.5066282746310002
 
@@ -98,7 +98,7 @@ def yes_no(parameters: FloatArray, nodes: FloatArray, link: str) -> tuple[FloatA
 
 
 def first_derivatives(parameters: FloatArray, nodes: FloatArray, link: str) -> FloatArray:
-    """Return the derivatives of P by the parameters, shape (items, parameters, Q)."""
+    """Return derivatives of P with respect to the parameters, shape (items, parameters, Q)."""
     lower, upper, density, _ = distribution(linear(parameters, nodes), link)
     g, spread_g, u, spread_u = asymptotes(parameters)
     by_z = (u - g) * density
@@ -109,7 +109,7 @@ def first_derivatives(parameters: FloatArray, nodes: FloatArray, link: str) -> F
 def slope_of_curve(
     parameters: FloatArray, nodes: FloatArray, link: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the first and second derivative of P by the ability, (items, Q)."""
+    """Return the first two derivatives of P with respect to ability, (items, Q)."""
     _, _, density, change = distribution(linear(parameters, nodes), link)
     g, _, u, _ = asymptotes(parameters)
     a = parameters[:, :1]
@@ -147,7 +147,7 @@ def count_moments(
     first = first_derivatives(parameters, nodes, link)
     residual = yes / p - no / q
     gradient = np.einsum("jq,jaq->ja", residual, first)
-    by_yes, by_no = first / p[:, None], first / q[:, None]  # p^2 would leave the range of doubles
+    by_yes, by_no = first / p[:, None], first / q[:, None]  # p^2 would underflow
     observed = (by_yes * yes[:, None]) @ by_yes.transpose(0, 2, 1)
     observed += (by_no * no[:, None]) @ by_no.transpose(0, 2, 1)
     second = second_derivatives(parameters, nodes, link)
@@ -159,7 +159,7 @@ def count_moments(
 def _logistic_moments(
     parameters: FloatArray, nodes: FloatArray, yes: FloatArray, no: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Do the same for the logistic curve without asymptotes, where both informations agree."""
+    """Return the moments for logistic curves without asymptotes; both informations are equal."""
     z = linear(parameters, nodes)
     np.negative(z, out=z)
     np.minimum(z, 500.0, out=z)

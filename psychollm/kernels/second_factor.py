@@ -1,19 +1,20 @@
-r"""Scores of a second factor: what each question says of one beside the first.
+r"""Scores of each question for a second factor in addition to the first.
 
-A model says yes with probability :math:`P_i(u_i)` of :math:`u_i = a_i f + d_i`. If a second factor
-g, independent of f and standard normal, entered as :math:`u_i + b_i g`, the log-likelihood of a
-question would change, to second order in b, by
+A model answers yes with probability :math:`P_i(u_i)`, where :math:`u_i = a_i f + d_i`. If a second
+factor g, independent of f and standard normal, entered as :math:`u_i + b_i g`, the log-likelihood
+of a question would change, to second order in b, by
 
 .. math:: \tfrac12 \sum_{i \ne j} b_i b_j s_{ij}, \qquad
           s_{ij} = E\big[\ell_i'(u_i)\,\ell_j'(u_j) \mid \text{answers}\big],          \quad (1)
 
-the expectation over the posterior of f, :math:`\ell_i'` the derivative of the log probability of
-model i's answer. Terms with i = j are left out: a factor of one model is not identified.
+where the expectation is over the posterior of f, and :math:`\ell_i'` is the derivative of the log
+probability of model i's answer. Terms with i = j are left out, because a factor of one model is
+not identified.
 """
 
 from psychollm.kernels._jit import njit
 
-NEGLIGIBLE = 1e-8  # posterior weight of a node that adds nothing
+NEGLIGIBLE = 1e-8  # posterior weight below which a node is skipped
 
 
 @njit

@@ -1,17 +1,17 @@
 r"""Selective prediction on resampled tallies, exact under a random order of tied answers.
 
-Answers are given from the most confident downwards. Where a group of m answers with the same
-confidence, w of them wrong, follows on N answers with E errors, the expected number of errors
-after j of the group is :math:`E + j w / m` over all orders of the group, so that
+Answers are given in decreasing order of confidence. Suppose that N answers with E errors are
+followed by a group of m answers with equal confidence, w of them wrong. The expected number of
+errors after j answers of the group, over all its orders, is :math:`E + j w / m`, so that
 
 .. math:: \sum_{j=1}^{m} \frac{E + j w/m}{N + j}
           = \left(E - N \frac{w}{m}\right) \left(H_{N+m} - H_N\right) + w,              \quad (1)
 
 .. math:: \sum_{j=1}^{m} \left(E + j \frac{w}{m}\right) = m E + w \frac{m + 1}{2},      \quad (2)
 
-with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`: one look-up per group, however many
-answers are tied. Between whole numbers, where answers are weighted, H is continued by the digamma
-function :math:`\psi`: an answer of weight v counts as v answers.
+with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`. Each group takes one look-up, however
+many answers are tied. If answers are weighted, H is interpolated between integers by the digamma
+function :math:`\psi`, so that an answer of weight v counts as v answers.
 
 References
 ----------
@@ -28,14 +28,14 @@ from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
 _EULER = 0.57721566490153286061
-# Sums of fractions miss whole numbers, and each other, by rounding errors.
+# Sums of fractions differ from integers, and from one another, by rounding errors.
 _ROUNDING = 1e-9
-_TINY = 1e-300  # in place of 0 below a fraction whose numerator is 0
+_TINY = 1e-300  # replaces a denominator of 0 where the numerator is 0 too
 
 
 @njit
 def harmonic(x: float, table: FloatArray) -> float:
-    """Return H of any x >= 0: from `table` of H_0, H_1, ... at whole numbers inside it."""
+    """Return H of any x >= 0, from `table` (H_0, H_1, ...) for integers that it covers."""
     if x < table.size:
         whole = int(x)
         if whole == x:
@@ -51,7 +51,7 @@ def _continued(x: float) -> float:
         shift -= 1.0 / y
         y += 1.0
     z = 1.0 / (y * y)
-    # Bernoulli's series of digamma; at y >= 10 the first term left out is below 2e-14.
+    # This is the asymptotic series of digamma; at y >= 10 the first term left out is below 2e-14.
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
     return math.log(y) - 0.5 / y - series + shift + _EULER
 
@@ -60,12 +60,13 @@ def _continued(x: float) -> float:
 def selective_sums(
     correct: FloatArray, wrong: FloatArray, table: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 4) with sums of (1) and of (2) over groups, answers and errors."""
+    """Fill `out` (resamples, 4): sums of (1), of (2), numbers of answers and errors."""
     # Groups are in order of increasing confidence; `table` holds harmonic numbers.
     for row in range(correct.shape[0]):
         given, errors, risks, joint = 0.0, 0.0, 0.0, 0.0
         before = 0.0  # H of `given`
-        # No branches: a third of the groups is empty in a resample, and which is not foreseeable.
+        # The loop has no branches, because a third of the groups are empty in a resample and the
+        # processor cannot predict which.
         for g in range(correct.shape[1] - 1, -1, -1):
             w = wrong[row, g]
             m = correct[row, g] + w
@@ -87,10 +88,10 @@ def risks_at_coverages(
     whole_groups: bool,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples, points) with the share of errors among the most confident answers."""
-    # `coverages` (points,) increase inside (0, 1]. Tied answers are taken in a random order, in
-    # expectation, or all together where `whole_groups`: then at least the coverage is answered.
-    # NaN where a resample holds no answer.
+    """Fill `out` (resamples, points) with error rates among the most confident answers."""
+    # `coverages` (points,) increase within (0, 1]. Rates are expectations over random orders of
+    # tied answers; with `whole_groups`, tied answers are taken together, so that at least the
+    # coverage is answered. Rates are NaN where a resample has no answers.
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
         total = 0.0
@@ -107,7 +108,7 @@ def risks_at_coverages(
                 if whole_groups:
                     out[row, point] = (errors + w) / (given + m)
                 else:
-                    # Of a group that a rounding error lets in, nothing is taken.
+                    # If only a rounding error admits a group, nothing is taken from it.
                     taken = max(wanted - given, 0.0) * w / max(m, _TINY)
                     out[row, point] = (errors + taken) / wanted
                 point += 1
@@ -119,10 +120,11 @@ def risks_at_coverages(
 def coverages_at_risks(
     correct: FloatArray, wrong: FloatArray, risks: FloatArray, whole_groups: bool, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, points) with the largest share of answers with at most a risk."""
-    # `risks` (points,) inside [0, 1). Candidates are whole numbers of answers, tied ones taken in
-    # a random order, in expectation, or only whole groups of them where `whole_groups`. Zero where
-    # even the most confident answer is too risky, NaN where a resample holds no answer.
+    """Fill `out` (resamples, points) with the largest coverage at which a risk is not exceeded."""
+    # `risks` (points,) are within [0, 1). Candidates are whole numbers of answers, with expected
+    # errors over random orders of tied answers, or only whole groups of ties with `whole_groups`.
+    # The coverage is zero where even the most confident answer exceeds the risk, and NaN where a
+    # resample has no answers.
     for row in range(correct.shape[0]):
         for point in range(risks.size):
             risk = risks[point]

@@ -1,6 +1,7 @@
-r"""Classes of sampled answers: how often each occurs, and how uncertain that leaves the answer.
+r"""Classes of sampled answers: their frequencies and the entropy of the answer.
 
-Of M samples to one question, :math:`n_k` fall into class k. With log-likelihoods :math:`\ell_i`,
+Of M sampled answers to one question, :math:`n_k` fall into class k. With log-likelihoods
+:math:`\ell_i`,
 
 .. math:: \hat p_k = n_k / M,  \qquad
           \tilde p_k = \sum_{i \in k} e^{\ell_i} \Big/ \sum_i e^{\ell_i},                 \quad (1)
@@ -9,9 +10,9 @@ Of M samples to one question, :math:`n_k` fall into class k. With log-likelihood
           \tilde H = -\sum_k \tilde p_k \ln \tilde p_k, \quad
           H_{MC} = -\frac1M \sum_i \ln \tilde p_{k(i)}.                                   \quad (2)
 
-The largest share is biased upward as an estimate of the chance of the class it names. Split in two
-halves, the class is chosen in one and its share counted in the other; classes tied for the choice
-count alike.
+As an estimate of its class's probability, the largest proportion is biased upwards. To avoid this
+bias, the samples are split into two halves; the class is chosen in one half, and its proportion is
+computed in the other. Tied classes have equal weight.
 
 References
 ----------
@@ -63,11 +64,11 @@ def _count(codes, counts):
 
 @njit
 def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (rows, 7) with what the classes of each row's samples tell."""
-    # Largest share, its chance of being right, samples, classes, classes tied for largest, share
-    # of right samples, share of pairs of samples in the same class. Tied largest classes are
-    # equally likely to be the answer; a class is as likely to be right as its samples are on
-    # average.
+    """Fill `out` (rows, 7) with statistics of the classes of each row's samples."""
+    # The columns are the largest proportion, the probability that its class is right, the numbers
+    # of samples, of classes and of classes tied for the largest, the proportion of right samples,
+    # and the proportion of pairs of samples in the same class. Tied largest classes are equally
+    # likely to be the answer; a class is right with the mean probability of its samples.
     counts, hits = np.empty(codes.shape[1]), np.empty(codes.shape[1])
     for row in range(codes.shape[0]):
         n, classes = _count(codes[row], counts)
@@ -94,7 +95,7 @@ def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) 
 
 @njit
 def _share_in_other_half(codes, order, n, counts, others):
-    """Share in the second half of `order` of the class most frequent in the first."""
+    """Return the second half's proportion of the class most frequent in the first half."""
     counts[:] = 0.0
     others[:] = 0.0
     half = n // 2
@@ -114,8 +115,8 @@ def _share_in_other_half(codes, order, n, counts, others):
 
 @njit
 def split_shares(codes: NDArray[np.int32], seeds: WordArray, splits: int, out: FloatArray) -> None:
-    """Fill `out` (rows,) with the mean over random halves of the chosen class's share."""
-    # NaN below two samples. Each row owns the stream of its two seed words.
+    """Fill `out` (rows,) with the mean over random halves of the chosen class's proportion."""
+    # The mean is NaN with fewer than two samples. Each row has the stream of its two seed words.
     size = codes.shape[1]
     counts, others = np.empty(size), np.empty(size)
     order = np.empty(size, dtype=np.int64)
@@ -156,7 +157,7 @@ def discrete_entropies(codes: NDArray[np.int32], out: FloatArray) -> None:
 @njit
 def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, out: FloatArray) -> None:
     """Fill `out` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik."""
-    # Samples without a log-likelihood do not count; NaN where none is left.
+    # Samples without a log-likelihood are left out; entropies are NaN where none remains.
     size = codes.shape[1]
     weight = np.empty(size)
     for row in range(codes.shape[0]):

@@ -1,4 +1,4 @@
-r"""Splits of items into two halves: all of them in order, and exchanges that improve one.
+r"""Splits of items into two halves: enumeration of all splits, and exchanges that improve one.
 
 A split is a vector of signs :math:`s_j = \pm 1`; with a matrix C of covariances, total
 :math:`V = 1'C1` and halves A and B, Guttman's coefficient of the split is
@@ -9,7 +9,7 @@ Changing the sign of item j changes the quadratic form by
 
 .. math:: q \to q - 4 s_j g_j + 4 c_{jj}, \qquad g = Cs \to g - 2 s_j C_{\cdot j},       \quad (2)
 
-so that a step to the next split costs a few times k operations.
+so that a step to the next split takes a few times k operations.
 
 References
 ----------
@@ -56,8 +56,9 @@ def enumerate_splits(
     highest: FloatArray,
 ) -> None:
     """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes."""
-    # `chosen` (m,) holds the items of the first half, increasing, and is worked upon; items before
-    # place `first_free` never leave it. Splits are visited in lexicographic order of `chosen`.
+    # `chosen` (m,) holds the items of the first half in increasing order and is overwritten; items
+    # before index `first_free` never leave it. Splits are visited in lexicographic order of
+    # `chosen`.
     k, m = matrix.shape[0], chosen.size
     signs, products = np.full(k, -1.0), np.empty(k)
     for position in range(m):
@@ -89,8 +90,8 @@ def enumerate_splits(
 @njit
 def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
     """Exchange pairs of items between the halves while that lowers ``direction * s'Cs``."""
-    # Works on `signs` (k,); every step is the best exchange there is, and the sizes of the halves
-    # stay.
+    # `signs` (k,) is changed in place. Every step makes the best available exchange, and the sizes
+    # of the halves stay the same.
     k = signs.size
     products = np.empty(k)
     scale = abs(_start(matrix, signs, products))
@@ -104,7 +105,8 @@ def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
             for j in range(k):
                 if signs[j] > 0.0:
                     continue
-                # (2) twice: both signs change, and the pair's own term with them.
+                # (2) is applied twice, since both signs change, and corrected for the pair's own
+                # term.
                 change = 4.0 * (matrix[i, i] + matrix[j, j] - 2.0 * matrix[i, j])
                 change += 4.0 * (products[j] - products[i])
                 if direction * change < best:

@@ -1,9 +1,9 @@
 """Small symmetric matrices inside loops: Cholesky solve, largest eigenvalue, positive part.
 
-LAPACK stays outside kernels (it costs seconds of compile time); for k <= 100 plain loops are as
-fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection on the
+Kernels do not call LAPACK, which would cost seconds of compilation time; for k <= 100 plain loops
+are as fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection on the
 Sturm sequence, which cannot stall on close eigenvalues as power iteration does. The positive part
-takes all eigenvalues, by the rotations of Jacobi.
+needs all eigenvalues, which Jacobi rotations compute.
 
 References
 ----------
@@ -17,7 +17,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 
 TINY = 1e-300
-SWEEPS = 30  # of rotations, of which four or five do
+SWEEPS = 30  # largest number of sweeps of rotations; four or five suffice
 
 
 @njit
@@ -111,7 +111,7 @@ def tridiagonalise(A, diagonal, beside):
 
 @njit
 def _all_below(diagonal, beside, x):
-    """Return whether every eigenvalue of the tridiagonal matrix lies below x."""
+    """Return whether every eigenvalue of the tridiagonal matrix is below x."""
     pivot = diagonal[0] - x
     if pivot >= 0.0:
         return False
@@ -145,7 +145,7 @@ def largest_eigenvalue(A):
 
 @njit
 def positive_part(A, axes):
-    """Overwrite A by its part with positive eigenvalues; `axes` (q, q) is for the work."""
+    """Overwrite A with its part of positive eigenvalues; `axes` (q, q) is a work array."""
     q = A.shape[0]
     for i in range(q):
         for j in range(i + 1):
@@ -168,7 +168,7 @@ def positive_part(A, axes):
             for j in range(i + 1, q):
                 _rotate(A, axes, i, j)
     for i in range(q):
-        # Columns take the root of their eigenvalue: products of rows are what is left.
+        # With columns scaled by the roots of eigenvalues, products of rows give the positive part.
         root = math.sqrt(max(A[i, i], 0.0))
         for j in range(q):
             axes[j, i] *= root
@@ -182,7 +182,7 @@ def positive_part(A, axes):
 
 @njit
 def _rotate(A, axes, i, j):
-    """Clear A[i, j] by a rotation, and turn the axes along."""
+    """Clear A[i, j] by a rotation, and rotate the axes with it."""
     if A[i, j] == 0.0:
         return
     tau = (A[j, j] - A[i, i]) / (2.0 * A[i, j])

@@ -1,16 +1,16 @@
 r"""Standard errors and profile likelihoods of one 2 x 2 table.
 
 With cell probabilities :math:`P_c`, density :math:`\varphi_2` at the thresholds, and signs +1 for
-the diagonal cells, the score of a question in cell c is :math:`s_c = \pm\varphi_2 / P_c`, its
-information :math:`I = \varphi_2^2 \sum_c 1/P_c`. Estimated thresholds enter through
-:math:`K_j = \varphi_2 \sum_c \pm P_c^{-1}\,\partial P_c/\partial\tau_j`: a question adds
+the diagonal cells, the score of a question in cell c is :math:`s_c = \pm\varphi_2 / P_c`, and its
+information is :math:`I = \varphi_2^2 \sum_c 1/P_c`. Estimated thresholds enter through
+:math:`K_j = \varphi_2 \sum_c \pm P_c^{-1}\,\partial P_c/\partial\tau_j`: a question contributes
 
 .. math:: \psi = \frac1I \Big[\frac{s_c}{n} + \frac{K_1 (y_1 - p_1)}{\varphi(\tau_1) n_1}
           + \frac{K_2 (y_2 - p_2)}{\varphi(\tau_2) n_2}\Big]                             \quad (1)
 
-to the estimate, the first term only if both models answered it. With thresholds from the same n
-questions this is the delta method of the saturated table; with thresholds held fixed only the
-first term remains, and the variance is 1/(n I).
+to the estimate, with the first term only if both models answered it. If the thresholds come from
+the same n questions, this is the delta method of the saturated table. If the thresholds are held
+fixed, only the first term remains, and the variance is 1/(n I).
 
 References
 ----------
@@ -37,13 +37,13 @@ from psychollm.kernels.tetrachoric import (
 
 MAX_INNER = 50
 MAX_OUTER = 80
-# Profile limits are sought up to this distance from the bounds in the angle arcsin(rho).
+# Profile limits are searched up to this absolute value of the angle arcsin(rho).
 ANGLE_END = 1.5707863267948966  # pi / 2 - 1e-5, rho within 5e-11 of 1
 
 
 @njit
 def _conditional_shares(tau1, tau2, sign, rest):
-    """P(Y > tau2 | X = tau1) and P(X > tau1 | Y = tau2) for rho = sign * (1 - rest)."""
+    """Return P(Y > tau2 | X = tau1) and P(X > tau1 | Y = tau2) for rho = sign * (1 - rest)."""
     spread = math.sqrt(rest * (2.0 - rest))
     gap = sign * tau1 - tau2
     share1 = normal_cdf((gap - sign * rest * tau1) / spread)
@@ -52,8 +52,8 @@ def _conditional_shares(tau1, tau2, sign, rest):
 
 @njit
 def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
-    """Standard errors of rho: thresholds estimated on n1 and n2 questions, and held fixed."""
-    # `rest` is 1 - |rho| with all its digits: near the bounds rho alone has lost them.
+    """Return standard errors of rho, with thresholds estimated on n1 and n2 questions or known."""
+    # `rest` is 1 - |rho| with all its digits, which rho has lost near the bounds.
     if not rest > 0.0:
         return math.nan, math.nan
     sign = 1.0 if rho >= 0.0 else -1.0
@@ -80,7 +80,7 @@ def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
 
 @njit
 def standard_error_pairs(estimate, counts, tau, fixed, out):
-    """Fill both kinds of standard errors (k, k) for all pairs; NaN at bounds or undefined."""
+    """Fill both standard errors (k, k) of all pairs; NaN at bounds and for undefined pairs."""
     # `estimate` is (matrix, complement), `counts` (yes, n), `out` (estimated, held).
     matrix, complement = estimate
     yes, n = counts
@@ -103,13 +103,13 @@ def standard_error_pairs(estimate, counts, tau, fixed, out):
 
 @njit
 def table_thresholds(yes1: float, yes2: float, n: float):
-    """Thresholds of a table from its margins."""
+    """Return the thresholds of a table from its margins."""
     return quantile_of_tails((n - yes1) / n, yes1 / n), quantile_of_tails((n - yes2) / n, yes2 / n)
 
 
 @njit
 def _log_likelihood(cells, tau1, tau2, rho):
-    """Multinomial log-likelihood of the four counts."""
+    """Return the multinomial log-likelihood of the four counts."""
     probabilities = cell_probabilities(tau1, tau2, rho)
     total = 0.0
     for c in range(4):
@@ -120,7 +120,7 @@ def _log_likelihood(cells, tau1, tau2, rho):
 
 @njit
 def _threshold_step(cells, tau1, tau2, rho):
-    """One Fisher-scoring step for the thresholds at fixed rho."""
+    """Return one Fisher-scoring step for the thresholds at fixed rho."""
     p = cell_probabilities(tau1, tau2, rho)
     share1, share2 = _conditional_shares(tau1, tau2, 1.0 if rho >= 0.0 else -1.0, 1.0 - abs(rho))
     f1, f2 = normal_pdf(tau1), normal_pdf(tau2)
@@ -143,7 +143,7 @@ def _threshold_step(cells, tau1, tau2, rho):
 
 @njit
 def profile_log_likelihood(cells, tau1, tau2, rho):
-    """Maximise over both thresholds at fixed rho: log-likelihood and thresholds."""
+    """Maximise over both thresholds at fixed rho; return log-likelihood and thresholds."""
     value = _log_likelihood(cells, tau1, tau2, rho)
     for _ in range(MAX_INNER):
         step1, step2 = _threshold_step(cells, tau1, tau2, rho)
@@ -165,16 +165,16 @@ def profile_log_likelihood(cells, tau1, tau2, rho):
 
 @njit
 def _excess(cells, tau1, tau2, angle, top, critical):
-    """Signed root of the likelihood ratio minus its critical value, and the thresholds there."""
+    """Return the signed likelihood-ratio root minus its critical value, and the thresholds."""
     value, new1, new2 = profile_log_likelihood(cells, tau1, tau2, math.sin(angle))
     return math.sqrt(max(2.0 * (top - value), 0.0)) - critical, new1, new2
 
 
 @njit
 def _profile_limit(cells, tau, start, end, step, limits):
-    """Find the angle where the profile crosses its critical value; `end` if it never does."""
-    # Steps out from the maximum until the crossing is bracketed, then false position with Illinois
-    # weights: the signed root is almost linear in the angle.
+    """Return the angle where the profile crosses its critical value; `end` if it never does."""
+    # The search steps outwards from the maximum until the crossing is bracketed. It then uses
+    # false position with Illinois weights, because the signed root is almost linear in the angle.
     if start == end:
         return end
     tau1, tau2 = tau
@@ -212,9 +212,10 @@ def _profile_limit(cells, tau, start, end, step, limits):
 
 @njit
 def profile_interval(cells, tau1, tau2, rho, drop):
-    """Likelihood-ratio interval of rho for a table (n11, n10, n01, n00)."""
-    # `drop` is the fall of the log-likelihood below its saturated maximum that is still inside,
-    # half a chi-square quantile. A side whose profile never falls so far ends at the bound.
+    """Return the likelihood-ratio interval of rho for a table (n11, n10, n01, n00)."""
+    # `drop`, half a chi-square quantile, is the largest decrease of the log-likelihood from its
+    # saturated maximum inside the interval. If the profile does not decrease so far on one side,
+    # the interval ends at the bound of rho.
     total = cells[0] + cells[1] + cells[2] + cells[3]
     top = 0.0
     for c in range(4):
@@ -258,7 +259,7 @@ OWN_THRESHOLDS = False
 def correlate_tables(cells, rule):
     """Estimate every row (n11, n10, n01, n00) of `cells`, shape (m, 4)."""
     # Returns (m, 9): rho, 1 - |rho|, residual, both thresholds, both standard errors, status,
-    # steps. Thresholds are those of the table after the empty-cell rule.
+    # steps. Thresholds are those of the table after the continuity correction `rule`.
     m = cells.shape[0]
     real = np.empty((m, 9))
     for r in range(m):

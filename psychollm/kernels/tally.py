@@ -1,13 +1,13 @@
-r"""How many answers at each stated confidence were correct, and how many wrong, per resample.
+r"""Numbers of correct and of wrong answers at each stated confidence, per resample.
 
-Every metric of confidence against correctness is a function of this table alone: with the
-distinct confidences :math:`u_1 < u_2 < \ldots` of one model, :math:`C_g` correct and :math:`W_g`
-wrong answers at :math:`u_g`. A resample of questions changes the counts and not the values, so
-that a thousand resamples cost a thousand sums and no sorting; and the order of questions with the
-same confidence cannot matter.
+Every metric of confidence against correctness is a function of this table alone. It holds the
+distinct confidences :math:`u_1 < u_2 < \ldots` of one model, and the numbers :math:`C_g` of
+correct and :math:`W_g` of wrong answers at :math:`u_g`. A resample of questions changes the counts
+but not the confidences, so that a thousand resamples take a thousand sums and no sorting. The
+order of questions with equal confidence has no effect.
 
-Where questions have no weights and answers are correct or wrong, counts fit into a byte, and those
-of a hundred resamples stand side by side: one answer is added to all of them at once.
+If questions have no weights and answers are either correct or wrong, counts fit into a byte. Those
+of a hundred resamples are then adjacent in memory, and one answer is added to all of them at once.
 """
 
 import numpy as np
@@ -26,9 +26,9 @@ def tally_resamples(
     wrong: FloatArray,
 ) -> None:
     """Sum `counts` (resamples, questions) into `correct` and `wrong` (resamples, groups)."""
-    # `question`, `group` and `right` hold, for each answer of the model, its column, the place of
-    # its confidence among the distinct ones, and 1 where it was correct (or the chance that it
-    # is).
+    # `question`, `group` and `right` hold, for each answer of the model, its column, the index of
+    # its confidence among the distinct ones, and 1 if it was correct (or the probability that it
+    # was).
     for row in range(counts.shape[0]):
         for g in range(correct.shape[1]):
             correct[row, g] = 0.0
@@ -50,7 +50,7 @@ def tally_counts(
     wrong: FloatArray,
 ) -> None:
     """Sum `counts` (questions, resamples) into `correct` and `wrong` (resamples, groups)."""
-    # Answers stand in the order of their groups, and `right` is 1 or 0.
+    # Answers are in the order of their groups, and `right` is 1 or 0.
     correct[:] = 0.0
     wrong[:] = 0.0
     n = counts.shape[1]

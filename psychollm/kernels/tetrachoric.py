@@ -1,7 +1,7 @@
 r"""The tetrachoric correlation of one 2 x 2 table: the root of Phi2(tau1, tau2, rho) = p.
 
-Given proportions, the smallest of the four cells is turned into the upper right quadrant by
-flipping signs: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivariate`,
+Given the proportions of the four cells, flipping signs moves the smallest one to the upper right
+quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivariate`,
 :math:`|r| = (1 - t^2)/(1 + t^2)`, the equation reads
 
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
@@ -12,13 +12,13 @@ the equivalent equation from the other end,
 
 .. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)
 
-keeps the digits of :math:`1 - |r|`. The left sides are integrated once; each step then adds the
-integral over the step only. Steps are Halley's on a bracket, started from Bonett and Price's
-approximation; after the last step the residual of the equation is the certificate.
+keeps the digits of :math:`1 - |r|`. The left sides are integrated once; each step then adds only
+the integral over the step. The solver takes Halley steps within a bracket, starting from Bonett
+and Price's approximation; the residual of the equation after the last step certifies the result.
 
-With thresholds that are not those of the table (taken from all answers of each model) four cells
-cannot be matched by one number: the estimate is then the maximum of the likelihood over rho,
-the root of sum(sign_c n_c / P_c) = 0.
+If the thresholds are not those of the table but come from all answers of each model, one parameter
+cannot match four cells. The estimate then maximises the likelihood over rho; it is the root of
+sum(sign_c n_c / P_c) = 0.
 
 References
 ----------
@@ -57,7 +57,7 @@ FAR = 4.5
 
 @njit
 def _gauss(nodes, weights, lo, hi, gap, product):
-    """Gauss-Legendre of Sheppard's integrand over one panel."""
+    """Integrate Sheppard's integrand over one panel by a Gauss-Legendre rule."""
     half = 0.5 * (hi - lo)
     middle = 0.5 * (hi + lo)
     total = 0.0
@@ -106,7 +106,7 @@ def _integral_over_step(lo: float, hi: float, change: float, gap: float, product
 def _bonett_price_angle(
     small: float, opposite: float, c: float, d: float, difference: float
 ) -> float:
-    """Half the angle arccos|r| of Bonett and Price's approximation."""
+    """Return half the angle arccos|r| of Bonett and Price's approximation."""
     total = small + opposite + c + d
     odds = (c * d) / (small * opposite)
     if odds < 1.0:
@@ -134,7 +134,8 @@ def _solve(t, residual, orientation, gap, product):
         if abs(newton) <= 4e-16 * t or residual == 0.0:
             break
         damping = 1.0 + 0.5 * slope * newton
-        # Where g vanishes, Halley's steps creep; Newton's leave the bracket, which is halved.
+        # Where g vanishes, Halley's steps are too short. Newton's step leaves the bracket there,
+        # and the bracket is halved.
         step = newton / damping if 0.25 < damping < 10.0 else newton
         following = t + step
         if not low < following < high:
@@ -180,7 +181,7 @@ def _from_quadrant(small, opposite, c, d, a, b):
 
 @njit
 def solve_table(n11, n10, n01, n00, tau1, tau2):
-    """Tetrachoric correlation of a table whose own margins gave the thresholds."""
+    """Return the tetrachoric correlation of a table whose own margins gave the thresholds."""
     # Returns rho, 1 - |rho|, steps, residual, status (INTERIOR or AT_BOUND).
     small = min(min(n11, n00), min(n10, n01))
     if small <= 0.0:
@@ -200,7 +201,7 @@ def solve_table(n11, n10, n01, n00, tau1, tau2):
 
 @njit
 def cell_probabilities(tau1: float, tau2: float, rho: float):
-    """P11, P10, P01, P00, each accurate relative to its own size."""
+    """Return P11, P10, P01, P00, each with high relative accuracy."""
     return (
         bvn_upper(tau1, tau2, rho),
         bvn_upper(tau1, -tau2, -rho),
@@ -211,7 +212,7 @@ def cell_probabilities(tau1: float, tau2: float, rho: float):
 
 @njit
 def _score(n11, n10, n01, n00, tau1, tau2, rho):
-    """Score and information of rho per unit of the bivariate density, thresholds fixed."""
+    """Return score and information of rho per unit of bivariate density, thresholds fixed."""
     cells = (n11, n10, n01, n00)
     probabilities = cell_probabilities(tau1, tau2, rho)
     score, information = 0.0, 0.0
@@ -242,7 +243,7 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
             high = w
         move = score / (information * bvn_pdf(tau1, tau2, math.sin(w)) * math.cos(w))
         steps += 1
-        if abs(move) <= 1e-11:  # Newton's step squares the error: this one was the last
+        if abs(move) <= 1e-11:  # Newton's step squares the error, so that this was the last
             w += move
             break
         following = w + move
@@ -258,7 +259,7 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
 @njit
 def newton_in_bracket(w, low, high, score, bend):
     """Return the next angle w (rho = sin w), its bracket, the move, and whether it is the last."""
-    # `score` and `bend` are the first two derivatives of the log likelihood by rho.
+    # `score` and `bend` are the first two derivatives of the log likelihood with respect to rho.
     if score > 0.0:
         low = w
     else:
@@ -266,7 +267,7 @@ def newton_in_bracket(w, low, high, score, bend):
     rho, slope = math.sin(w), math.cos(w)
     bend = bend * slope * slope - score * rho
     move = -score * slope / bend if bend < 0.0 else math.copysign(math.inf, score)
-    if abs(move) <= 1e-9:  # Newton's step squares the error: this one was the last
+    if abs(move) <= 1e-9:  # Newton's step squares the error, so that this was the last
         return w + move, low, high, move, True
     following = w + move
     if not low < following < high:
@@ -277,7 +278,7 @@ def newton_in_bracket(w, low, high, score, bend):
 
 @njit
 def adjust_table(n11, n10, n01, n00, rule):
-    """Apply the empty-cell rule: 0 none, 1 keep_margins, 2 add_half, 3 add_half_all."""
+    """Apply the continuity correction: 0 none, 1 keep_margins, 2 add_half, 3 add_half_all."""
     # Returns the four cells and whether they were changed.
     empty = (n11 <= 0.0) + (n10 <= 0.0) + (n01 <= 0.0) + (n00 <= 0.0)
     if empty == 0 or rule == 0:
@@ -292,7 +293,7 @@ def adjust_table(n11, n10, n01, n00, rule):
             n00 if n00 > 0.0 else 0.5,
             True,
         )
-    # keep_margins: half a question moves around the square, at most half of what a cell holds.
+    # keep_margins: half a question is moved around the square, but at most half of a cell's count.
     diagonal = min(n11, n00) <= 0.0
     shift = 0.5 if diagonal else -0.5
     room = min(n10, n01) if diagonal else min(n11, n00)
@@ -305,9 +306,9 @@ def adjust_table(n11, n10, n01, n00, rule):
 
 @njit
 def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
-    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status."""
+    """Estimate one pair; return rho, 1 - |rho|, steps, residual, status."""
     # With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the
-    # table, recomputed where the empty-cell rule changes its margins.
+    # table, recomputed if the continuity correction changes its margins.
     tau1, tau2 = tau
     row, column = n11 + n10, n11 + n01
     total = row + n01 + n00
@@ -329,7 +330,7 @@ def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
 
 @njit
 def _threshold(yes: float, no: float) -> float:
-    """The latent value above which a share yes/(yes + no) lies."""
+    """Return the latent value that is exceeded with probability yes/(yes + no)."""
     total = yes + no
     return quantile_of_tails(no / total, yes / total)
 
@@ -342,7 +343,7 @@ def fill_thresholds(yes, n, tau):
 
 
 def thresholds_of(yes: FloatArray, n: FloatArray) -> FloatArray:
-    """Return what `fill_thresholds` fills, for callers outside the kernels."""
+    """Return the thresholds of `fill_thresholds`, for callers outside the kernels."""
     tau = np.empty(yes.size)
     fill_thresholds(yes, n, tau)
     return tau
@@ -350,7 +351,7 @@ def thresholds_of(yes: FloatArray, n: FloatArray) -> FloatArray:
 
 @njit
 def pair_thresholds(yes, n, tau, i, j):
-    """Thresholds of i and j on the questions both answered; those of all answers where equal."""
+    """Return thresholds of i and j on questions that both answered; `tau` if these are all."""
     tau1, tau2 = tau[i], tau[j]
     if n[i, j] < n[i, i]:
         tau1 = _threshold(yes[i, j], n[i, j] - yes[i, j]) if n[i, j] > 0.0 else math.nan

@@ -51,7 +51,7 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
     steps : int
         The largest number of Newton steps.
     effects : ndarray (voters, 3)
-        Start, overwritten.
+        Starting values, overwritten.
     roots : ndarray (voters, 3, 3)
         Overwritten: Cholesky factors of the inverse information.
     """

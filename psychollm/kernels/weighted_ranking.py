@@ -7,9 +7,9 @@ wrong questions in a group, the area is
 .. math:: A = \frac{\sum_g P_g \big(\sum_{h < g} N_h + \tfrac12 N_g\big)}
                    {\sum_g P_g \sum_g N_g},                                               \quad (1)
 
-one pass per resample. Counts are whole numbers, so the sums are exact.
+which takes one pass per resample. Counts are integers, so that the sums are exact.
 
-A signal with a cut needs only the sums of the counts over a few classes of questions.
+A signal with a threshold needs only the sums of the counts over a few classes of questions.
 
 References
 ----------
@@ -29,8 +29,8 @@ from psychollm.kernels._jit import njit
 def weighted_area(
     counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> float:
-    """Area (1) of one resample; NaN where it holds one class only."""
-    # `order` lists the questions by increasing score, `opens` says where a new group of ties
+    """Return the area (1) of one resample; NaN if it holds only one class."""
+    # `order` lists the questions by increasing score, `opens` marks where a new group of ties
     # begins, `correct` belongs to the questions in that order.
     area, below = 0.0, 0.0
     hits, misses, total = 0.0, 0.0, 0.0
@@ -53,7 +53,7 @@ def weighted_area(
 def weighted_areas(
     counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> FloatArray:
-    """Areas (1) of all resamples, counts (resamples, questions)."""
+    """Return the areas (1) of all resamples, with counts (resamples, questions)."""
     out = np.empty(counts.shape[0])
     for row in range(counts.shape[0]):
         out[row] = weighted_area(counts[row], order, opens, correct)
