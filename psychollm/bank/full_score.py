@@ -139,7 +139,8 @@ class FullScore(Estimate):
         where = "the whole bank" if self.domain is None else f"the domain {self.domain!r}"
         return "\n".join(
             [
-                f"Score on {where}, {percent(self.level)} intervals, {self.used}: {self.why}.",
+                f"Scores on {where}, with {percent(self.level)} intervals. Method {self.used}: "
+                f"{self.why}.",
                 *lines,
             ]
         )

@@ -327,9 +327,9 @@ class ItemBank(CalibratedQuestions):
             f"Item bank {self.digest}: {count(len(self.questions))} questions{domains}, "
             f"{len(self.models)} models{families}{missing}.\n"
             f"The predictor is {self.predictor} (RMSE of answers of held-out models: {tried}).\n"
-            f"Held-out models have {number(self.calibration.phi, 2)} times the expected residual "
-            f"variance; corrected scores have {number(self.calibration.scale, 2)} times the "
-            f"estimated variance."
+            f"The residual variance of held-out models is {number(self.calibration.phi, 2)} times "
+            "its expectation; the variance of corrected scores is "
+            f"{number(self.calibration.scale, 2)} times its estimate."
         )
 
 

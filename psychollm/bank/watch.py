@@ -161,13 +161,13 @@ class Watch:
         bound = number(1.0 / self.alpha, 0)
         head = f"{count(self.look)} looks (baseline: {count(asked)} questions)"
         if not self.alarm:
-            evidence = f"The evidence is {_told(self.evidence)}; the alarm is at {bound}."
+            evidence = f"The evidence is {_told(self.evidence)}; the alarm threshold is {bound}."
             return f"No alarm in {head}. {evidence}"
         label = self._looks[self._alarmed - 1]["look"]
         when = f"look {self._alarmed}" + f" ({label})" * (label != self._alarmed)
         return (
             f"ALARM since {when} of {head}: {_SAID[self.direction]}. The evidence is "
-            f"{_told(self.evidence)}; the alarm is at {bound}. {self._since()}"
+            f"{_told(self.evidence)}; the alarm threshold is {bound}. {self._since()}"
         ).rstrip()
 
     def _since(self) -> str:
@@ -176,8 +176,8 @@ class Watch:
         if np.isnan(last["baseline"]):
             return ""
         return (
-            f"At the last look {percent(last['score'], 1)} of answers were correct, compared with "
-            f"{percent(last['baseline'], 1)} at baseline on the same questions."
+            f"At the last look, {percent(last['score'], 1)} of answers were correct, compared "
+            f"with {percent(last['baseline'], 1)} at baseline on the same questions."
         )
 
     def save(self, path: str | PathLike[str]) -> Path:

@@ -45,7 +45,7 @@ to --scale; yes/no as 1 and 0). CORRECTNESS holds 1 for correct and 0. Both are 
 files, wide (a row per model, a column per question) or long (a row per answer, with columns
 "model" and "question" or "item"). Empty cells are missing answers.
 
-LOG is a log of an evaluation tool that holds confidences (see 'psychollm import --help'), a table
+LOG is a log of an evaluation tool with confidences (see 'psychollm import --help'), a table
 with the columns "model", "question", "score" and "confidence", or a folder of such files; or a
 store of psychollm collect.
 """

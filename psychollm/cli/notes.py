@@ -91,7 +91,7 @@ def compilation(*, tell: bool = False) -> Iterator[list[str]]:
         kernels.append(kernel)
         if tell and len(kernels) == 1:
             complain(
-                f"compiling {kernel.removeprefix('psychollm.')} and what else is needed; this "
+                f"compiling {kernel.removeprefix('psychollm.')} and related code; this "
                 "happens once on a machine and takes up to a minute ('psychollm warm' compiles "
                 "everything)"
             )

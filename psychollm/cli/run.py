@@ -34,8 +34,8 @@ prompts:
   [study.self_prediction]         # options of 'psychollm instrument self-prediction'
   questions = "questions.csv"
 
-  [study.grading]                 # options of 'psychollm stage grading', and who judges
-  judge = "GPT-5"                 # a model of the plan; it is asked nothing else
+  [study.grading]                 # options of 'psychollm stage grading', and the judge
+  judge = "GPT-5"                 # a model of the plan; it only judges
 
   study                  first stage                        later stages
   shared_confidence      self_prediction                    grading

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Score the replies in a store, by model. Nothing is sent: raw replies are parsed again each time.
-Failed requests are missing, never "no".
+Failed requests count as missing, never as "no".
 """
 EPILOG = """\
 examples:

@@ -102,6 +102,6 @@ def held_against(
         print(f"\n{len(known) - len(missed)} of {len(known)} intervals cover the true value:")
         for one in missed:
             bounds = f"[{one.lower:.3g}, {one.upper:.3g}]"
-            print(f"  missed: {one.what}: true {one.true:.3g}, found {one.found:.3g} {bounds}")
+            print(f"  missed: {one.what}: true {one.true:.3g}, estimated {one.found:.3g} {bounds}")
         print(f"True values: {out / 'truth.csv'}")
     return rows

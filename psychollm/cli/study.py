@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     """\
-Test whether models share one common factor of confidence or several, where each sets its
-threshold, and whether a model's own confidence predicts its correctness beyond the common factor.
+Test whether the confidence of models follows one common factor or several, with a threshold for
+each model, and whether a model's own confidence predicts its correctness beyond the factor.
 
 CONFIDENCE contains each model's report whether it can answer each question (1 = yes, 0 = no, or a
 reported confidence with --threshold); CORRECTNESS whether it then answered correctly (1, 0). Both
@@ -44,10 +44,10 @@ with columns "model" and "question" or "item"). Empty cells are missing answers.
 LOG is a log of an evaluation tool with confidences (see 'psychollm import --help'), a table with
 the columns "model", "question", "score" and "confidence", or a folder of such files.
 
-A store of psychollm collect may replace both: the study for its instrument is run, which is this
-one for self-prediction, and others for rule-world, self-efficacy, semantic-sampling, abstention,
-revision, scaffold and coding. For plans with arms, or several stores, each arm is studied,
-followed by differences between arms: paired by question and model, and pooled over models.
+A store of psychollm collect may replace both. The study for its instrument is then run: this one
+for self-prediction, and others for rule-world, self-efficacy, semantic-sampling, abstention,
+revision, scaffold and coding. For plans with arms, or several stores, each arm is studied. Then
+arms are compared: differences are paired by question and model, and pooled over models.
 """
     + STREAMS_ARE
     + """\
@@ -89,7 +89,7 @@ class OfTables(ByGroups, Resampled):
     """Common parts for tables, logs and stores, and the study of the first two."""
 
     NAME = "study"
-    HELP = "test whether models share one confidence signal, or run the study of a store"
+    HELP = "test whether confidence follows one common factor, or run the study of a store"
     USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite ... | --example"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG

@@ -67,7 +67,7 @@ class Collection(Result):
         """Return a summary in words."""
         rows = zip(self.models, self.answered, self.failed, self.left, strict=True)
         lines = [
-            f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not asked"
+            f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not sent"
             + (f" (stopped: {self.halted[name]})" if name in self.halted else "")
             for name, answered, failed, left in rows
         ]
@@ -82,7 +82,7 @@ class Collection(Result):
         if self.stopped:
             lines.append(f"Stopped: {self.stopped}.")
         if not self.complete:
-            lines.append("Run the same command again to ask for what is missing.")
+            lines.append("Run the same command again to request the missing replies.")
         return "\n".join(lines)
 
 

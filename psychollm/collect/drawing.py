@@ -101,8 +101,8 @@ def told(model: str, found: Mapping[str, Any]) -> str:
     text = with_interval(nan_or["score"], [nan_or[name] for name in _BOUNDS], 3)
     flag = f"; {found['flag']}" if found["flag"] else ""
     return (
-        f"{model}: {text} over all {found['questions']:,} questions of the bank, from "
-        f"{found['asked']:,} asked ({found['stopped']}{flag})"
+        f"{model}: {text} for all {found['questions']:,} questions of the bank, estimated from "
+        f"{found['asked']:,} questions ({found['stopped']}{flag})"
     )
 
 

@@ -53,7 +53,7 @@ Nothing was asked.
         total = _amounts(*(sum(column) for column in columns))
         if self.budget is not None:
             total += f" (budget {self.budget:.4g})"
-        return "\n".join([*lines, f"In all: {total}. Nothing was asked."])
+        return "\n".join([*lines, f"Total: {total}. Nothing was sent."])
 
 
 def _amounts(n: float, tokens: float, most: float, likely_cost: float, seconds: float) -> str:

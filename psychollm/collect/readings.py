@@ -241,7 +241,7 @@ class Readings(Result):
         n = len(
             {key for samples in self.by_model.values() for one in samples.values() for key in one}
         )
-        lines = [f"{self.instrument}, {n} prompts put to {_counted(n_models, 'model')}."]
+        lines = [f"{self.instrument}, {n} prompts sent to {_counted(n_models, 'model')}."]
         for model, kinds in self.outcomes.items():
             told = [f"{count} {kind.replace('_', ' ')}" for kind, count in kinds.items()]
             lines.append(f"{model}: {', '.join(told)}")

@@ -83,7 +83,10 @@ class Endpoint:
             msg = f"{where}batch={self.batch!r} must be true or false"
             raise OptionError(msg)
         if self.batch and (self.wire_format.batches is None or self.stream):
-            msg = f"{where}wire={self.wire!r} does not support batch, or not with stream: omit it"
+            msg = (
+                f"{where}wire={self.wire!r} does not support batch, or not together with stream: "
+                "omit batch"
+            )
             raise OptionError(msg)
         hold_counts(self, "concurrency", "start_concurrency", "attempts", prefix=where)
         waits = ("timeout", "patience", "poll", "longest_wait")

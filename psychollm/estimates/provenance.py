@@ -34,6 +34,6 @@ def versions() -> dict[str, str]:
 def cuts(coding: Mapping[str, str]) -> str:
     """Return the user's thresholds that converted numbers to answers, or ""."""
     what = {"confidence": "yes", "correctness": "right"}
-    made = [f"{what[name]} for a {rule}" for name, rule in coding.items() if ">" in rule]
+    made = [f"a {rule} counts as {what[name]}" for name, rule in coding.items() if ">" in rule]
     text = " and ".join(made).replace("model ", "each model's ")
-    return f"with {text.replace('balanced', 'balanced cut')}" if made else ""
+    return f"when {text.replace('balanced', 'balanced cut')}" if made else ""

@@ -77,10 +77,10 @@ class AdaptiveTest(Result):
         matched = np.flatnonzero(self.random_error <= self.rmse)
         random = f"{matched[0] + 1}" if matched.size else f"more than {self.random_error.size}"
         return (
-            f"{np.median(self.n_items):.0f} items (median of {self.truth.size} simulated "
-            f"respondents) give abilities with a root mean square error of {self.rmse:.3f}. "
-            f"{ended if self.target_se else ''}In random order {random} items are needed. "
-            f"{int((self.exposure > 0).sum())} of {len(self.labels)} items were used."
+            f"With {np.median(self.n_items):.0f} items (median of {self.truth.size} simulated "
+            f"respondents), the root mean square error of abilities is {self.rmse:.3f}. "
+            f"{ended if self.target_se else ''}In random order, {random} items are needed for the "
+            f"same error. {int((self.exposure > 0).sum())} of {len(self.labels)} items were used."
         )
 
 

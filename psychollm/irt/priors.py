@@ -202,8 +202,8 @@ class ItemPopulation:
             shape = (max(n_respondents, 1), max(self.n_items, 1))
             near = min(GUESSING, key=lambda one: sum(np.log(np.divide(one, shape)) ** 2))
             cautions.append(
-                "With guessing, 95 % intervals of slopes and intercepts have {} % and {} % "
-                "coverage in simulations (guessing near 0.2, {} respondents, {} items).".format(
+                "With guessing, the coverage of 95 % intervals is {} % for slopes and {} % for "
+                "intercepts in simulations (guessing near 0.2, {} respondents, {} items).".format(
                     *GUESSING[near], *near
                 )
             )
@@ -211,8 +211,9 @@ class ItemPopulation:
         wide = max((sd for name, sd in widths if name.startswith("easiness")), default=0.0)
         if wide > WIDE:
             cautions.append(
-                f"Difficulties have {wide:.1f} times the SD of abilities, beyond the range that "
-                "answers can determine: do not report items that depend on the prior alone."
+                f"The SD of difficulties is {wide:.1f} times that of abilities, so answers cannot "
+                "determine extreme difficulties: do not report items that depend on the prior "
+                "alone."
             )
         return list(dict.fromkeys(cautions))
 

@@ -89,7 +89,9 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     dots: dict[str, Any] = {"size": 6.0, "zorder": 4, "gid": "first", "models": result.labels}
     points(ax, tau, first, BLUE, label=name, texts=told, **dots)
     _raise(ax, low)
-    name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the common factor")
+    name_axes(
+        ax, x="threshold of the model   (often yes → rarely yes)", y="loading on the common factor"
+    )
     legend(ax, columns=2)
     _inset_scree(ax, result)
     _inset_fit(ax, result)

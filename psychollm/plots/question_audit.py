@@ -75,7 +75,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     ax.set_xlim(-0.5, len(result.labels) - 0.5)
     if drawn.any():
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=8)
-    name_axes(ax, x="place of the question in the table", y="probability of any fault")
+    name_axes(ax, x="position of the question in the table", y="probability of any fault")
     return ax
 
 

@@ -98,7 +98,9 @@ def plot_second_factor(
     points(ax, tau, observed, BLUE, size=5.5, label="observed", texts=told, models=names or ())
     ax.axhline(0.0, color=INK, lw=0.7)
     name_axes(
-        ax, x="threshold of the model   (bold → cautious)", y="loading on the second component"
+        ax,
+        x="threshold of the model   (often yes → rarely yes)",
+        y="loading on the second component",
     )
     legend(ax, columns=3)
     if names is not None:

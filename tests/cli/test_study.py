@@ -77,7 +77,7 @@ def test_one_long_file_holds_both(call, long_table, tables) -> None:
     result = json.loads(found.stdout)
     assert result["coding"]["confidence"].startswith("stated confidence > 50")
     wide = json.loads(call("study", *tables, *QUICK, "--json").stdout)
-    cut = "with yes for a stated confidence > 50, "
+    cut = "when a stated confidence > 50 counts as yes, "
     assert result["verdict"] == cut + wide["verdict"]
 
 

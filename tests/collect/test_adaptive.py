@@ -93,7 +93,7 @@ def test_it_asks_what_is_drawn_and_stops(
     assert found.complete
     assert found.left == (0,)
     n = len(session.answers)
-    line = f"over all 90 questions of the bank, from {n} asked (the margin of error"
+    line = f"for all 90 questions of the bank, estimated from {n} questions (the margin of error"
     assert line in found.summary()
     with Store(plan.store) as store:
         assert bank_scores(store) == found.scores

@@ -23,7 +23,7 @@ def test_beats_random_order_and_is_honest_about_its_error(fit):
     ratio = ((found.ability - found.truth) ** 2 / found.se**2).mean()
     assert ratio == pytest.approx(1.0, abs=5 * np.sqrt(2 / 800))
     assert found.exposure.sum() == pytest.approx(20)
-    assert "In random order" in found.summary()
+    assert "In random order, " in found.summary()
     assert len(found.to_frame()) == 20
 
 

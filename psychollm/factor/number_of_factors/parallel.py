@@ -83,7 +83,7 @@ class ParallelAnalysis(Result):
     def __repr__(self) -> str:
         return (
             f"ParallelAnalysis ({self.eigenvalues}, shuffled {self.scheme}, {len(self.draws)} "
-            f"tables): {self.n_factors} above their {percent(self.quantile)} bar"
+            f"tables): {self.n_factors} eigenvalues exceed their {percent(self.quantile)} quantile"
         )
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:

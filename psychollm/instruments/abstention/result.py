@@ -97,8 +97,8 @@ class AbstentionScores(Scores):
             counts.append(f"{int(made.sum())} of {made.size}")
         missing = int(np.isnan(self.abstained[here]).sum())
         text = (
-            f"{scenario or 'all'}: abstains from {counts[0]} questions that have no answer and "
-            f"from {counts[1]} that have one"
+            f"{scenario or 'all'}: abstains on {counts[0]} questions that have no answer and "
+            f"on {counts[1]} that have one"
         )
         return text + (f"; {missing} are missing" if missing else "")
 

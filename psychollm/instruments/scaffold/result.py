@@ -57,8 +57,8 @@ class ScaffoldScores(Scores):
         pairs = self.pairs()
         wrong, right = (pairs[pairs[:, 0] == was, 1] for was in (0.0, 1.0))
         return (
-            f"{'; '.join(parts)}\ndirections put right {wrong.sum():.0f} of {wrong.size} wrong "
-            f"answers and spoil {(1.0 - right).sum():.0f} of {right.size} right ones"
+            f"{'; '.join(parts)}\ndirections correct {wrong.sum():.0f} of {wrong.size} wrong "
+            f"answers and turn {(1.0 - right).sum():.0f} of {right.size} right answers wrong"
         )
 
     def pairs(self) -> FloatArray:

@@ -176,13 +176,13 @@ class SelfEfficacyScores(Result):
         if not known.size:
             return f"{condition}: none of {here.sum()} administrations is complete."
         text = (
-            f"{condition}: mean total {known.mean():.1f} of {n_items * self.low} to "
-            f"{n_items * self.high}, {known.size} of {here.sum()} administrations complete"
+            f"{condition}: mean total {known.mean():.1f} (possible range {n_items * self.low} to "
+            f"{n_items * self.high}); {known.size} of {here.sum()} administrations complete"
         )
         notes = {
-            "at the floor": self.floor[here],
-            "at the ceiling": self.ceiling[here],
-            "with statements disowned": self.disowning[here] > 0,
+            "with the lowest possible total": self.floor[here],
+            "with the highest possible total": self.ceiling[here],
+            "rejecting the premise of statements": self.disowning[here] > 0,
         }
         text += "".join(f"; {rows.sum()} {name}" for name, rows in notes.items() if rows.any())
         done = [one.correct for one in self.tasks if one.condition == condition]

@@ -259,17 +259,17 @@ class FitNull(Null):
         known = np.isfinite(self.adjusted)
         beside = f"{self.draws.shape[0]} replicates ({self.scheme})"
         if not known.any():
-            return f"{self.statistic} is undefined; compared with {beside}."
+            return f"{self.statistic} is undefined; {beside} were computed."
         if known.sum() == 1:
             value, p = self.observed[known][0], self.p_value[known][0]
-            return f"{self.statistic} = {value:.3g}: {p_equals(p)} from {beside}."
+            return f"{self.statistic} = {value:.3g}; {p_equals(p)}, based on {beside}."
         found = np.flatnonzero(known & (self.adjusted <= 0.05))
         order = found[np.argsort(self.adjusted[found], kind="stable")]
         named = ", ".join(str(self.labels[k]) for k in order[:3])
         most = f": {named}" + (", ..." if found.size > 3 else "") if found.size else ""
         return (
-            f"{self.statistic} is significant for {found.size} of {int(known.sum())} (5 % "
-            f"simultaneous){most}; {beside}."
+            f"{self.statistic} is significant for {found.size} of {int(known.sum())} "
+            f"(simultaneous level 5 %){most}; based on {beside}."
         )
 
 

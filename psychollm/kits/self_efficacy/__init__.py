@@ -86,7 +86,7 @@ class Simulated(Respondents):
         fall = -FALL * float(np.mean(able))
         yield Truth("change when asked again", fall, change["value"][0], *change["interval"][0])
         for condition, link in numbers["assertion"].items():
-            yield shown(f"totals go with assertion, {condition}", link["value"] > 0)
+            yield shown(f"totals correlate with assertion, {condition}", link["value"] > 0)
 
 
 def _way(ratings: IntArray) -> IntArray:

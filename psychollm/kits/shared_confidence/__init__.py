@@ -47,7 +47,7 @@ class Simulated(Respondents):
         loading = float(np.mean([row["loading"] for row in rows]))
         yield Truth("mean loading", LOADING, loading, loading - NEAR, loading + NEAR)
         none = all(not row["private_p_adjusted"] < 0.05 for row in rows)
-        yield shown("nothing private is found (adjusted p > .05)", none)
+        yield shown("no private signal is significant (adjusted p > .05)", none)
         items = dict.fromkeys(one.item for one in self.prompts)
         shared, noise = np.array([*map(self.ease, items)]), np.sqrt(1 - LOADING**2)
         for row in rows:

@@ -99,7 +99,7 @@ class AbstentionSkill(Study, Result):
             "f1": overall.f1,
         }
         rows = tuple(self._sentence(row) for row in range(len(self.labels)))
-        question = "Do models abstain where they should?"
+        question = "Do models abstain when they should?"
         judged = verdicts(overall.phi, smallest=smallest.correlation)
         found = Finding(question=question, rows=rows, numbers=rates, outcome=judged).alone
         return exhibit(found, self, smallest, by="of_abstention")

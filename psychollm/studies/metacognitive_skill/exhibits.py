@@ -65,8 +65,8 @@ def exhibits(
                 gaps,
                 key="deployment",
                 title="Deployment gap of each behaviour",
-                caption="P(shown | right answer) − P(shown). Positive values: the behaviour is "
-                "associated with right answers.",
+                caption="P(shown | right answer) − P(shown). A positive value means that the "
+                "behaviour is associated with right answers.",
                 x="P(shown | right) − P(shown)",
                 reference=0.0,
             ),
@@ -101,8 +101,9 @@ def _prompting(study: "MetacognitiveSkill") -> tuple[Exhibit | None, ...]:
             answers,
             key="scaffolding",
             title="Effects of prompting on answers",
-            caption="Accuracy with the prompt minus without, on the same questions. Also the "
-            "proportions of right answers that become wrong, and of wrong ones that become right.",
+            caption="Accuracy with the prompt minus accuracy without it, on the same questions; "
+            "proportion of right answers that become wrong; proportion of wrong answers that "
+            "become right.",
             x="difference, or proportion",
             reference=0.0,
         ),
@@ -110,7 +111,7 @@ def _prompting(study: "MetacognitiveSkill") -> tuple[Exhibit | None, ...]:
             _worded(behaviour),
             key="prompted",
             title="Effects of prompting on behaviour",
-            caption="Prevalence of each behaviour with the prompt minus without.",
+            caption="Prevalence of each behaviour with the prompt minus that without it.",
             x="prompted minus spontaneous",
             reference=0.0,
         ),
@@ -162,7 +163,7 @@ def _agreement(study: "MetacognitiveSkill") -> Table | None:
         columns.append(interval_column("Cohen’s κ (linear)", frame["kappa"], bounds))
     columns += [
         number_column("same code", frame["same_code"]),
-        number_column("AC1, shown or not", frame["shown_ac1"]),
+        number_column("AC1 (shown or not)", frame["shown_ac1"]),
         number_column("traces", frame["n"], digits=0),
     ]
     who = ", ".join(map(str, found.coders))

@@ -40,17 +40,20 @@ def _skill_facts(study: "MetacognitiveSkill", smallest: SmallestEffects) -> tupl
 
 def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     return (
-        f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace has a code of 0, 1 or 2 "
-        f"for each behaviour, and shows it at a code of {study.threshold} or more. The codes are "
-        f"those of the {escape(f'coder ‘{study.coder}’' if study.coder else 'one coder')}; "
-        f"agreement of coders is Krippendorff’s α {cite('krippendorff')} and Cohen’s κ.",
+        f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace is coded as 0, 1 or 2 for "
+        f"each behaviour. It shows the behaviour if the code is {study.threshold} or higher. All "
+        f"codes are by {escape(f'the coder ‘{study.coder}’' if study.coder else 'one coder')}. "
+        f"Agreement of coders is measured by Krippendorff’s α {cite('krippendorff')} and Cohen’s "
+        "κ.",
         "<b>Deployment.</b> P(shown | right) − P(shown) is positive if a behaviour is associated "
-        "with right answers and often absent. It is an association. A causal effect requires an "
-        "experiment: the same questions with a prompt that directs the model to the behaviour.",
-        f"<b>Uncertainty.</b> Proportions have Wilson intervals {cite('wilson')} at the effective "
-        "sample size, which accounts for several traces of one question. Gaps combine three such "
-        f"intervals {cite('newcombe')}; densities and diversities have bootstrap percentiles over "
-        f"questions. Intervals cover {percent(study.level)}.",
+        "with right answers. It is close to zero if nearly all traces show the behaviour. An "
+        "association need not be causal. To estimate a causal effect, ask the same questions "
+        "with a prompt that directs the model to the behaviour.",
+        f"<b>Uncertainty.</b> Intervals of proportions are Wilson intervals {cite('wilson')} at "
+        "the effective sample size, which accounts for several traces of one question. The "
+        f"interval of a gap combines three of them {cite('newcombe')}. Intervals of densities and "
+        "diversities are percentiles of a bootstrap over questions. The nominal coverage is "
+        f"{percent(study.level)}.",
     )
 
 
@@ -133,12 +136,12 @@ ABSTENTION = Layout(
     methods=lambda study: (
         "<b>Abstention.</b> Unanswerable questions are paired with answerable ones. Recall is the "
         "abstention rate on the former, over-abstention that on the latter. Phi is the "
-        "correlation of abstaining and being unanswerable. Unlike F1, it is zero for a model that "
-        f"abstains at random. Replies were coded by the {escape(in_words(study.reader))}; replies "
-        "without a code are excluded and counted.",
-        "<b>Uncertainty.</b> Pairs and repeats of a question form a cluster: "
-        f"{escape(study.overall.recall.method)} for proportions; F1 and phi: "
-        f"{escape(study.overall.f1.method)}.",
+        "correlation between abstention and unanswerable questions. Unlike F1, it is zero for a "
+        "model that abstains at random. Replies were coded by the "
+        f"{escape(in_words(study.reader))}; replies without a code are excluded and counted.",
+        "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. "
+        f"Intervals of proportions: {escape(study.overall.recall.method)}. Intervals of F1 and "
+        f"phi: {escape(study.overall.f1.method)}.",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"
@@ -166,7 +169,7 @@ def _revision_verdict(
     words = {
         Outcome.ABOVE: ("improves its answers by review", "improve their answers by review"),
         Outcome.BELOW: ("worsens its answers by review", "worsen their answers by review"),
-        Outcome.SMALL: ("gains nothing by review", "gain nothing by review"),
+        Outcome.SMALL: ("does not gain accuracy by review", "do not gain accuracy by review"),
     }
     whether = "whether review is better than asking again"
     return counted(judged, words, data="questions", whether=whether)
@@ -189,11 +192,11 @@ REVISION = Layout(
     ),
     sections=by_question("verdict"),
     methods=lambda study: (
-        "<b>Revision.</b> Each question is answered, reviewed and revised. Answers also change if "
-        "the question is merely asked again; this is the control. Caught errors are a proportion "
-        "of the wrong answers, false alarms of the right ones. Chains of one question are not "
-        "independent: intervals use the effective sample size "
-        f"{cite('wilson', 'newcombe')}.",
+        "<b>Revision.</b> The model answers each question, reviews its answer and revises it. "
+        "As a control it is merely asked again, because answers change then, too. The rate of "
+        "caught errors refers to wrong answers, the rate of false alarms to right answers. "
+        "Several attempts at one question are not independent, so intervals use the effective "
+        f"sample size {cite('wilson', 'newcombe')}.",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"

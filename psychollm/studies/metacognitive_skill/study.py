@@ -5,9 +5,10 @@ trace shows a behaviour and R that of a right answer,
 
 .. math:: P(C \mid R) - P(C)                                                             \quad (1)
 
-is positive for behaviours that are associated with success and often absent. It does not show that
-a behaviour would help. An experiment can: the same questions with and without a prompt that
-directs the model to it (`scaffolding`), which reports harm and help.
+is positive for behaviours that are associated with success and often absent. This association
+does not show that the behaviour would help. An experiment can show it: the same questions are
+asked with and without a prompt that directs the model to the behaviour. `scaffolding` reports
+harm and help.
 
 References
 ----------
@@ -172,8 +173,9 @@ def _prompting(study: MetacognitiveSkill, arms: Scaffolding) -> Finding:
         key="prompting",
         question=f"Effects of prompting ({study.prompted} minus {study.baseline}):",
         rows=tuple(
-            f"{label}: accuracy {arms.effect.text(row, signed=True)}; harms "
-            f"{arms.harmed.text(row)} of right and helps {arms.helped.text(row)} of wrong answers"
+            f"{label}: the prompt changes accuracy by {arms.effect.text(row, signed=True)}, makes "
+            f"{arms.harmed.text(row)} of right answers wrong and corrects "
+            f"{arms.helped.text(row)} of wrong answers"
             for row, label in enumerate(study.labels)
         ),
         numbers={"effect": arms.effect, "harmed": arms.harmed, "helped": arms.helped},
@@ -227,13 +229,24 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
         return "no trace was coded"
     most, least = int(np.nanargmax(shares)), int(np.nanargmin(shares))
     names = study.categories
-    return (
-        f"shows {in_words(names[most])} most often "
-        f"({study.prevalence[names[most]].text(row)} of traces) "
-        f"and {in_words(names[least])} least ({study.prevalence[names[least]].text(row)}); "
-        f"{study.total_density.text(row)} behaviours per 1,000 tokens, diversity "
-        f"{study.diversity.text(row)} bits; {study.repetition.text(row)} of its checks are repeats"
-    )
+    highest, lowest = (study.prevalence[names[k]].text(row) for k in (most, least))
+    if most == least:
+        parts = [f"shows {in_words(names[most])} in {highest} of traces"]
+    elif shares[most] == shares[least]:
+        parts = [f"shows all behaviours equally often, in {highest} of traces"]
+    else:
+        parts = [
+            f"shows {in_words(names[most])} most often (in {highest} of traces) and "
+            f"{in_words(names[least])} least often (in {lowest})"
+        ]
+    density, bits, repeats = study.total_density, study.diversity, study.repetition
+    if density.defined[row]:
+        parts.append(f"shows {density.text(row)} behaviours per 1,000 tokens")
+    if bits.defined[row]:
+        parts.append(f"has a diversity of {bits.text(row)} bits")
+    if repeats.defined[row]:
+        parts.append(f"repeats an earlier check in {repeats.text(row)} of its checks")
+    return "; ".join(parts)
 
 
 def metacognitive_skill(

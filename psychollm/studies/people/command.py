@@ -84,7 +84,7 @@ class Form(Command):
                 raise OptionError(msg) from error
             return own
         if not path.is_file():
-            msg = f"{self.asked} is no file, and not one of {', '.join(INSTRUMENTS)}"
+            msg = f"{self.asked} is neither a file nor one of {', '.join(INSTRUMENTS)}"
             raise InputError(msg)
         if path.suffix == ".toml":
             return prompts_of(path)

@@ -29,9 +29,9 @@ def _of_parts(result: "BesidePeople") -> Iterator[Exhibit | None]:
                 options={"name": name},
                 key=f"people-{number + 1}",
                 title=f"Models compared with people: {name}",
-                caption="Scores of models with intervals on the questions that people answered. "
-                "The line and the dark band show the mean of people with its interval, the light "
-                "band ± 1 SD of people. Each tick at the bottom is a person.",
+                caption="Scores of models, with intervals, on the questions that people answered. "
+                "The line shows the mean of people, the dark band its interval, and the light "
+                "band ± 1 SD of people. Each tick at the bottom shows the score of one person.",
             )
         yield Listing(table=partial(_table, name, part), instead=True)
 

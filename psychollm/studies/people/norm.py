@@ -29,7 +29,7 @@ class HumanNorm:
 
     mean: float  # of totals
     sd: float
-    n: int | None = None  # persons; None takes the norm as exact
+    n: int | None = None  # number of persons; None treats the norm as exact
     source: str = ""
 
     def __post_init__(self) -> None:

@@ -79,8 +79,8 @@ class BesidePeople(Study, Result):
             statement=" ".join(self._statement(name, judged[name]) for name in self.parts),
             rows=tuple(rows),
             explanation=(
-                "People and questions are both samples, and intervals cover both. They are not "
-                "simultaneous. The percentage of people below a model refers to the same "
+                "Intervals account for the sampling of people and of questions. They are not "
+                "simultaneous. The percentage of people below a model is computed on the same "
                 "questions; people with the same score count half."
             ),
             numbers={

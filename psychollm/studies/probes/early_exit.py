@@ -58,7 +58,7 @@ class EarlyExit(Study, Result):
             statement=(
                 f"Early exit {judged}. It saves {percent(self.saved)} ({percent(low)} to "
                 f"{percent(high)}); the threshold was chosen on the same {self.n} questions. "
-                f"Accuracy of complete reasoning: {percent(self.full_accuracy, 1)}."
+                f"With complete reasoning, accuracy is {percent(self.full_accuracy, 1)}."
             ),
             numbers={"saved": self.saved, "interval": self.saved_interval},
             outcome=shown,

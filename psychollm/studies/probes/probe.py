@@ -96,8 +96,8 @@ class StateProbe(Study, Result):
         return Finding(
             statement=(
                 f"The best layer, {layer}, {judged} {against}. Its AUROC is "
-                f"{area.text(area.place(layer))}, the highest of {n_layers} layers; "
-                f"{self.n_groups} groups of questions."
+                f"{area.text(area.place(layer))}, the highest of {n_layers} layers. "
+                f"The questions form {self.n_groups} groups."
             ),
             rows=estimate_rows(area, signed=False),
             numbers={"auroc": area, "ece": self.ece, "brier": self.brier},

@@ -80,7 +80,7 @@ class ProbeTransfer(Study, Result):
         return Finding(
             statement=(
                 f"The mean AUROC of probes is {number(self.across)} on other topics and "
-                f"{number(self.within)} on their own. To other topics, {told}."
+                f"{number(self.within)} on their own. When applied to other topics, {told}."
             ),
             numbers={"within": self.within, "across": self.across},
             outcome=judged,

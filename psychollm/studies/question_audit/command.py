@@ -36,7 +36,7 @@ class Audit(Analysis, OneTable):
 
     choices: Path = option("the options that models chose, or their scores", positional=True)
     key: Path | None = option(
-        "a file with a question and its key per line", default=None, positional=True
+        "a file with one question and its key per line", default=None, positional=True
     )
     texts: Path | None = option(
         "a file with a question and its text per line, for the page",

@@ -24,8 +24,8 @@ def _with_worst(
         key="worst",
         question="Questions to check, worst first",
         statement="Probabilities of a fault are conditional on the models' choices. Other faults "
-        "are several right options, none, and an unclear question. Choices hardly distinguish "
-        "them, so the table adds up their probabilities.",
+        "are several right options, no right option, and an unclear question. The models' "
+        "choices hardly distinguish these three, so the table gives their total probability.",
         exhibits=worst(result, texts, fdr),
     )
     return result, replace(found, items=(*found.items, listed))
@@ -33,13 +33,14 @@ def _with_worst(
 
 def _methods(result: "QuestionAudit") -> tuple[str, ...]:
     return (
-        "Each question has one easiness for all models. A model that does not know the answer "
-        "chooses a wrong option, usually the most popular one. Each fault modifies this model "
-        f"{cite('dawid')}. The proportion of wrong keys is estimated for each group of questions "
-        "and shrunken towards that of the table. The table's proportion is shrunken towards the "
-        f"experts' result for MMLU-Redux {cite('gema')}.",
-        "The audit flags the largest set of the most suspicious questions whose expected "
-        f"proportion of sound questions is within the bound {cite('newton')}.",
+        "A question is equally easy for all models. A model that does not know the answer "
+        "chooses a wrong option, usually the most popular one. Each kind of fault changes the "
+        f"probabilities of the options {cite('dawid')}. The proportion of wrong keys is estimated "
+        "for each group of questions and shrunk towards the proportion in the table, which is in "
+        f"turn shrunk towards the proportion that experts found in MMLU-Redux {cite('gema')}.",
+        "The audit flags as many of the most suspicious questions as possible while the expected "
+        "proportion of sound questions among them does not exceed the bound "
+        f"{cite('newton')}.",
     )
 
 

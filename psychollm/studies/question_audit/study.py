@@ -179,8 +179,8 @@ class QuestionAudit(Study, Result):
                 question="Which questions have any fault?",
                 rows=self._rows("any"),
                 statement="" if self.flagged(fault="any") else self._nothing("any"),
-                explanation="Faults are a wrong key, several right options, none, or an unclear "
-                "question. Choices hardly distinguish the last three.",
+                explanation="A fault is a wrong key, several right options, no right option, or "
+                "an unclear question. The models' choices hardly distinguish the last three.",
                 numbers={"p_flawed": self.p_flawed},
             ),
             Finding(
@@ -190,8 +190,9 @@ class QuestionAudit(Study, Result):
                     f"{self.labels[a]} to {self.labels[b]}" for a, b in self.stretches()[:_SHOWN]
                 ),
                 statement="" if self.stretches() else "No run was detected.",
-                explanation="Consecutive questions whose keys fit the choices badly, as if the "
-                "keys had slipped by a row. Detection needs the original order of questions.",
+                explanation="A run consists of consecutive questions whose keys fit the choices "
+                "badly, as if the keys were shifted by a row. To detect runs, keep the original "
+                "order of questions.",
                 numbers={"p_stretch": self.p_stretch},
             ),
             Finding(
@@ -206,8 +207,8 @@ class QuestionAudit(Study, Result):
                 key="hidden",
                 question="Which faults cannot be detected?",
                 statement=f"All models chose the key of {count(right.sum())} "
-                f"question{'' if right.sum() == 1 else 's'}, where no fault can be detected. A "
-                "misconception that the models share looks like a wrong key."
+                f"question{'' if right.sum() == 1 else 's'}, so no fault can be detected there. A "
+                "misconception shared by the models looks like a wrong key."
                 + (f" Number of questions without an answer: {count(unread)}." if unread else ""),
             ),
         )
@@ -283,12 +284,12 @@ class QuestionAudit(Study, Result):
             return f"{stated}: nothing is flagged"
         return (
             f"{stated}: {percent(self.found[level])} of the corrupted keys are flagged; "
-            f"{percent(self.false[level])} of all flagged are false"
+            f"{percent(self.false[level])} of all flagged keys are false positives"
         )
 
 
 def likeliest(chance: FloatArray, fdr: float) -> IntArray:
-    """Return the largest set of the likeliest whose expected false discovery rate is in bounds."""
+    """Return the largest set of the most probable cases with an expected rate of at most `fdr`."""
     order = np.argsort(-np.nan_to_num(chance, nan=-1.0), kind="stable")
     order = order[np.isfinite(chance[order])]
     false = np.cumsum(1.0 - chance[order]) / np.arange(1, len(order) + 1)
@@ -496,7 +497,7 @@ def _reason(n: int, n_right: int, n_rival: int, options: Labels, gap: float) -> 
         return "all models choose the key, so no fault can be detected"
     able = ""
     if abs(gap) >= _ABLER:
-        able = f" ({'abler' if gap > 0 else 'weaker'} models)"
+        able = f" (on average {'abler' if gap > 0 else 'weaker'} ones)"
     if not key:
-        return f"{n - n_right} of {n} models fail{able}"
-    return f"{n_rival} of {n} models choose {rival}{able}, {n_right} the key {key}"
+        return f"{n - n_right} of {n} models{able} answer wrongly"
+    return f"{n_rival} of {n} models{able} choose {rival}, {n_right} the key {key}"

@@ -16,8 +16,8 @@ r"""Screening of questions from scores alone.
   The number of models that do is Poisson-binomial. Its exact upper tail is multiplied by the
   number of pairs (Bonferroni). Normal priors shrink slopes towards 1 and abilities towards 0.
 
-With few models neither test can be significant: n models answer two questions alike by coin tosses
-with probability :math:`2^{-n}`, and there are many pairs.
+With few models neither test can be significant: n models that toss coins answer two questions
+alike with probability :math:`2^{-n}`, and there are many pairs.
 
 Both tests assume independent models. With `families`, they use the mean score of each family.
 
@@ -142,7 +142,7 @@ class QuestionScreen(Study, Result):
             ),
             Finding(
                 key="against",
-                question="Which correlate negatively with the rest?",
+                question="Which questions correlate negatively with the rest?",
                 rows=_first(self._against_row, self._contrary()),
                 statement=self._no_against(),
                 explanation="Models that score higher on all other questions fail more often on "
@@ -152,12 +152,12 @@ class QuestionScreen(Study, Result):
             ),
             Finding(
                 key="redundant",
-                question="Which pairs are duplicates?",
+                question="Which pairs of questions are duplicates?",
                 rows=_first(self._pair_row, range(len(self.pairs))),
                 statement=self._no_pairs(),
                 explanation="Models answer both questions alike more often than ability and "
-                "difficulty explain: both may ask the same. The probability of listing any sound "
-                f"pair is at most {percent(self.alpha)}.",
+                "difficulty explain: the two may ask for the same thing. The probability of "
+                f"listing any sound pair is at most {percent(self.alpha)}.",
                 numbers={"p": self.pairs_p},
             ),
         )
@@ -257,7 +257,7 @@ class QuestionScreen(Study, Result):
 
     def _hard_row(self, place: int) -> str:
         models = "1 model" if self.n[place] == 1 else f"{self.n[place]} models"
-        return f"{self.labels[place]}: {percent(self.score[place])} of {models}"
+        return f"{self.labels[place]}: mean score {percent(self.score[place])} ({models})"
 
     def _against_row(self, place: int) -> str:
         return (

@@ -24,8 +24,9 @@ def exhibits(
         {"difference": result.difference},
         key="difference",
         title="Difference of each rater from the average rater",
-        caption="Points: expected mean rating of all things, minus that of the average rater, "
-        f"with its {level} interval. Bold: significantly different (simultaneous intervals).",
+        caption="Points show the expected mean rating of all things minus that of the average "
+        f"rater, with {level} intervals. Bold names: significantly different from the average "
+        "(simultaneous intervals).",
         x="mean rating minus that of the average rater",
         reference=0.0,
         strong=[one in {Outcome.ABOVE, Outcome.BELOW} for one in judged],
@@ -45,7 +46,7 @@ def exhibits(
         "discrimination": ()
         if result.tied
         else (_table("discrimination", result.discrimination),),
-        "middle": _listed("proportion of ratings at neither end", result.middle),
+        "middle": _listed("proportion of ratings between the extremes", result.middle),
         "drift": _listed("change of severity", result.drift),
         "interaction": _listed("severity for the group", result.interaction, of="rater, group"),
         "without": (Listing(table=partial(_without, result), folded=True, instead=True),),

@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 def _methods(result: "RaterSeverity") -> tuple[str, ...]:
     several = (
         " Steps between ratings follow the generalised partial credit model; each rater has its "
-        "own tendency to the middle."
+        "own tendency to choose middle ratings."
         if result.middle is not None
         else ""
     )
     return (
-        "In a many-facet model, the log odds of a rating against the next lower one are the "
+        "In a many-facet model, the log odds of a rating against the next lower one equal the "
         "rater's discrimination times the quality of the thing, minus the rater's severity "
-        f"{cite('linacre', 'uto')}.{several} Things come from a normal population and are "
-        "integrated out; raters come from an estimated population.",
-        "Standard errors are the larger of those from the information matrix and from the "
-        "sandwich over things; intervals use Student's t. Tests of raters against the average "
-        "rater are simultaneous.",
+        f"{cite('linacre', 'uto')}.{several} The qualities of things are normally distributed and "
+        "integrated out. The parameters of raters have a normal prior that is estimated from the "
+        "data.",
+        "Each standard error is the larger of two: one from the information matrix, one from a "
+        "sandwich estimator clustered by thing. Intervals use Student's t. Tests of raters "
+        "against the average rater are simultaneous.",
         "Reliability is the proportion of true variance in the posterior means of things.",
     )
 

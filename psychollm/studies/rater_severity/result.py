@@ -150,9 +150,9 @@ class RaterSeverity(Study, Result):
                 question="Which raters rate low or high?",
                 rows=self._listed(self.order, self._rater),
                 explanation=(
-                    "The difference is in the expected mean rating of all these things, "
-                    "including those not rated. Severity is in logits, for one average "
-                    "thing."
+                    "The difference compares expected mean ratings of all these things, including "
+                    "those that the rater did not rate. Severity is given in logits, for a thing "
+                    "of average quality."
                 ),
                 numbers={"severity": self.severity, "rate": self.rate},
             ),
@@ -167,8 +167,9 @@ class RaterSeverity(Study, Result):
                 ),
                 rows=() if self.tied else self._by_discrimination(),
                 explanation=(
-                    "Logits by which a rating rises per standard deviation of quality, as "
-                    "estimated from all raters. Near 0, ratings are unrelated to those of others."
+                    "Discrimination is the increase of a rating, in logits, per standard "
+                    "deviation of quality as estimated from all raters. If it is near 0, the "
+                    "rater's ratings are unrelated to those of others."
                 ),
                 numbers={"discrimination": self.discrimination},
             ),
@@ -183,9 +184,9 @@ class RaterSeverity(Study, Result):
                 ),
                 rows=self._without(),
                 explanation=(
-                    "Reliability is the proportion of true variance in estimated quality. A "
-                    "thing changes verdict if its mean rating crosses the midpoint of the scale; "
-                    "a corrected rating is the expected mean over all raters."
+                    "Reliability is the proportion of true variance in estimated quality. The "
+                    "verdict on a thing changes if its mean rating crosses the midpoint of the "
+                    "scale. A corrected rating is the expected mean over all raters."
                 ),
                 numbers={
                     "reliability": self.reliability,
@@ -266,8 +267,8 @@ class RaterSeverity(Study, Result):
                     rows=self._listed(
                         order, lambda row: f"{self.labels[row]}: {middle.text(row)}"
                     ),
-                    explanation="Proportion of all things that the rater is expected to rate at "
-                    "neither end.",
+                    explanation="Expected proportion of all things to which the rater gives "
+                    "neither the lowest nor the highest rating.",
                     numbers={"middle": middle},
                 )
             )
@@ -283,8 +284,8 @@ class RaterSeverity(Study, Result):
         return Finding(
             key="drift",
             question="Which raters drift over time?",
-            statement=f"The intervals of {len(clear)} of {len(self.labels)} raters exclude no "
-            "drift.",
+            statement=f"The intervals of {len(clear)} of {len(self.labels)} raters exclude a "
+            "drift of zero.",
             rows=tuple(
                 f"{self.labels[row]}: {drift.text(row, signed=True)}"
                 for row in clear[: 2 * _SHOWN]
@@ -301,14 +302,14 @@ class RaterSeverity(Study, Result):
             key="interaction",
             question="Which raters are harsher to some groups of things?",
             statement=f"The intervals of {len(clear)} of {total} pairs of rater and group "
-            f"exclude 0; {percent(1.0 - self.level)} would by chance.",
+            f"exclude 0; {percent(1.0 - self.level)} are expected to do so by chance.",
             rows=tuple(
                 f"{interaction.labels[row][0]} with {interaction.labels[row][1]}: "
                 f"{interaction.text(row, signed=True)}"
                 for row in clear[: 2 * _SHOWN]
             ),
-            explanation="Effect on severity for a group, relative to the rater's severity and to "
-            "the group's mean over raters, in logits, with pointwise intervals.",
+            explanation="Values are changes of severity for a group, in logits, relative to the "
+            "rater's severity and to the group's mean over raters, with pointwise intervals.",
             numbers={"interaction": interaction},
         )
 
@@ -321,7 +322,7 @@ class RaterSeverity(Study, Result):
             lambda row: (
                 f"without {self.labels[row]}: reliability "
                 f"{number(self.reliability_without[row])}, {count(self.turned[row])} of {things} "
-                f"verdicts change (corrected: {count(self.turned_corrected[row])})"
+                f"verdicts change ({count(self.turned_corrected[row])} after correction)"
             ),
         )
 

@@ -49,7 +49,7 @@ from psychollm.studies.rater_severity.result import RaterSeverity
 from psychollm.studies.rater_severity.table import Naming, Rated, rated_of
 
 SLOPES = 3  # minimum number of raters for separate discriminations
-METHOD = "information matrix or sandwich over things, the larger"
+METHOD = "larger standard error of information matrix and sandwich over things"
 
 
 def rater_severity(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Test whether models score lower on questions published after a date than the difficulty of these
-questions explains. A model trained on earlier questions would. Difficulty is estimated from other
-models. Models of one lineage count once.
+questions explains. A lower score is expected of a model trained on earlier questions. Difficulty
+is estimated from other models. Models of one lineage count once.
 """
 EPILOG = """\
 examples:

@@ -28,8 +28,9 @@ def exhibits(
         of=result,
         key="changes",
         title="Change of each model at its date, beyond difficulty",
-        caption="Points: change in score after the date beyond question difficulty, with "
-        "intervals. Crosses: raw change. Red: lineages with a significant drop.",
+        caption="Points show the change in score after the date that question difficulty does "
+        "not explain, with intervals. Crosses show the raw change. Lineages with a significant "
+        "drop are red.",
     )
     return {
         "models": (

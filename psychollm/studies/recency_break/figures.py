@@ -54,7 +54,7 @@ def plot_recency_break(result: "RecencyBreak", *, ax: "Axes | None" = None) -> "
         keep_row(ax, row, told, result.labels[model])
     name_axes(
         ax,
-        x=f"change after the date beyond difficulty, {percent(result.level)} intervals; "
+        x=f"change after the date, adjusted for difficulty ({percent(result.level)} intervals); "
         "crosses: raw change",
     )
     return ax

@@ -19,13 +19,13 @@ def _methods(result: "RecencyBreak") -> tuple[str, ...]:
         else ""
     )
     return (
-        "Scores are regressed on question difficulty, estimated as the mean of other lineages, "
-        "up to its third power, and on an indicator of publication after the date. The "
-        "coefficient of the indicator is the change. It is corrected for the reliability of the "
+        "Scores are regressed on a cubic polynomial in question difficulty, estimated as the "
+        "mean of other lineages, and on an indicator of publication after the date. The "
+        "coefficient of the indicator is the change. It is corrected for unreliability of the "
         "difficulty.",
         "Dates are permuted among questions of similar difficulty, jointly for all models. "
-        "P-values are adjusted for the number of lineages by the smallest statistic "
-        f"{cite('maxt')}. Each lineage counts once.{searched}",
+        "P-values are adjusted for the number of lineages by the permutation distribution of the "
+        f"smallest statistic {cite('maxt')}. Each lineage counts once.{searched}",
     )
 
 
@@ -44,7 +44,7 @@ def _facts(result: "RecencyBreak", smallest: SmallestEffects) -> tuple[Fact, ...
 
 
 LAYOUT = Layout(
-    title="Has it seen the test?",
+    title="Have models seen the questions?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: (

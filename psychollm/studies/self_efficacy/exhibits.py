@@ -39,8 +39,8 @@ def exhibits(
         key="totals",
         title="Totals of each model under each condition",
         caption="Mean total of each model under each condition, with Student’s intervals over "
-        "repeats. A mark without a bar has one administration or identical repeats. The axis "
-        "covers the range of the scale.",
+        "repeats. A mark without a bar stands for a single administration or for identical "
+        "repeats. The axis covers the range of the scale.",
     )
     alpha = forest(
         {
@@ -60,7 +60,7 @@ def exhibits(
         "totals": (totals, Listing(table=partial(_conditions, study), instead=True)),
         "consistency": (
             alpha,
-            listing(style, "Flat, extreme, disowned and incomplete ratings", folded=True),
+            listing(style, "Uniform, extreme, rejected and incomplete ratings", folded=True),
         ),
         "revision": _revision(study),
         **{
@@ -163,8 +163,9 @@ def _link_table(
     ]
     return Table.of(
         [*columns, *([text_column("at the ceiling", top)] if any(top) else [])],
-        caption=f"{caption}; with {percent(POWER)} power, {most} models detect a correlation of "
-        f"{number(least, 1)}, and {fewer} exclude it if there is none",
+        caption=f"{caption}; for a power of {percent(POWER)}, detecting a correlation of "
+        f"{number(least, 1)} takes {most} models, and excluding it if the true correlation is 0 "
+        f"takes {fewer}",
     )
 
 

@@ -281,7 +281,7 @@ def finding_of_links(
 
 def _link(one: EfficacyLink) -> str:
     if not np.isfinite(one.value):
-        note = f"unknown ({one.flag})"
+        note = f"rank correlation undefined ({one.flag})"
     else:
         note = (
             f"rank correlation {with_interval(one.value, one.interval)}, {p_equals(one.p_value)}"

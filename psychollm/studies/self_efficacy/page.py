@@ -40,7 +40,11 @@ def _verdict(study: "SelfEfficacyStudy", findings: Findings, smallest: SmallestE
 def _facts(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> tuple[Fact, ...]:
     low, high = study.n_items * study.low, study.n_items * study.high
     facts = [
-        Fact(name="Mean totals", value=span(study.means, 1), detail=f"of {low} to {high}"),
+        Fact(
+            name="Mean totals",
+            value=span(study.means, 1),
+            detail=f"possible range {low} to {high}",
+        ),
         Fact(name="Consistency (α)", value=span(study.consistency.alpha)),
         Fact(
             name="Identical ratings in all repeats",
@@ -66,18 +70,21 @@ def _facts(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> tuple[Fact,
 
 def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
     return (
-        f"<b>Ratings.</b> Following {cite('jackson')[1:-1]}, each model rates a scale of "
-        f"{study.n_items} statements, {study.low} to {study.high} points each, several times "
-        "under each condition, in varying orders. Models are the unit of replication of every "
-        "test and interval: repeats of a model are averaged first.",
+        f"<b>Ratings.</b> Following {cite('jackson')[1:-1]}, each model rates the "
+        f"{study.n_items} statements of a scale, from {study.low} to {study.high} points, several "
+        "times under each condition and in varying orders. The model is the unit of replication "
+        "of all tests and intervals: repeats of a model are averaged first.",
         f"<b>Consistency and stability.</b> Cronbach’s α {cite('feldt')} is reported for single "
         "administrations, as in the source, and for models’ means, since repeats of one model are "
-        f"not independent respondents. ICC(A,1) {cite('shrout')} is over models and repeats.",
+        f"not independent respondents. ICC(A,1) {cite('shrout')} is computed over models and "
+        "repeats.",
         "<b>Conditions.</b> The mixed model has a random intercept for each model. Friedman’s "
         "test compares conditions within models; the Kruskal–Wallis test ignores that the same "
-        "models appear under each condition. Correlations are Spearman’s, over models.",
-        "<b>Stance.</b> For coded replies, the page has the mean code (0, 1, 2) of assertion and "
-        "of anthropomorphism. The scheme <code>stance</code> codes cue words, not meaning.",
+        "models appear under each condition. Correlations are Spearman "
+        "correlations over models.",
+        "<b>Stance.</b> For coded replies, the page reports the mean code (0, 1 or 2) of "
+        "assertion and of anthropomorphism. The scheme <code>stance</code> codes cue words, not "
+        "meaning.",
     )
 
 

@@ -255,7 +255,7 @@ def _of(
 
 
 def _style_rows(study: SelfEfficacyStudy) -> list[str]:
-    """Return rows on flat, extreme, disowned and incomplete ratings."""
+    """Return rows on uniform, extreme, rejected and incomplete ratings."""
     words = {
         "flat": "of administrations give all items the same rating",
         "lowest": "of ratings are at the lowest point",
@@ -278,7 +278,7 @@ def _stability(study: SelfEfficacyStudy) -> list[str]:
         icc = study.stability[condition].icc
         rows.append(
             f"{condition}: ICC(A,1) {icc.text(icc.place('ICC2'), 3)}; "
-            f"identical ratings {study.identical.text(i)}."
+            f"proportion of identical ratings {study.identical.text(i)}."
         )
     return rows
 

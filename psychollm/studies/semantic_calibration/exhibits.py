@@ -28,11 +28,11 @@ def exhibits(
         plot="plot_semantic_calibration",
         of=study,
         key="diagrams",
-        title="Accuracy against the share of the largest class, by arm",
-        caption="Accuracy of the most frequent answer against its frequency. The size of a ring "
-        "shows its number of questions. Grey: a semantically calibrated model with as many "
-        "samples. It is below the diagonal, since the largest observed share overestimates the "
-        "probability of its class.",
+        title="Accuracy against the proportion of the largest class, by arm",
+        caption="Accuracy of the most frequent answer against its frequency. Larger rings "
+        "represent more questions. Grey: values expected of a semantically calibrated model with "
+        "as many samples. They are below the diagonal, because the largest observed proportion "
+        "overestimates the probability of its class.",
     )
     arms = {
         "accuracy": study.accuracy,
@@ -55,8 +55,8 @@ def exhibits(
         },
         key="overconfidence",
         title="Overconfidence",
-        caption="Mean confidence minus accuracy: raw, and minus that of a calibrated model with "
-        "as many samples.",
+        caption="Mean confidence minus accuracy: raw values, and their excess over a calibrated "
+        "model with as many samples.",
         x="overconfidence",
         reference=0.0,
     )
@@ -80,7 +80,7 @@ def _nulls(study: "SemanticCalibration") -> Table:
             estimate_column("smECE", smooth.value, digits=3),
             estimate_column("expected, calibrated model", study.expected, digits=3),
             p_column("p", study.p_value.value),
-            p_column("p, by Holm", study.p_adjusted),
+            p_column("p, adjusted (Holm)", study.p_adjusted),
             estimate_column("expected, calibrated confidences", smooth.expected, digits=3),
             p_column("p", smooth.p_value.value),
             number_column("ECE", binned.value.value, digits=3),
@@ -104,7 +104,7 @@ def _contrasts(study: "SemanticCalibration") -> Table | None:
         [
             name_column("arm", [one.arm for one in pairs]),
             column("excess smECE", "excess"),
-            p_column("p, by Holm", [one.p_adjusted for one in pairs]),
+            p_column("p, adjusted (Holm)", [one.p_adjusted for one in pairs]),
             column("raw smECE", "smooth"),
             column("overconfidence", "overconfidence"),
             column("accuracy", "accuracy"),

@@ -102,10 +102,10 @@ class SemanticMechanism(Study, Result):
         link, name = self.link, self.predictability.replace("_", "-")
         shown = outcome(link.interval, smallest=smallest.correlation)
         judged = {
-            Outcome.ABOVE: "Arms that predict their answers worse are calibrated worse",
-            Outcome.BELOW: "Arms that predict their answers worse are calibrated better",
-            Outcome.SMALL: "Predicting one's answers hardly correlates with calibration",
-            Outcome.OPEN: "The relation of predicting answers to calibration is inconclusive",
+            Outcome.ABOVE: "Arms that predict their answers less well are calibrated less well",
+            Outcome.BELOW: "Arms that predict their answers less well are better calibrated",
+            Outcome.SMALL: "Calibration hardly correlates with how well arms predict answers",
+            Outcome.OPEN: "The relation of predictability and calibration is inconclusive",
         }[shown]
         text = f"{judged}: {name} and excess smECE, {link.text('arm')}."
         worst = float(self.clipped.max())

@@ -41,17 +41,18 @@ def _facts(study: "SemanticCalibration", smallest: SmallestEffects) -> tuple[Fac
 def _methods(study: "SemanticCalibration") -> tuple[str, ...]:
     return (
         f"<b>Semantic confidence.</b> Following {cite('nakkiran')[1:-1]}, each question is asked "
-        "many times, and replies are grouped into classes of the same meaning. The share of the "
-        "largest class is the confidence in its answer. The study compares the "
+        "many times, and replies are grouped into classes of the same meaning. The proportion of "
+        "the largest class is the confidence in its answer. The study compares the "
         f"{count(study.n_questions)} questions that all arms answered.",
         f"<b>Two nulls.</b> The smooth calibration error {cite('smece')} is positive by chance "
-        "alone. The page has its expectation under two nulls: calibrated confidences, and a "
-        "calibrated model with as many samples. They differ because the largest observed share "
-        "overestimates the probability of its class, especially if answers are diverse. Verdicts "
-        f"use the second null, adjusted for the number of arms {cite('holm')}.",
-        f"<b>Uncertainty.</b> {percent(study.level)} intervals come from resampling questions, "
-        "the same for all arms. An effect is equivalent to zero if its interval is within the "
-        f"smallest effect of interest {cite('schuirmann')}.",
+        "alone. The page reports its expected value under two null hypotheses: calibrated "
+        "confidences, and a calibrated model with as many samples. The two differ because the "
+        "largest observed proportion overestimates the probability of its class, especially if "
+        "answers are diverse. Verdicts use p-values of the second null, adjusted for the number "
+        f"of arms {cite('holm')}.",
+        f"<b>Uncertainty.</b> {percent(study.level)} intervals are computed by resampling "
+        "questions; all arms share the resamples. An effect is equivalent to zero if its interval "
+        f"contains only values below the smallest effect of interest {cite('schuirmann')}.",
     )
 
 
@@ -59,7 +60,7 @@ def _wanted(study: "SemanticCalibration", smallest: SmallestEffects) -> Iterator
     # The verdict uses a one-sided p-value, with Holm over the arms. Standard errors of the smooth
     # error vary by about a fifth between studies of 150 to 600 questions.
     yield Criterion(
-        what="error beyond a calibrated model",
+        what="excess error over a calibrated model",
         estimate=study.excess,
         smallest=smallest.calibration_error,
         null_se=study.spread,

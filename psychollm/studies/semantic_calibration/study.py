@@ -280,7 +280,7 @@ def _arm(study: SemanticCalibration, row: int) -> str:
         f"excess overconfidence {study.excess_overconfidence.text(row, 3, signed=True)}"
     )
     left = int(study.n_left_out[row])
-    return text + (f"; {left} more questions have no answer." if left else ".")
+    return text + (f"; {left} further questions were not answered." if left else ".")
 
 
 def _contrast(one: ArmContrast) -> str:

@@ -1,1 +1,1 @@
-"""Shared confidence: one signal or several, and what a model's own adds."""
+"""Shared confidence: one common factor or several, and what a model's own confidence adds."""

@@ -19,14 +19,14 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
         key="between",
         question="Do more accurate models say yes more often?",
         statement=(
-            f"Over {between.n} models, {_slope(line)}; {_slope(between.accuracy_on_confidence)}; "
-            f"Spearman's correlation {spearman} ({p_equals(between.spearman_p)}). "
+            f"Over {between.n} models, {_slope(line)}, {_slope(between.accuracy_on_confidence)}, "
+            f"and Spearman's correlation is {spearman} ({p_equals(between.spearman_p)}). "
             f"{_equality(between, level)}"
         ),
         explanation=(
             "The test of single models compares each yes rate with the model's accuracy over "
             "questions. The test of the line treats differences between models as random, so "
-            "overconfident and underconfident models may lie around the line of equality."
+            "overconfident and underconfident models may lie on either side of the line."
         ),
         numbers={
             "slope": line.slope,
@@ -54,15 +54,15 @@ def _equality(between: BetweenModels, level: float) -> str:
 
 def _slope(line: Line) -> str:
     return (
-        f"slope of {line.outcome} on {line.predictor} "
+        f"the slope of {line.outcome} on {line.predictor} is "
         f"{with_interval(line.slope, line.slope_interval, signed=True)} "
         f"({p_equals(line.p_value)})"
     )
 
 
 def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Finding:
-    """Say who is right where models disagree."""
-    statement = "No two models ever disagree about whether they know."
+    """Return which model is right if two disagree."""
+    statement = "No model says yes to a question to which another says no."
     if pairs.n_disagreements:
         ahead = with_interval(
             pairs.pooled_difference, pairs.pooled_difference_interval, 3, signed=True
@@ -70,10 +70,10 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
         left = with_interval(pairs.pooled_excess, pairs.pooled_excess_interval, 3, signed=True)
         statement = (
             f"On {count(pairs.n_questions_split)} questions one model says yes and another no "
-            f"({count(pairs.n_disagreements)} disagreements of pairs; all agree on "
-            f"{count(pairs.n_questions_unanimous)}). The one that says yes is right more often by "
-            f"{ahead}. Without any self-knowledge ({pairs.control}) one would expect "
-            f"{signed(pairs.pooled_expected, 3)}, which leaves {left}."
+            f"({count(pairs.n_disagreements)} disagreements of pairs); all models agree on "
+            f"{count(pairs.n_questions_unanimous)} questions. The accuracy of the model that says "
+            f"yes is higher by {ahead}. Without any self-knowledge ({pairs.control}), the "
+            f"expected difference is {signed(pairs.pooled_expected, 3)}; the excess is {left}."
         )
     return Finding(
         key="disagreement",
@@ -89,22 +89,23 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
 
 
 def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
-    """Say what the mean vote gains over the best single answer."""
+    """Return the gain of the mean vote over the best single answer."""
     free = with_interval(gain.mean_gain, gain.mean_gain_interval, 3, signed=True)
     fair = with_interval(
         gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, 3, signed=True
     )
     return Finding(
         key="ensemble",
-        question="Do many models know more than the best one?",
+        question="Does the vote of all models predict correctness better than the best single "
+        "model?",
         statement=(
             "In predicting a model's correctness, the mean vote of all models differs from the "
             f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
         ),
         explanation=(
-            "The best single model is chosen on other questions. Most of what the vote gains may "
-            "be owed to its many levels: the fair comparison cuts it at the single model's yes "
-            "rate."
+            "The best single model is chosen on other questions. Much of the gain of the "
+            "vote may be due to its many levels. For a fair comparison, the vote is dichotomised "
+            "at the single model's yes rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
         outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),

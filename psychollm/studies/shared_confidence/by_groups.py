@@ -128,9 +128,10 @@ class SharedByGroups(Study, Result):
                     self.thresholds.items(), self.congruence.tolist(), strict=True
                 )
             ),
-            explanation="Tucker's congruence of loadings is one if they are proportional. The "
-            "rank correlation of thresholds shows whether models with low thresholds in one "
-            "group also have them in the other; thresholds may differ even with one factor.",
+            explanation="Tucker's congruence is one if the loadings are proportional. The rank "
+            "correlation of thresholds shows whether models with low thresholds in one group "
+            "also have low thresholds in the other. Thresholds may differ even if all groups "
+            "share one factor.",
         )
         each = (
             Finding(
@@ -161,10 +162,10 @@ class SharedByGroups(Study, Result):
         }[judged]
         cost = with_interval(common.rmsea, common.rmsea_interval, 3)
         return Finding(
-            statement=f"{told}: {p_equals(float(common.test.p_value))}, RMSEA {cost}, of "
-            f"{len(common.labels)} models.",
-            explanation="With one factor, loadings are equal in all groups up to the factor's SD. "
-            "Thresholds are free in every group.",
+            statement=f"{told}: {p_equals(float(common.test.p_value))}, RMSEA {cost} "
+            f"({len(common.labels)} models).",
+            explanation="If all groups share one factor, loadings are equal in all groups up to "
+            "the SD of the factor. Thresholds are estimated separately in each group.",
             numbers={
                 "p": float(common.test.p_value),
                 "rmsea": common.rmsea,

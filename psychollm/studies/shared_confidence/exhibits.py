@@ -35,30 +35,28 @@ _WALD = 1.96
 # Figures of the page: plot names, titles and captions.
 _DRAWINGS = {
     "factor_structure": (
-        "Loadings over thresholds, with the spectrum",
-        "Each model’s loading on the common factor over its threshold. Dots: first component of "
-        "the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings with "
-        "intervals, which need no empty-cell rule. A decline of the dots but not of the "
-        "diamonds is due to the rule, or to lapses; hollow diamonds are fitted without lapses. "
-        "Left inset: proportions of variance with both nulls (bands: 90 % of replicates). Right "
-        "inset: R² of the fit in one-factor tables.",
+        "Loadings against thresholds, with the spectrum",
+        "Each model’s loading on the common factor against its threshold. Dots: first component "
+        "of the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings "
+        "with intervals, which need no empty-cell rule. If the dots decline but the diamonds do "
+        "not, the cause is the rule, or lapses; hollow diamonds are fitted without lapses. Left "
+        "inset: proportions of variance, with bands that contain 90 % of the replicates of each "
+        "null. Right inset: R² of the quadratic fit in one-factor tables.",
     ),
     "scree": (
         "Eigenvalues and two nulls",
-        "Eigenvalues with both nulls. Tables shuffled within models test for any common factor; "
-        "one-factor tables test for a second factor.",
+        "Eigenvalues compared with two nulls. Tables shuffled within models test for any common "
+        "factor; one-factor tables test for a second factor.",
     ),
     "second_factor": (
         "Loadings of the second component and one-factor replicates",
         "Loadings on the second component, and their 90 % range in one-factor tables with the "
-        "same thresholds. Points inside the band are compatible with one factor and do not need "
-        "a second "
-        "make.",
+        "same thresholds. Points inside the band are compatible with one factor.",
     ),
     "sensitivity": (
         "Eigenvalue proportions under each empty-cell rule",
         "Proportions of eigenvalues under each empty-cell rule. Differences between rows are "
-        "due to the rule. Values below zero do not occur in a correlation matrix.",
+        "due to the rule. Negative values show that a matrix is not a proper correlation matrix.",
     ),
     "private_signal": (
         "Correlation of confidence and correctness beyond the common factor",
@@ -68,27 +66,27 @@ _DRAWINGS = {
     ),
     "individuation": (
         "AUROC of self-reports and of the factor score",
-        "Areas under the ROC curve for correctness. The fair comparison with yes/no reports is "
-        "the factor score dichotomised at the same yes rate; the original score has more levels. "
-        "Bold names as "
-        "before.",
+        "Areas under the ROC curve for correctness. Yes/no reports should be compared with the "
+        "factor score dichotomised at the same yes rate, because the original score has more "
+        "levels. Bold names: significant correlation of confidence and correctness beyond the "
+        "common factor.",
     ),
     "f_beta": (
-        "F-beta of all models over beta",
+        "F-beta of all models as a function of beta",
         "F-beta of every model; the strip names the best one at each β, with its bootstrap band. "
         "Solid curve: the model exceeds its own “always yes” baseline; dotted: it does not. "
         "Black: the best model’s expected value without information about the question.",
     ),
     "between_models": (
-        "Yes rate over accuracy of all models",
-        "Mean confidence over accuracy, one point per model with intervals in both directions; "
-        "fitted line with its band, and the line of perfect calibration.",
+        "Yes rate against accuracy of all models",
+        "Mean confidence against accuracy, one point per model with intervals in both "
+        "directions, with a fitted line, its band, and the line of perfect calibration.",
     ),
     "pairwise_calibration": (
-        "Observed over expected difference in correctness, pairs of models",
-        "Each point is an ordered pair of models, on questions to which the first says yes and "
-        "the second no: observed over expected difference in correctness, the latter without "
-        "self-knowledge. Cross: pooled, with its interval.",
+        "Observed and expected difference in correctness, pairs of models",
+        "Each point represents two models, on questions to which the first says yes and the "
+        "second no. It shows the observed difference in correctness against the difference "
+        "expected without self-knowledge. Cross: all pairs pooled, with an interval.",
     ),
     "ensemble": (
         "Gain of the mean vote over the best single answer",
@@ -97,12 +95,13 @@ _DRAWINGS = {
     ),
     "residuals": (
         "Residuals of all pairs of models after the common factor",
-        "Residuals of joint yes counts in standard errors, models by increasing threshold; dots "
-        "mark residuals beyond three. Orange pairs agree more than one factor predicts.",
+        "Residuals of joint yes counts, in standard errors. Models are sorted by increasing "
+        "threshold; dots mark residuals beyond ±3. Orange pairs agree more often than one factor "
+        "predicts.",
     ),
     "screen": (
         "Yes rates and AUROC of yes for correctness, flagged models named",
-        "Yes rate of each model, and the AUROC of yes for correctness (one half: chance; below: "
+        "Yes rate of each model, and the AUROC of yes for correctness (0.5: chance; lower: "
         "confidence is negatively related to correctness).",
     ),
 }
@@ -370,8 +369,8 @@ def of_groups(
         loadings,
         key="loadings-by-group",
         title="Loadings of each model, by group of questions",
-        caption="Loading of each model on the common factor in each group. With one factor for "
-        "all groups, loadings are equal in all groups up to the factor's SD.",
+        caption="Loading of each model on the common factor in each group. If all groups share "
+        "one factor, loadings are equal in all groups up to the SD of the factor.",
         x="loading",
     )
     table = Listing(table=partial(_groups_table, study))
@@ -394,8 +393,8 @@ def _groups_table(study: "SharedByGroups") -> Table:
 _OF_GROUP = {
     "n_factors": "factors",
     "mean_loading": "mean loading",
-    "second_share": "proportion of a second",
-    "private_correlation": "mean correlation beyond it",
+    "second_share": "proportion of a second factor",
+    "private_correlation": "mean correlation beyond the factor",
     "yes_rate": "yes rate",
     "accuracy": "accuracy",
 }

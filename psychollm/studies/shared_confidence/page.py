@@ -31,14 +31,14 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Shared factors",
             value=_factors(dimensions, smallest),
-            detail=f"one against more: {p_equals(deciding.p_value)}, lapses modelled; a second "
-            f"has {percent(deciding.second_share.observed, 1)}"
+            detail=f"one against more: {p_equals(deciding.p_value)} with lapses modelled; a "
+            f"second explains {percent(deciding.second_share.observed, 1)}"
             if deciding
             else f"one against more: {p_equals(dimensions.one_factor_test.p_value)}; a second "
-            f"has {percent(dimensions.second_share.observed, 1)}",
+            f"explains {percent(dimensions.second_share.observed, 1)}",
         ),
         Fact(
-            name="Loadings on it",
+            name="Loadings on the common factor",
             value=extent(study.loadings),
             detail=f"thresholds {extent(study.thresholds)}",
         ),
@@ -50,10 +50,14 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
             name="Confidence and correctness beyond the common factor",
             value=mean["value"],
             detail=(f"{mean['detail']}, {p_equals(private.mean_p)}; " if mean["detail"] else "")
-            + (f"in {sentence_list(known, most=4)}" if known else "significant in no model"),
+            + (
+                f"significant in {sentence_list(known, most=4)}"
+                if known
+                else "significant in no model"
+            ),
         ),
         Fact(
-            name="Confidence on accuracy, between models (slope)",
+            name="Slope of confidence on accuracy, between models",
             **_value(line.slope, line.slope_interval, 2),
         ),
         Fact(
@@ -116,18 +120,17 @@ def _structure(study: "SharedConfidence") -> str:
     return (
         "<b>Structure.</b> A model says yes if a latent normal value exceeds its threshold. "
         f"Tetrachoric correlations {cite('pearson')} are the exact root of the equation for each "
-        f"pair {cite('hamdan')}; empty cells were treated by the rule <code>{rule}</code>. Every "
-        "such rule, and difficulty alone, can produce a further component "
-        f"{cite('ferguson')}, so the number of factors is tested without a rule: "
-        f"loadings maximise the pairwise likelihood {cite('katsikatsou')}, and the largest "
-        "eigenvalue of the standardised residuals of all joint yes counts is compared with "
+        f"pair {cite('hamdan')}; empty cells were treated by the rule <code>{rule}</code>. Any "
+        f"such rule, or difficulty alone, can produce a further component {cite('ferguson')}. The "
+        "number of factors is therefore tested without a rule: loadings maximise the pairwise "
+        f"likelihood {cite('katsikatsou')}, and the largest eigenvalue of the standardised "
+        "residuals of all joint yes counts is compared with "
         f"{count(dimensions.one_factor_test.n)} tables simulated from the fitted one-factor model "
-        "and refitted. The plain spectrum is compared with the same one-factor tables and with "
-        f"{count(dimensions.spectrum.permutation.n)} tables shuffled within models. "
-        f"{_with_lapses(dimensions)}Loadings, thresholds and "
-        f"factor scores come from the full-information likelihood of the {model} "
-        f"{cite('bock')}; scores are posterior means that omit the model whose correctness "
-        "they predict."
+        "and refitted. The eigenvalues of the tetrachoric matrix are compared with the same "
+        f"one-factor tables and with {count(dimensions.spectrum.permutation.n)} tables shuffled "
+        f"within models. {_with_lapses(dimensions)}Loadings, thresholds and factor scores come "
+        f"from the full-information likelihood of the {model} {cite('bock')}; scores are "
+        "posterior means that omit the model whose correctness they predict."
     )
 
 
@@ -136,22 +139,23 @@ def _with_lapses(dimensions: "Dimensionality") -> str:
     if lapses is None:
         return ""
     return (
-        "One normal factor was rejected. Models that answer some questions at random have the "
-        f"same effect, so each model was given a lower and an upper asymptote {cite('barton')}, "
-        "estimated from whole answer patterns together with their distribution over models. One "
-        "factor was then tested again: by the largest eigenvalue of the scores of a second, in "
-        f"{count(lapses.test.n)} tables simulated from that model, and by the proportion of "
-        "variance of a second factor fitted together with asymptotes. "
+        "One normal factor was rejected. Models that answer some questions at random can cause "
+        f"such a rejection, so each model was given a lower and an upper asymptote "
+        f"{cite('barton')}. Asymptotes and their distribution over models were estimated from "
+        "whole answer patterns. One factor was then tested again: by the largest eigenvalue of "
+        f"the scores of a second factor, in {count(lapses.test.n)} tables simulated from that "
+        "model, and by the proportion of variance of a second factor fitted together with "
+        "asymptotes. "
     )
 
 
 def _knowledge(study: "SharedConfidence") -> str:
     return (
-        "<b>Knowledge.</b> Self-reports are compared with the factor score by the AUROC, also "
-        "with the score dichotomised at the model’s own yes rate, because the AUROC rewards many "
-        "levels. Knowledge beyond the common factor is the correlation of a model’s latent "
-        "confidence and correctness, with the factor integrated out given the answers of all "
-        "other models. It is tested by the likelihood ratio. P-values are adjusted for the "
+        "<b>Knowledge.</b> Self-reports are compared with the factor score by the AUROC. They are "
+        "also compared with the score dichotomised at the model’s own yes rate, because the AUROC "
+        "rewards many levels. Knowledge beyond the common factor is the correlation of a model’s "
+        "latent confidence and correctness, with the factor integrated out given the answers of "
+        "all other models. It is tested by a likelihood-ratio test. P-values are adjusted for the "
         f"number of models ({escape(study.individuation.adjustment)}). If models disagree, the "
         f"difference in correctness (pairwise calibration, our version of {cite('moran')[1:-1]}) "
         "is compared with the prediction of the factor score. Residuals of confidence and "
@@ -162,11 +166,12 @@ def _knowledge(study: "SharedConfidence") -> str:
 
 def _uncertainty(study: "SharedConfidence") -> str:
     return (
-        f"<b>Uncertainty.</b> Intervals have {percent(study.level)} coverage. Proportions have "
-        f"Wilson’s interval {cite('wilson')}, their differences Bonett and Price’s "
-        f"{cite('bonett')}; F-beta and AUROC have percentile intervals from "
-        f"{count(study.f_beta.n_bootstrap)} bootstrap resamples of the questions, the same for "
-        f"all models. Replicate p-values are (b + 1)/(n + 1) {cite('phipson')}."
+        f"<b>Uncertainty.</b> The nominal coverage of intervals is {percent(study.level)}. "
+        f"Proportions are reported with Wilson intervals {cite('wilson')}, differences of "
+        f"proportions with Bonett and Price’s intervals {cite('bonett')}. For F-beta and AUROC, "
+        f"intervals are percentiles of {count(study.f_beta.n_bootstrap)} bootstrap resamples of "
+        "the questions, which all models share. P-values from replicates are (b + 1)/(n + 1) "
+        f"{cite('phipson')}."
     )
 
 
@@ -234,8 +239,8 @@ def _methods_by_groups(study: "SharedByGroups") -> tuple[str, ...]:
         f"{cite('katsikatsou')}. Models follow one factor over all groups if their slopes are "
         "equal up to the SD of the factor; thresholds are free in each group. The distance from "
         "equality, in standard errors, is compared with tables simulated under equality and "
-        f"refitted; p-values are (b + 1)/(n + 1) {cite('phipson')}. One factor is shown if the "
-        "90 % interval of the RMSEA is below the smallest value of interest.",
+        f"refitted; p-values are (b + 1)/(n + 1) {cite('phipson')}. One factor is accepted if "
+        "the 90 % interval of the RMSEA is below the smallest value of interest.",
         *methods(first)[1:],
     )
 

@@ -224,7 +224,7 @@ class PrivateSignal(Study, Result):
 
 def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
     """Return how many models predict their own correctness beyond the factor, in words."""
-    little = f"by less than a correlation of {smallest.correlation:g}"
+    little = f"only negligibly (correlation below {smallest.correlation:g})"
     words = {
         Outcome.ABOVE: ("predicts its own correctness", "predict their own correctness"),
         Outcome.BELOW: ("predicts its own errors", "predict their own errors"),

@@ -70,9 +70,9 @@ class ResidualStructure(Study, Result):
             statement=f"Not tested: {self.reason}."
             if self.reason
             else (
-                "Residual agreement of pairs of models in confidence and in correctness "
-                f"correlates {signed(self.correlation)} ({p_equals(self.p_value)} by permuting "
-                f"models, {count(self.n_pairs)} pairs)."
+                "The residual agreement of pairs of models in confidence correlates "
+                f"{signed(self.correlation)} with their residual agreement in correctness "
+                f"({p_equals(self.p_value)} by permuting models, {count(self.n_pairs)} pairs)."
             ),
             explanation=(
                 "For every pair of models, the number of questions to which both said yes is "

@@ -262,7 +262,7 @@ def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
     if second is Outcome.ABOVE and knows:
         return (
             f"{shared}. The confidence of {whose} predicts correctness beyond the first factor, "
-            "through the second factor or through self-knowledge"
+            "because of a second factor or of self-knowledge"
         )
     if knows:
         own = "its" if len(knows) == 1 else "their"
@@ -287,7 +287,7 @@ def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding
         key="structure",
         question="How many common factors?",
         statement=f"{own.verdict} Without any empty-cell rule, {own['tests'].statement}",
-        explanation=f"In the plain spectrum, {own['spectrum'].statement}",
+        explanation=f"In the spectrum of the correlations, {own['spectrum'].statement}",
         numbers={
             "n_factors": dimensions.n_factors,
             "p_no_factor": dimensions.shared_test.p_value,
@@ -327,14 +327,14 @@ def _thresholds(study: SharedConfidence) -> Finding:
         key="thresholds",
         question="What are the thresholds and loadings?",
         statement=(
-            f"Thresholds run from {extent(study.thresholds)}, loadings from "
+            f"Thresholds range from {extent(study.thresholds)}, loadings from "
             f"{extent(study.loadings)}{', without lapses' * with_lapses}; the factor score of "
             f"a question has a reliability of {number(study.scores.reliability)}.{bound}"
         ),
         explanation=(
             "A model answers yes if its latent confidence exceeds its threshold, in standard "
-            "deviations of that confidence. A high threshold is cautious. The loading is the "
-            "correlation of the latent confidence with the common factor."
+            "deviations of that confidence. A model with a high threshold seldom says yes. The "
+            "loading is the correlation of the latent confidence with the common factor."
         ),
         numbers={"reliability": study.scores.reliability},
     )
@@ -372,17 +372,19 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
 
 def _agreement(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     gap = study.confusion.overconfidence
-    often = f"as often as correct (±{smallest.share:g})"
+    often = f"yes about as often as correct (±{smallest.share:g})"
     words = {
         Outcome.ABOVE: ("says yes too often", "say yes too often"),
-        Outcome.BELOW: ("too rarely", "too rarely"),
-        Outcome.SMALL: (often, often),
+        Outcome.BELOW: ("says yes too rarely", "say yes too rarely"),
+        Outcome.SMALL: (f"says {often}", f"say {often}"),
     }
     told = sentence(counted(verdicts(gap, smallest=smallest.share), words))
     return Finding(
         key="agreement",
         question="How well does confidence match correctness?",
-        statement=(f"{told} Yes rate minus accuracy runs from {extent(gap.value, signed=True)}."),
+        statement=(
+            f"{told} Yes rate minus accuracy ranges from {extent(gap.value, signed=True)}."
+        ),
         numbers={"overconfidence": gap},
         outcome=verdicts(gap, smallest=smallest.share),
     )
@@ -398,11 +400,11 @@ def _risk(study: SharedConfidence) -> Finding:
         statement=(
             f"F1 of confidence as a classifier of correctness: "
             f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models exceed "
-            f"the baseline of always yes ({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
+            f"a baseline that always says yes ({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
         ),
         explanation=(
             "F-beta weighs precision against recall: at low β a wrong yes costs more, at high β a "
-            "missed one. The baseline always answers yes; its precision is the accuracy."
+            "missed yes. The baseline always says yes; its precision is the accuracy."
         ),
         numbers={"f1": sweep.value[:, one], "f1_always_yes": sweep.all_yes[:, one]},
     )
@@ -411,7 +413,7 @@ def _risk(study: SharedConfidence) -> Finding:
 def _leaders(study: SharedConfidence) -> str:
     sweep = study.f_beta
     if not len(sweep.leaders):
-        return "No model is correct on any question it says yes to."
+        return "No model answers correctly any question to which it says yes."
     names = [str(study.labels[row]) for row in sweep.leaders]
     if len(names) == 1:
         return f"{names[0]} is best for every beta."
@@ -442,7 +444,7 @@ def _validity(study: SharedConfidence) -> Finding:
         key="validity",
         question="Are the answers usable?",
         statement=(
-            f"{usable} of {len(screen.models)} models are usable; {len(flagged)} flagged."
+            f"{usable} of {len(screen.models)} models are usable; {len(flagged)} are flagged."
             + " The results include the flagged models." * kept
         ),
         rows=(*flagged, *left),

@@ -38,11 +38,11 @@ def exhibits(
         plot="plot_steering_match",
         of=study,
         key="match",
-        title="Best strengths over thresholds, with controls",
-        caption="Above left: best strength over the threshold of each target, with intervals "
-        "over questions. Above right: held-out agreement, starting at the constant answer. "
-        "Below: R² and held-out kappa with exchanged questions, for the direction and the "
-        "controls.",
+        title="Best strengths against thresholds, with controls",
+        caption="Top left: best strength for each target against its threshold, with intervals "
+        "over questions. Top right: held-out agreement with each target; lines begin at the "
+        "agreement of the constant answer. Bottom: R² and held-out kappa of the direction and of "
+        "the controls, and their distribution in tables with exchanged questions.",
     )
     targets = {
         "best strength": study.best.strength,
@@ -91,8 +91,8 @@ def _exchanged(study: "SteeringMatch") -> Table:
     low, middle, high = null.quantile([0.05, 0.5, 0.95])
     return Table.of(
         [
-            name_column("number", [NAMES[name] for name in HEADLINES]),
-            number_column("found", null.observed),
+            name_column("statistic", [NAMES[name] for name in HEADLINES]),
+            number_column("observed", null.observed),
             interval_column("exchanged questions", middle, np.stack([low, high], axis=-1)),
             p_column("p", null.p_value),
         ],

@@ -40,14 +40,14 @@ def _methods(study: "SteeringMatch") -> tuple[str, ...]:
         "chosen. Strengths at which nearly all answers are equal are omitted. Held-out "
         "statistics choose the strength on one half of the questions and score the other half. "
         "Predictions from the threshold use the line through the other targets.",
-        "<b>Controls.</b> A strength that only moves the rate of yes already agrees with any "
-        "<b>Controls.</b> A strength that only moves the yes rate already agrees with any "
-        "target, and its strengths are a linear function of thresholds. Each statistic is "
-        "therefore compared with its value for exchanged questions, a moving threshold on the "
-        "unsteered log odds, other directions if given, and the constant answer. Verdicts use "
-        "held-out kappa, which corrects for yes rates. "
+        "<b>Controls.</b> Steering that merely changes the yes rate already increases agreement "
+        "with any target, and its best strengths are a linear function of thresholds. Each "
+        "statistic is therefore compared with its value for exchanged questions, for a moving "
+        "threshold on the unsteered log odds, for other directions if given, and for the constant "
+        "answer. Verdicts use held-out kappa, which corrects for yes rates. "
         f"P-values are (b + 1)/(n + 1) {cite('phipson')}.",
-        f"<b>Uncertainty.</b> Intervals over questions have {percent(study.level)} coverage.",
+        f"<b>Uncertainty.</b> Intervals account for the sampling of questions; their nominal "
+        f"coverage is {percent(study.level)}.",
     )
 
 
@@ -71,7 +71,7 @@ LAYOUT = Layout(
     facts=_facts,
     sections={
         "answers": "Data",
-        "strengths": "Does one strength per target follow its threshold?",
+        "strengths": "Does the best strength for a target depend on its threshold?",
         "agreement": "How well do answers agree?",
         "kappa": "Does the steered model say yes to the same questions?",
         "controls": "",

@@ -144,7 +144,7 @@ class SteeringMatch(Study, Result):
             Finding(
                 key="agreement",
                 statement=(
-                    f"Agreement {number(heads['agreement'])} at the best strength, "
+                    f"Agreement is {number(heads['agreement'])} at the best strength, "
                     f"{number(heads['held_out_agreement'])} held out, "
                     f"{number(_mean(self.from_threshold.agreement.value))} at the strength "
                     "predicted from the threshold (line through the other targets). Baselines: "
@@ -158,9 +158,10 @@ class SteeringMatch(Study, Result):
             Finding(
                 key="kappa",
                 statement=(
-                    f"Kappa {number(heads['kappa'])} at the best strength, "
+                    f"Kappa is {number(heads['kappa'])} at the best strength, "
                     f"{number(heads['held_out_kappa'])} held out, "
-                    f"{number(_mean(self.from_threshold.kappa.value))} from the threshold."
+                    f"{number(_mean(self.from_threshold.kappa.value))} at the strength "
+                    "predicted from the threshold."
                 ),
             ),
             Finding(key="controls", question="Controls:", rows=_control_rows(self)),
@@ -178,7 +179,7 @@ class SteeringMatch(Study, Result):
         )
         squares = (
             f"R2 of strengths on thresholds is {number(heads['r_squared'])}, and "
-            f"{number(self.null.mean[0])} for exchanged questions; R2 alone is no evidence"
+            f"{number(self.null.mean[0])} for exchanged questions; R2 alone is not evidence"
         )
         return f"{_finding(self, kappa, smallest)}; {squares}."
 
@@ -309,8 +310,8 @@ def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
     low, high = study.null.quantile([0.05, 0.95])[:, 4]
     if high - low < 2.0 * least:
         return (
-            "Steering does not predict which questions get a yes beyond chance, to within "
-            f"{least:g} in kappa ({kappa})"
+            "Steering predicts which questions get a yes no better than chance (within "
+            f"{least:g} in kappa; {kappa})"
         )
     return f"Whether steering predicts which questions get a yes is inconclusive ({kappa})"
 
@@ -336,10 +337,11 @@ def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str
             Outcome.OPEN,
             Outcome.ABOVE,
         }
-        verb = "may be" if open_ else "are"
+        verb = "may preserve" if open_ else "preserves"
         return (
             f"{start}, but is {_no_better(cut, smallest)} a threshold on the unsteered log odds "
-            f"(kappa {_ahead_text(cut)}); the questions {verb} in the order of the unsteered model"
+            f"(kappa {_ahead_text(cut)}); steering {verb} the order of questions of the unsteered "
+            "model"
         )
     if kind == "control":
         alpha = 1.0 - study.level
@@ -402,7 +404,10 @@ def _notes(study: SteeringMatch) -> tuple[str, ...]:
             "range: the optimum may be outside it."
         )
     if best.wide.mean() >= _MANY:
-        notes.append(f"{int(best.wide.sum())} of {n} targets have a wide plateau of strengths.")
+        notes.append(
+            f"For {int(best.wide.sum())} of {n} targets, a wide range of strengths fits about "
+            "equally well."
+        )
     if not any(one.kind == "table" for one in study.controls):
         notes.append("No control directions were given: always compare with random directions.")
     return tuple(notes)

@@ -23,8 +23,8 @@ def exhibits(
         of=result,
         key="scale",
         title="Models and benchmarks on one scale",
-        caption="Circles: abilities of the most able models. Squares: difficulties, the abilities "
-        "with an expected score of one half.",
+        caption="Circles: abilities of the most able models. Squares: difficulties of benchmarks, "
+        "the abilities at which the expected score is one half.",
     )
     held = None
     if result.held_cells[0].score.size:
@@ -33,8 +33,8 @@ def exhibits(
             of=result,
             key="left-out",
             title="Held-out scores and their predictions",
-            caption=f"{count(result.held_cells[0].score.size)} scores, each predicted from a fit "
-            "without it.",
+            caption=f"{count(result.held_cells[0].score.size)} scores, each predicted by a fit "
+            "that did not use it.",
         )
     return {
         "models": (scale, Listing(table=partial(_models, result), folded=True)),

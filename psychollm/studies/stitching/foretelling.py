@@ -134,7 +134,7 @@ class Foreteller:
         rng: np.random.Generator,
         widen: float,
     ) -> Outlook:
-        """Return expected scores, and intervals that include each benchmark's scatter."""
+        """Return expected scores, and intervals that include residual dispersion."""
         noise = rng.standard_t(self.df[of], size=p.shape) * np.sqrt(
             self.scale.scatter[of] * unit_variance(p)
         )

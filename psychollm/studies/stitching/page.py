@@ -16,10 +16,11 @@ def _methods(result: "StitchedBenchmarks") -> tuple[str, ...]:
         "The expected score in a benchmark is a logistic function of the model's ability "
         f"{cite('ho', 'papke')}. Difficulties and slopes are partially pooled over benchmarks. "
         "Abilities are shrunk towards a linear trend in the release date, if dates are known. "
-        "Each benchmark has its own scatter.",
-        "The number of abilities is the one that predicts held-out single scores better, in "
-        "five folds. Prediction intervals include the uncertainty of all parameters and the "
-        "scatter; they are scaled to cover held-out scores.",
+        "The residual standard deviation differs between benchmarks.",
+        "One or two abilities are fitted, whichever predicts held-out single scores better in "
+        "five-fold cross-validation. Prediction intervals account for the uncertainty of all "
+        "parameters and for residual variance; they are rescaled to reach their nominal coverage "
+        "of held-out scores.",
         "Intervals of abilities use the normal approximation to the posterior.",
     )
 

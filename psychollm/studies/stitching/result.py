@@ -49,7 +49,7 @@ class StitchedBenchmarks(Study, Result):
     ability: Estimate  # (models,) on the scale
     difficulty: Estimate  # (benchmarks,) ability with an expected score of one half
     slope: Estimate  # (benchmarks,) increase of the log odds per unit of ability
-    scatter: FloatArray  # (benchmarks,) SD of scores around an expected value of one half
+    scatter: FloatArray  # (benchmarks,) residual SD of scores with an expected value of one half
     second: FloatArray  # (benchmarks,) loading on the second ability, NaN without one
     n_abilities: int
     held_cells: tuple[HeldOut, ...]  # single scores, predicted with one ability, two, ...
@@ -320,8 +320,9 @@ class StitchedBenchmarks(Study, Result):
                 question="How well are held-out scores predicted?",
                 rows=tuple(self._held()),
                 explanation=(
-                    "The scale was refitted without the held-out scores, and predicted them. The "
-                    "width of prediction intervals is scaled to cover these scores."
+                    "The scale was refitted without the held-out scores, which were then "
+                    "predicted. Prediction intervals are rescaled to reach their nominal coverage "
+                    "of these scores."
                 ),
                 numbers={"rmse": self.rmse},
             ),
@@ -331,9 +332,9 @@ class StitchedBenchmarks(Study, Result):
             items += (
                 Finding(
                     key="optimized",
-                    question="Are best-of-several reports higher?",
+                    question="Are scores higher if the best of several reports is given?",
                     statement=(
-                        f"By {marked} in log odds."
+                        f"Their log odds differ from those of other scores by {marked}."
                         if np.isfinite(self.marked.value[0])
                         else "Not estimated: no benchmark has reports of both kinds."
                     ),
@@ -354,13 +355,11 @@ class StitchedBenchmarks(Study, Result):
     def _verdict(self) -> str:
         best = self.order[0]
         sentence = (
-            f"{self.labels[best]} is the most able model, {self.ability.text(best)}, over "
-            f"{len(self.data.benchmarks)} benchmarks"
+            f"{self.labels[best]} is the most able model over {len(self.data.benchmarks)} "
+            f"benchmarks, with an ability of {self.ability.text(best)}"
         )
         if self.n_abilities > 1:
-            sentence += (
-                ". Two abilities are fitted: the first alone does not describe a model fully"
-            )
+            sentence += ". Two abilities are fitted, because one does not describe models fully"
         if np.isfinite(self.rmse[0]):
             sentence += (
                 f". Held-out scores are predicted with a root mean squared error of "
@@ -377,17 +376,17 @@ class StitchedBenchmarks(Study, Result):
                 rows.append(
                     f"single scores, {many}{used}: root mean squared error "
                     f"{number(np.sqrt(one.squared_error), 3)} in {count(one.score.size)} scores; "
-                    f"90 % intervals cover {percent(one.coverage(1.0))}; scaled by "
-                    f"{number(one.widen)}, {percent(one.coverage(one.widen))}"
+                    f"90 % intervals cover {percent(one.coverage(1.0))} of the scores, and "
+                    f"{percent(one.coverage(one.widen))} when scaled by {number(one.widen)}"
                 )
         held = self.held_models
         if held.score.size:
             which = "the latest models" if np.isfinite(self.data.years).mean() > 0.8 else "models"
             rows.append(
-                f"{which}, from three scores: root mean squared error "
+                f"{which}, predicted from three scores: root mean squared error "
                 f"{number(np.sqrt(held.squared_error), 3)} in "
                 f"{count(held.score.size)} predictions; "
-                f"90 % intervals cover {percent(held.coverage(1.0))}; scaled by "
-                f"{number(held.widen)}, {percent(held.coverage(held.widen))}"
+                f"90 % intervals cover {percent(held.coverage(1.0))} of the scores, and "
+                f"{percent(held.coverage(held.widen))} when scaled by {number(held.widen)}"
             )
         return rows or ["The table is too small to hold out scores: intervals are model-based."]

@@ -1,4 +1,4 @@
-r"""Estimate abilities, difficulties, slopes and scatter by empirical Bayes.
+r"""Estimate abilities, difficulties, slopes and residual dispersion by empirical Bayes.
 
 The score of model m in benchmark b, between 0 and 1, has the expected value
 
@@ -10,16 +10,16 @@ z indicates scores that are the best of several reports. The variance of the sco
 
 .. math:: v_{mb} = (\phi_b + 1 / n_{mb}) \, p_{mb} (1 - p_{mb}),                         \quad (2)
 
-where :math:`\phi_b` is the scatter of benchmark b in addition to the sampling of its n items. With
+where :math:`\phi_b` is the dispersion of benchmark b beyond the sampling of its n items. With
 weights :math:`w = 1 / (\phi_b + 1 / n)` the parameters maximise the quasi-likelihood
 
 .. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
 
 plus the logarithm of normal priors: abilities around a line in the release date, with variance
 1; :math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances,
-means and scatters are updated from the posterior by EM; the posterior is normal around the maximum
-(Laplace), with the expected curvature of (3). The scatter of a benchmark is shrunk towards that of
-all benchmarks, which counts as `FEW` scores.
+means and dispersions are updated from the posterior by EM. The posterior is normal around the
+maximum (Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk
+towards that of all benchmarks, which counts as `FEW` scores.
 
 Given benchmarks, models are independent. Eliminating their block of the curvature (Schur) makes
 the cost of a step proportional to models times the square of benchmarks.
@@ -35,7 +35,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
 from psychollm.studies.stitching.tables import ScoreTable
 
-FEW = 4.0  # weight of the scatter of all benchmarks, in scores
+FEW = 4.0  # weight of the dispersion of all benchmarks, in scores
 _LEAST = 1e-3  # lower bound of p (1 - p) in variances
 _CURVED = 1e-6
 _SCATTER = (2e-4, 0.5)  # bounds
@@ -238,7 +238,7 @@ def fit_scale(
     n_abilities : int
         Maximum number of abilities.
     tolerance : float
-        Tolerance of changes in variances, means and logarithms of scatters.
+        Tolerance of changes in variances, means and logarithms of dispersions.
     most : int
         Maximum number of EM iterations for each number of abilities.
     """
@@ -270,7 +270,7 @@ class _Fit:
         self.y = np.where(self.known, scores.value, 0.0)
         self.counted = self.known.sum(axis=0).astype(np.float64)
         self.sampling, self.marks = 1.0 / scores.items, _deviations(scores)
-        # On this scale, scatters far below the sampling variance are negligible.
+        # On this scale, dispersions far below the sampling variance are negligible.
         self.base = self.sampling.min(axis=0) + 1e-3
         since = np.nan_to_num(scores.years - start.middle)
         self.times = np.column_stack([np.ones(len(self.y)), since])
@@ -324,7 +324,7 @@ class _Fit:
                 break
 
     def vary(self) -> None:
-        """Update scatters, variances, means, the line and the units from the posterior."""
+        """Update dispersions, variances, means, the line and the units from the posterior."""
         system, p, curved = self.system()
         found = system.posterior()
         if self.marks.any():
@@ -361,7 +361,7 @@ class _Fit:
         self.centre[:2] = curves[:, :2].mean(axis=0)
 
     def _scatter(self, p: FloatArray, uncertain: FloatArray) -> FloatArray:
-        """Return the scatter of each benchmark, shrunk towards that of all."""
+        """Return the dispersion of each benchmark, shrunk towards that of all."""
         share = self.phi / (self.phi + self.sampling)
         curved = p * (1.0 - p)
         square = ((self.y - p) ** 2 + curved**2 * uncertain) / unit_variance(p)

@@ -3,8 +3,9 @@
 Few models have scores in all benchmarks, so means over benchmarks compare different sets. Here the
 curve of each benchmark relates its scores to common abilities
 (`psychollm.studies.stitching.scale`), as in Epoch's capability index. In addition, each benchmark
-has its own scatter, curves are partially pooled, a second ability is included if it improves the
-prediction of held-out scores, and prediction intervals are scaled to cover such scores.
+has its own residual dispersion, curves are partially pooled, a second ability is included if it
+improves the prediction of held-out scores, and prediction intervals are rescaled to reach their
+nominal coverage of such scores.
 
 References
 ----------

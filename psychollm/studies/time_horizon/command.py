@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
 
 DESCRIPTION = """\
-Estimate the length of tasks that models solve with a given probability, in minutes that people
+Estimate the length of the tasks that models solve with a given probability, in minutes that people
 need: over all tasks, and for a task of typical difficulty, with intervals for the task population.
-Release dates add the time in which horizons double.
+With release dates, the time in which horizons double is estimated, too.
 """
 EPILOG = """\
 examples:
@@ -44,7 +44,7 @@ class Horizon(Judged, Logs):
     EPILOG = EPILOG
 
     minutes: Path = option(
-        "how long tasks take people: a file with a task and its minutes per line", "FILE.csv",
+        "how long tasks take people: a file with one task and its minutes per line", "FILE.csv",
         group=ANALYSIS,
     )  # fmt: skip
     share: tuple[float, ...] = option(

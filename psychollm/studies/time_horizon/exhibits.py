@@ -22,7 +22,7 @@ def exhibits(
         key="horizons",
         title="Time horizon of each model",
         caption="Horizons over all tasks and for a task of median difficulty given its length. "
-        "Lines to the edge are unbounded intervals.",
+        "Lines that reach the edge are unbounded intervals.",
     )
     trend = Drawing(
         plot="studies.time_horizon.figures.plot_horizon_trend",

@@ -21,9 +21,9 @@ def _methods(result: "TimeHorizon") -> tuple[str, ...]:
         f"correlation {cite('chandler')}.",
         "The horizon for a typical task comes from an item response model with task length as "
         f"predictor and a residual per task {cite('deboeck')}. Its interval is "
-        "Fieller's, with Student's t for the number of tasks.",
-        f"The units of all intervals are {units}. An interval is unbounded if a curve that does "
-        "not decrease fits equally well.",
+        "Fieller's; degrees of freedom of Student's t are based on the number of tasks.",
+        f"All intervals treat {units} as the sampling units. An interval is unbounded if a curve "
+        "that does not decrease fits equally well.",
     )
 
 
@@ -48,7 +48,7 @@ def _facts(result: "TimeHorizon", smallest: SmallestEffects) -> tuple[Fact, ...]
 
 
 LAYOUT = Layout(
-    title="How long a task can it do?",
+    title="How long are the tasks that models can solve?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: (

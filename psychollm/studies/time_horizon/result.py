@@ -247,7 +247,7 @@ class TimeHorizon(Study, Result):
         return (
             f"The SD of difficulty is {number(self.scatter, 1)} logits, equivalent to "
             f"{number(self.doublings, 1)} doublings of length. "
-            "This variation separates the two definitions."
+            "The two definitions differ because of this variation."
         )
 
     def _growth(self, trend: HorizonTrend) -> Finding:
@@ -265,12 +265,12 @@ class TimeHorizon(Study, Result):
             )
         return Finding(
             key="trend",
-            question="In how many days do horizons double?",
+            question="How many days do horizons take to double?",
             rows=tuple(rows),
             explanation=(
-                "A line is fitted to log horizons by release date. Its error includes the "
-                "deviations of models from the line and the sampling of tasks, which affects all "
-                "models."
+                "Log horizons are regressed on release dates. Intervals account for the "
+                "deviations of models from the line and for the sampling of tasks, which affects "
+                "all models."
             ),
             numbers={"trend": trend},
         )

@@ -29,8 +29,8 @@ def exhibits(
         of=result,
         key="strengths",
         title="Strengths and ranks of all models",
-        caption="Strengths with their intervals, the strongest on top. Models of a tier share a "
-        "colour; the bounds of each rank are on the right.",
+        caption="Strengths with intervals; the strongest model is at the top. Models of one tier "
+        "have the same colour. Bounds of ranks are shown on the right.",
     )
     voters = Listing(table=partial(_voters, result), folded=True)
     return {
@@ -68,7 +68,7 @@ def _pairs(result: "BradleyTerry") -> Table:
             ),
             p_column("p, adjusted", pairs.adjusted, reasons=pairs.flags),
         ],
-        caption="Every pair of models, in logits",
+        caption="Differences between models, in logits",
     )
 
 
@@ -83,5 +83,6 @@ def _voters(result: "BradleyTerry") -> Table:
             number_column("ties", frame["ties"]),
             number_column("discrimination", frame["discrimination"]),
         ],
-        caption="Voters: effects in logits, shrunk towards 0; discrimination towards 1",
+        caption="Effects of voters, in logits and shrunk towards 0, and their discrimination, "
+        "shrunk towards 1",
     )

@@ -221,9 +221,10 @@ def _tie_start(votes: Votes) -> float:
 def _pulled(votes: Votes, state: State, total: float, lost: float) -> FloatArray:
     """Return the values that the precision of the priors shrinks to zero (parameters,)."""
     phi = np.where(state.phi > NEVER, state.phi, 0.0)
-    # The discrimination of voters leaves the scale of strengths weakly determined. Along it, the
-    # volume of many strengths balances their prior, which the mode ignores. So the prior is scaled
-    # by the proportion of information that remains without voters' effects.
+    # The discrimination of voters leaves the scale of strengths weakly determined. The joint mode
+    # ignores the posterior volume, which would offset the prior of many strengths along this
+    # scale. So the prior is scaled by the proportion of information that remains without voters'
+    # effects.
     if lost:
         phi[: votes.k] *= (total - lost) / total
     return phi

@@ -18,13 +18,13 @@ def _methods(result: "BradleyTerry") -> tuple[str, ...]:
         "are integrated out.",
         f"Strengths have a normal prior with an SD of {number(result.fit.prior, 2)} logits. "
         f"Standard errors are clustered by {result.fit.over}, with the CR2 correction for few "
-        "clusters "
-        f"{cite('bell')}.",
-        "The intervals of all differences are simultaneous. Their common multiple of the standard "
-        "errors is a quantile of the largest standardised error over all pairs; errors are drawn "
-        f"jointly {cite('chernozhukov')}.",
-        "The number of significantly stronger models bounds a model's rank from above; the number "
-        f"of significantly weaker models bounds it from below {cite('mogstad')}.",
+        f"clusters {cite('bell')}.",
+        "The intervals of all differences are simultaneous. All are the same multiple of their "
+        "standard error, a quantile of the largest standardised error over all pairs, simulated "
+        f"from the joint distribution of errors {cite('chernozhukov')}.",
+        "The best possible rank of a model follows from the number of significantly stronger "
+        "models, the worst possible rank from the number of significantly weaker ones "
+        f"{cite('mogstad')}.",
     )
 
 

@@ -326,7 +326,7 @@ class BradleyTerry(Study, Result):
                     *map(self._pair, rows[:_SHOWN]),
                     *([f"{more} more in the table of pairs"] if more > 0 else []),
                 ),
-                explanation="Simultaneous intervals over all pairs.",
+                explanation="The intervals of all pairs are simultaneous.",
                 numbers={
                     "value": self.differences.value,
                     "interval": self.differences.interval,
@@ -472,12 +472,12 @@ class BradleyTerry(Study, Result):
         top = int(np.flatnonzero(own)[0])
         rivals = np.flatnonzero(own & (self.rank_interval[:, 0] == 1))
         others = [self.labels[row] for row in rivals if row != top]
-        first = f"{self.labels[top]} is strongest, {self.strengths.text(top, 2, signed=True)}"
+        first = f"{self.labels[top]} is strongest ({self.strengths.text(top, 2, signed=True)})"
         if len(others) == own.sum() - 1:
             return f"{first}, but no model is significantly weaker."
         if others:
             return f"{first}; {sentence_list(others)} may be as strong."
-        return f"{first}, significantly stronger than every other model."
+        return f"{first} and significantly stronger than every other model."
 
     def _swayed(self) -> tuple[str, ...]:
         rows = [f"advantage of the left side: {self.side.text(0, 2, signed=True)} logits"]
@@ -497,9 +497,9 @@ class BradleyTerry(Study, Result):
     def _beside(self) -> Finding:
         kinds = self.kinds
         rows = tuple(
-            f"{label}: strengths correlate {number(kinds.correlation[row], 2)} with the others' "
-            f"(corrected for noise); one vote carries {number(kinds.worth[row], 2)} times the "
-            "information of theirs"
+            f"{label}: strengths correlate {number(kinds.correlation[row], 2)} with those of the "
+            "other voters (corrected for noise); a vote carries "
+            f"{number(kinds.worth[row], 2)} times the information of another voter's vote"
             for row, label in enumerate(kinds.labels)
         )
         return Finding(

@@ -50,7 +50,9 @@ def test_floor_ceiling_and_disowning() -> None:
     assert found.at_lowest.tolist() == [1.0, 0.0, 0.5]
     assert found.disowning.tolist() == [1.0, 0.0, 0.0]
     text = found.summary()
-    assert "1 at the floor; 1 at the ceiling; 1 with statements disowned" in text
+    assert (
+        "1 with the lowest possible total; 1 with the highest possible total; 1 rejecting" in text
+    )
 
 
 def test_tasks_refused_are_not_passed_and_tasks_unread_are_missing() -> None:

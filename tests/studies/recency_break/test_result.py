@@ -36,4 +36,4 @@ def test_the_model_that_has_seen_the_questions_alarms_alone(seen):
 def test_the_page_shows_changes(seen, tmp_path):
     path = tmp_path / "page.html"
     seen[2].report(path)
-    assert "Has it seen the test?" in path.read_text(encoding="utf-8")
+    assert "Have models seen the questions?" in path.read_text(encoding="utf-8")

@@ -42,7 +42,7 @@ def test_arms_that_predict_themselves_worse_are_calibrated_worse(world: Any) -> 
     assert found.link.interval[0] > 0.0
     assert abs(found.divergence.value[0]) < 0.1
     assert found.divergence.value[-1] > found.divergence.value[0]
-    assert found.summary().startswith("Arms that predict their answers worse are calibrated worse")
+    assert found.summary().startswith("Arms that predict their answers less well")
     assert found.to_frame()["arm"].tolist() == list(POWERS)
 
 

@@ -40,7 +40,10 @@ def test_verdict_names_who_knows_more(result):
     assert "none" not in nothing.verdict
     # In a table as large as this, what is not there is shown to be small.
     large = SmallestEffects(correlation=0.9)
-    assert "by less than a correlation of 0.9" in nothing.findings(smallest=large)["own"].statement
+    assert (
+        "only negligibly (correlation below 0.9)"
+        in nothing.findings(smallest=large)["own"].statement
+    )
 
 
 def test_tables(result):
@@ -67,14 +70,15 @@ def test_plot_and_report(once, tmp_path):
 
 def test_a_verdict_names_the_cut_that_it_depends_on(result):
     cut = replace(result, coding={"confidence": "stated confidence > 90", "correctness": "binary"})
-    assert cut.verdict == f"With yes for a stated confidence > 90, c{result.verdict[1:]}"
+    assert cut.verdict == f"When a stated confidence > 90 counts as yes, c{result.verdict[1:]}"
     told = " ".join(cut.findings().text().split())
-    assert "Verdict. With yes for a stated confidence > 90, confidence follows one" in told
-    assert "), with yes for a stated confidence > 90; psychollm" in told
-    assert "for a" not in result.verdict
+    assert "Verdict. When a stated confidence > 90 counts as yes, confidence follows one" in told
+    assert "), when a stated confidence > 90 counts as yes; psychollm" in told
+    assert "counts as" not in result.verdict
     coding = {"confidence": "stated confidence > model balanced", "correctness": "score > 0.5"}
     assert replace(result, coding=coding).verdict.startswith(
-        "With yes for a stated confidence > each model's balanced cut and right for a score > 0.5,"
+        "When a stated confidence > each model's balanced cut counts as yes and a score > 0.5 "
+        "counts"
     )
 
 

@@ -26,6 +26,6 @@ def test_the_page_shows_both_definitions(agents, tmp_path):
     path = tmp_path / "page.html"
     psy.time_horizon(*agents[:2], dates=[f"{2018 + m}-01-01" for m in range(8)]).report(path)
     page = path.read_text(encoding="utf-8")
-    assert "How long a task can it do?" in page
+    assert "How long are the tasks that models can solve?" in page
     assert "typical task" in page
     assert "Horizons by release date" in page

@@ -34,7 +34,7 @@ def test_the_trend_finds_how_fast_horizons_double(agents):
     with_dates = psy.time_horizon(*agents[:2], dates=trend.labels and {
         f"m{m}": f"{2018 + m}-01-01" for m in range(8)
     })  # fmt: skip
-    assert "In how many days do horizons double?" in with_dates.summary()
+    assert "How many days do horizons take to double?" in with_dates.summary()
     assert with_dates.tables()["trend"].shape[0] == 4
 
 
