@@ -265,7 +265,7 @@ def real(options: argparse.Namespace) -> None:
         before = "one factor"
         if one <= ALPHA:
             shown = share.p_value <= ALPHA and share.observed >= LEAST_SHARE
-            before = "at least two" if shown else "not quite one"
+            before = "at least two" if shown else "local dependence"
         before = f"{before} (p = {one:.3f}, second {100 * share.observed:.1f} %)"
         asked = table.n_questions if isinstance(table, psy.Responses) else table.shape[1]
         size = f"{len(found.labels)} x {asked:,}"

@@ -72,9 +72,9 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
             f"On {count(pairs.n_questions_split)} questions one model says yes and another no "
             f"({count(pairs.n_disagreements)} disagreements of pairs); all models agree on "
             f"{count(pairs.n_questions_unanimous)} questions. The accuracy of the model that says "
-            f"yes minus that of the other is {ahead}. Without any self-knowledge "
-            f"({pairs.control}), the expected difference is {signed(pairs.pooled_expected, 3)}; "
-            f"the excess is {left}."
+            f"yes minus that of the other is {ahead}. Without any self-knowledge, "
+            f"the difference expected from the {pairs.control.replace('shared', 'factor')} is "
+            f"{signed(pairs.pooled_expected, 3)}; the excess is {left}."
         )
     return Finding(
         key="disagreement",
