@@ -18,7 +18,7 @@ def test_rules() -> None:
     assert inside(0.95, (0.6, 0.9)) == "not reproduced"
     assert beyond((0.1, 0.3)) == beyond((-0.3, -0.1), above=False) == "reproduced"
     assert beyond((-0.3, -0.1)) == "not reproduced"
-    assert beyond((-0.1, 0.3)) == "cannot be told"
+    assert beyond((-0.1, 0.3)) == "inconclusive"
     assert shown(0.5, (0.25, 0.75), 1).split() == ["0.5", "[0.2,", "0.8]"]
 
 

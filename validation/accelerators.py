@@ -1,4 +1,4 @@
-"""What the library does on a GPU, beside the same on the processor: answers and seconds.
+"""Answers and times on a GPU compared with those on the processor.
 
     python -m validation.accelerators run validation/accelerators.json --model FOLDER
     python -m validation.accelerators show validation/accelerators.json

@@ -1,4 +1,4 @@
-"""Are contrasts between arms covered by their intervals? Simulated studies of known truth.
+"""Coverage of intervals for contrasts between arms, in simulated studies with known truth.
 
 Run ``python validation/arms_coverage.py``: it writes docs/arms_tables.md.
 Takes two minutes of CPU. Two studies are simulated, 100 times each, with models, questions and

@@ -1,4 +1,4 @@
-"""How often intervals of repeated attempts cover the truth: docs/attempts.md.
+"""Coverage of intervals for repeated attempts: docs/attempts.md.
 
 ``python -m validation.attempts_rates --write [TRIALS.csv.gz]`` makes ``docs/attempts_tables.md``
 anew. Chances of tasks follow beta distributions like those fitted to the agents of Terminal-Bench

@@ -1,4 +1,4 @@
-"""How often the intervals of `benchmark_agreement` cover, and how often its verdicts are wrong.
+"""Coverage of the intervals of ``benchmark_agreement``, and error rates of its verdicts.
 
 Abilities of models in two benchmarks are bivariate normal (SD 0.7), bivariate t with five degrees
 of freedom, or skewed (lognormal with skewness 2.3, joined by a normal copula). Answers follow a
@@ -11,7 +11,7 @@ sqrt(K - 3), and the true value is the rank correlation of true scores.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m validation.benchmark_agreement_rates
 
-Takes about five minutes and writes docs/benchmark_agreement_tables.md.
+Takes about five minutes. The tables are written to docs/benchmark_agreement_tables.md.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The crossed logistic model beside NumPyro: the same posterior, and the time to it.
+"""The crossed logistic model compared with NumPyro: posterior and time.
 
 ``python -m validation.card_peers --peer PYTHON`` hands the same tables to an interpreter that has
 numpyro and jax (PyPI); the model is that of HiBayES's crossed GLMM, non-centred, with half-normal

@@ -1,4 +1,4 @@
-"""What work costs on one core, and from that what a table of 1e10 cells takes on many.
+"""Cost of work on one core, and the resulting time for a table of 1e10 cells on many cores.
 
     python -m validation.clusters --page docs/clusters.md
 

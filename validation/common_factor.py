@@ -1,4 +1,4 @@
-"""How often one factor over all groups of questions is rejected: where there is one, and one each.
+"""Rejection rates of one factor over all groups of questions, with one and with several factors.
 
 Eight models answer questions of two or three groups. With one factor, loadings are the same in
 all groups; thresholds of models differ by group, questions of later groups are harder, and their

@@ -1,4 +1,4 @@
-"""Coverage of 95 % intervals where models of a family repeat one another's luck.
+"""Coverage of 95 % intervals if the errors of models in a family are correlated.
 
 Run as ``python -m validation.coverage_families``: it writes docs/irt_families_tables.md, with
 ``--names`` docs/irt_names_tables.md, with ``--screen`` docs/question_screen_tables.md.

@@ -1,4 +1,4 @@
-"""False alarms and power of tests between groups: two tables.
+"""False positive rates and power of tests between groups.
 
 Run as ``python -m validation.coverage_groups``. Takes half an hour, 100 data sets
 in each row. Levels are 5 %; the Monte Carlo error of a rate of 5 % is then 2.2 percentage points,

@@ -1,4 +1,4 @@
-"""Two abilities: bias of estimates and coverage of 95 % intervals, a table.
+"""Bias of estimates and coverage of 95 % intervals for two abilities.
 
 Run as ``python -m validation.coverage_irt_multidimensional``; 200 data sets for each row, ten
 items, abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a

@@ -1,4 +1,4 @@
-"""False alarms of both tests of items between groups, with few respondents or an ability gap.
+"""False positive rates of both DIF tests with few respondents or a difference in ability.
 
 Run as ``python -m validation.differential_alarms``: it writes docs/differential_alarms_tables.md;
 ``--only functioning`` or ``--only items`` renews one of two tables. Takes ten minutes.

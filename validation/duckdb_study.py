@@ -1,4 +1,4 @@
-"""A database file of DuckDB to a verdict, a panel and a 2PL, by one command each.
+"""A verdict, a panel and a 2PL from a DuckDB file, with one command each.
 
     python validation/duckdb_study.py                     # 1,000 models x 100,000 questions
     python validation/duckdb_study.py --models 200 --questions 50000 --metrics brier,auroc

@@ -1,4 +1,4 @@
-"""How often the intervals of the evaluation card cover a simulated truth: docs/evaluation_card.md.
+"""Coverage of the intervals of the evaluation card: docs/evaluation_card.md.
 
 ``python -m validation.evaluation_card_rates --write`` makes ``docs/evaluation_card_tables.md``
 anew. Tables are drawn from a crossed logistic model (models .8, questions 1.2, interaction .8 or

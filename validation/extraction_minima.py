@@ -1,4 +1,4 @@
-"""How often extraction ends above the lowest minimum that many random starts reach.
+"""How often factor extraction misses the lowest minimum found by many random starts.
 
 Half of the matrices are easy (loadings .5 to .9, 200 to 2,000 units), a quarter weak (loadings
 below .4 in size), a quarter nearly Heywood (communalities of some variables above .97), these with

@@ -1,4 +1,4 @@
-"""Gaps that say something: what logistic factors make of them, ignored and modelled.
+"""Logistic factors with informative missing data, ignored and modelled.
 
 Models skip questions at random, or those they would fail (the chance of being asked depends on the
 same factors as the answer; "roughly": on tastes of models and questions too), or keep answers that

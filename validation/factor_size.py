@@ -1,4 +1,4 @@
-"""Logistic factors of tables of growing size: time, memory and recovery.
+"""Logistic factors of tables of increasing size: time, memory and recovery.
 
 ``python -m validation.factor_size 100000`` fits two factors to 1,000 models and that many
 questions, one cell in ten filled, and prints a line; one process for each size, for memory's sake.

@@ -1,4 +1,4 @@
-"""A study of full size on this machine: asked of a server on loopback, stored, read and judged.
+"""A study of full size: a server on loopback is queried, replies are stored and analysed.
 
 python -m validation.full_size --models 20 --questions 10570 prints time and memory of each step.
 

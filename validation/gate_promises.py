@@ -1,4 +1,4 @@
-"""How often the promise of a gate is broken: docs/gate.md.
+"""How often a gate breaks its guarantee: docs/gate.md.
 
     python -m validation.gate_promises [MOORE.parquet GASTRO.csv.gz] [--write]
 

@@ -1,4 +1,4 @@
-"""Rules that answer or abstain, at one share of answers, on questions of SQuAD.
+"""Rules for abstaining, compared at the same proportion of answers on questions of SQuAD.
 
     python -m validation.gate_squad FOLDER [--questions 1200] [--write]
 

@@ -1,4 +1,4 @@
-"""How often time horizons are covered, and how they compare with METR's: docs/time_horizon.md.
+"""Coverage of time horizons, and a comparison with METR's: docs/time_horizon.md.
 
 ``python -m validation.horizon_rates --write [AGENTS.csv.gz TASKS.csv.gz PUBLISHED.csv.gz]`` makes
 ``docs/time_horizon_tables.md`` anew. Twelve models with horizons of half a minute to two hours try

@@ -1,4 +1,4 @@
-"""How often the intervals hold the true value.
+"""Coverage of the intervals.
 
 Every case simulates data sets from a known law, computes the intervals that the library would
 give, and counts how many hold the true value. Batches are appended to the CSV as they are done; a

@@ -1,4 +1,4 @@
-"""False alarms of fit statistics in item response theory: asymptotic against bootstrapped.
+"""False positive rates of IRT fit statistics, asymptotic and bootstrapped.
 
 Data sets that the model made itself are fitted and tested at 5 %. What exceeds 0.05 by more than
 its standard error is a false alarm too many; what falls short costs power. The bootstrap has 39

@@ -1,4 +1,4 @@
-"""A 2PL by this library and by its peers: time of one core, and how far from the exact maximum.
+"""A 2PL by this library and by other programs: time on one core, distance from the exact maximum.
 
 Each fit runs once unseen, so that compilation and imports are over, and then for the clock
 (process CPU time). What a peer found is judged by the log-likelihood at nodes close enough for

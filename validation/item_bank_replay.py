@@ -1,4 +1,4 @@
-"""Item banks on models that they have not seen, beside other designs.
+"""Item banks for models outside the bank, compared with other designs.
 
     python -m validation.item_bank_replay run --data ../shared/data        # hours; adds to the CSV
     python -m validation.item_bank_replay run --stopped       # only sessions that stop at a width

@@ -1,4 +1,4 @@
-"""Bias and coverage of item-bank sessions, of fixed size and stopped at a width, by true score.
+"""Bias and coverage of item-bank sessions of fixed size or stopped at a width, by true score.
 
     python -m validation.item_bank_stopping --write        # docs/item_bank_stopping_tables.md
 

@@ -1,4 +1,4 @@
-"""How often intervals of judged scores cover what people would say: docs/judges.md.
+"""Coverage of intervals for judged scores: docs/judges.md.
 
 ``python -m validation.judges_rates --write [VERDICTS.csv.gz]`` makes ``docs/judges_tables.md``
 anew. With the verdicts on TriviaQA (5 exam takers x 400 questions, eleven automatic judges and

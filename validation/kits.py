@@ -1,4 +1,4 @@
-"""How much of what is true the replication kits find again, by seed.
+"""How often the replication kits recover simulated truths, by seed.
 
     python -m validation.kits [KIT ...] [--seeds 5] [--python PYTHON] [--write]
 

@@ -1,4 +1,4 @@
-"""One signal or two where models lapse and guess: false alarms, power, sizes and coverage.
+"""Verdicts of one or two factors with lapses and guesses: false positives, power, coverage.
 
 Each cell draws tables of known truth and asks `dimensionality`'s tests, as it asks them, with 99
 draws each: of one normal factor, and, where that is rejected, of one factor with lapses.

@@ -1,4 +1,4 @@
-"""The 2PL of tables kept by their cells, up to a billion answers: time, memory, recovery.
+"""The 2PL of sparse tables, up to a billion answers: time, memory, recovery.
 
     python -m validation.large_irt 1000 100000            # models, questions; one cell in ten
     python -m validation.large_irt 10000 1000000 --folder cells --kill 120

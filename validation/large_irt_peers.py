@@ -1,4 +1,4 @@
-"""The 2PL of tables of which one cell in ten is filled, beside other programs.
+"""The 2PL of tables with one cell in ten filled, compared with other programs.
 
     python -m validation.large_irt_peers --peer PYTHON    # has mirt and theta-irt (PyPI)
     python -m validation.large_irt_peers --page docs/how_large.md

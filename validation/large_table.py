@@ -1,4 +1,4 @@
-"""A long Parquet file of a hundred million answers, counted and scanned; beside it, merely read.
+"""Counting and scanning a Parquet file of a hundred million answers, compared with reading it.
 
     python -m validation.large_table --models 1000 --questions 100000
 

@@ -1,4 +1,4 @@
-"""Break the library in one place at a time, and count how often its tests notice.
+"""Insert single faults into the library, and count how often its tests detect them.
 
 ``nox -s mutants`` draws places at random, the same ones for the same seed, as many from each
 subpackage. At each, Cosmic Ray changes one operator, number, comparison or loop. Once, all tests

@@ -1,4 +1,4 @@
-"""One climb for `fit_irt` and `full_information`: CPU time, and how far the estimates move.
+"""One optimiser for ``fit_irt`` and ``full_information``: CPU time and change of the estimates.
 
 Three climbs from the same start, on the same grid, to the same tolerance: the quasi-Newton one of
 `full_information`, that of `fit_irt` in slopes and intercepts, and that of `fit_irt` in

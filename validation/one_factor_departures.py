@@ -1,4 +1,4 @@
-"""What the one-factor test does where its model is wrong in another way than in factors.
+"""The one-factor test if other assumptions than the number of factors are violated.
 
 The test assumes a normal factor, normal noise, and answers that are missing without regard to
 the question's score. Each row breaks one of these, in tables of 19 models with one factor. Yes

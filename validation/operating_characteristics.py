@@ -1,4 +1,4 @@
-"""How often the one-factor test is wrong, and how often it finds a second factor.
+"""False positive rate and power of the one-factor test.
 
 For every cell of a grid (models, questions, spread of yes rates, loadings, truth) data sets are
 simulated, the one-factor model is fitted, and its residual statistic is compared with parametric
@@ -235,8 +235,7 @@ change the false positive rate. ± is the Monte Carlo standard error, at most .0
 per test" is the processor time of a whole test, including the simulation of the data.
 
 These rates are for the first of two steps, the test of one normal factor. For other departures see
-[What the one-factor test assumes](one_factor_departures.md). Rates of the verdict with lapses and
-guesses follow below.
+[What the one-factor test assumes](one_factor_departures.md).
 
 Made by `validation/operating_characteristics.py`, seed {SEED}, psychollm
 {psychollm.__version__}, NumPy {np.__version__}, Numba {numba.__version__}, Python

@@ -1,4 +1,4 @@
-"""Whose standard errors are right where this library and R differ: ordered answers.
+"""Accuracy of standard errors for ordered answers where this library and R differ.
 
 Simulates data sets, estimates by `confirmatory_factors`, `confirmatory_groups` and `polyserial`
 here and by lavaan and polycor in R, and sets the mean of each standard error beside the standard

@@ -1,4 +1,4 @@
-"""How often intervals of people, and of models beside people, cover a simulated truth.
+"""Coverage of intervals for people, and for models compared with people.
 
 ``python -m validation.people_coverage --write`` makes ``docs/people_tables.md`` anew. People and
 questions are drawn anew for each table; so is the model, which is .5 logits better than people on

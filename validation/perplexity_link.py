@@ -1,4 +1,4 @@
-"""Does the interval of the link within models cover, and how often is a link alleged?
+"""Coverage of the interval for the link within models, and its false positive rate.
 
 Run ``python -m validation.perplexity_link``: it writes docs/perplexity_link_tables.md. Takes one
 minute of CPU.

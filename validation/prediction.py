@@ -1,4 +1,4 @@
-"""Hidden answers predicted by this library and by others: log loss, calibration, CPU time.
+"""Held-out answers predicted by this library and by others: log loss, calibration, CPU time.
 
 A fifth of the answers of each table is hidden, drawn at random; every program fits the rest and is
 judged on what was hidden, with standard errors for other questions. Scores between 0 and 1 count

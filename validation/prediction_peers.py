@@ -1,4 +1,4 @@
-"""Predictions of hidden answers by other programs, for `validation.prediction`.
+"""Predictions of held-out answers by other programs, for ``validation.prediction``.
 
 Run by an interpreter of its own, whose environment has torch-measure, py-irt and mirt (PyPI):
 ``python prediction_peers.py TABLE.npz OUT.npz``; a program that is absent or fails is left out,

@@ -1,4 +1,4 @@
-"""How often the test of a private signal is wrong, beside the test that ignores measurement error.
+"""Error rates of the test of a private signal, with and without measurement error.
 
 Studies are simulated in which confidence follows one shared factor and correctness follows it in
 part; loadings and thresholds are estimated, as in `psychollm.shared_confidence`. "Exact" takes the

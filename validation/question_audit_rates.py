@@ -1,4 +1,4 @@
-"""What an audit of questions finds, and how many of its discoveries are false.
+"""Discoveries and false discoveries of the audit of questions.
 
 Three parts, each a table of docs/question_audit_tables.md:
 

@@ -1,4 +1,4 @@
-"""How often intervals of raters cover the truth, and what they predict: docs/raters.md.
+"""Coverage of intervals for raters, and prediction of ratings: docs/raters.md.
 
 ``python -m validation.raters_rates --write [RATINGS.csv.gz]`` makes ``docs/raters_tables.md``
 anew. Severities of simulated raters have an SD of 1, discriminations a median of 1.5 and an SD of

@@ -1,4 +1,4 @@
-"""How often recency_break alarms where nothing was seen, and where something was: docs/recency.md.
+"""False positive rate and power of ``recency_break``: docs/recency.md.
 
 ``python -m validation.recency_rates --write [LIVECODEBENCH.csv.gz]`` makes
 ``docs/recency_tables.md`` anew. Models of different ability and slope answer questions whose

@@ -1,4 +1,4 @@
-"""How often each test finds an effect where there is none and units are asked repeatedly.
+"""False positive rate of each test if units are asked repeatedly.
 
 Every test of `psychollm.reliability`, `psychollm.studies` and the comparisons of calibration that
 takes repeats is given tables without an effect, in two extremes:

@@ -1,4 +1,4 @@
-"""Do the numbers of questions that studies state decide in 80 of 100 studies?
+"""Are 80 of 100 studies of the stated size conclusive?
 
 A pilot is simulated and studied; a second study has as many questions (models, pairs) as the page
 of the first states, and its verdict is read. Effects are as large as the smallest that matters, or

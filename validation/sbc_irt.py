@@ -1,4 +1,4 @@
-"""Simulation-based calibration of `bayesian_2pl`: are its posteriors those of the model?
+"""Simulation-based calibration of the posteriors of ``bayesian_2pl``.
 
 Items, families, domains and abilities are drawn from the prior, answers from them, and the rank of
 each true value among 99 draws of its posterior is noted. Over many data sets the ranks are uniform

@@ -1,4 +1,4 @@
-"""How often the verdicts of `semantic_calibration` are wrong, and what it finds.
+"""Error rates and power of the verdicts of ``semantic_calibration``.
 
 Simulated models say each of eight classes with chances drawn per question from a Dirichlet
 distribution; the right answer is drawn from the same chances, so that the model is calibrated in

@@ -1,4 +1,4 @@
-"""How well short forms predict held-out models, by the way of choosing, with families held out.
+"""Accuracy of short forms for held-out families of models, by selection rule.
 
 Simulated answers have one ability for all questions, further ones, tastes of families, and clones;
 real ones are tables of language models that are not part of this package: MMLU-Pro

@@ -1,4 +1,4 @@
-"""How often the verdicts of `steering_match` are wrong, and what it finds.
+"""Error rates and power of the verdicts of ``steering_match``.
 
 Simulated targets say yes where a shared score of the question, plus noise of their own, exceeds
 their threshold. The steered model has log odds that rise with the strength, at a rate of

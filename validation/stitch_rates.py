@@ -1,4 +1,4 @@
-"""How well one scale foretells scores, and how often its intervals cover: docs/one_scale.md.
+"""Prediction errors of one scale, and coverage of its intervals: docs/one_scale.md.
 
 ``python -m validation.stitch_rates --write [SCORES.csv.gz]`` makes ``docs/one_scale_tables.md``
 anew. SCORES are Epoch's (columns model, date, benchmark, performance;

@@ -1,4 +1,4 @@
-"""Do intervals and ranks from votes hold, are circles found, and how well are votes foretold?
+"""Coverage for votes, error rates for circles, and loss of predicted votes.
 
 Run ``python validation/votes_rates.py --write``: it writes docs/votes_tables.md, and takes half
 an hour of CPU. With ``--folds votes.csv [judgements.csv ...]`` it predicts votes by folds over

@@ -1,4 +1,4 @@
-"""How often a watch alarms without a change, and after how many answers with one: docs/watch.md.
+"""False alarms of a watch, and the number of answers until a true one: docs/watch.md.
 
     python -m validation.watch_rates [--sets 100] [--write]
 

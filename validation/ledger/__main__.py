@@ -1,4 +1,4 @@
-"""Run the ledger: what each source claimed, what its public table shows, and the verdict.
+"""Compare the claims of each source with its public table.
 
     python -m validation.ledger --data DIR [--only bridge livebench] [--out docs/ledger_tables.md]
 

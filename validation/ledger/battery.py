@@ -36,10 +36,10 @@ def claims(data: Path) -> Iterator[Claim]:
         headline="Ranks of accuracy and of withdraw delta are largely inverted",
         published="inverted",
         found=f"rank correlation {shown(order.value[0], order.interval[0])}, 20 models resampled",
-        held_out=f"{np.mean(apart):.2f}, accuracy and delta from different halves",
+        held_out=f"{np.mean(apart):.2f} with accuracy and delta from different halves",
         outcome=beyond(order.interval[0], above=False),
-        verdict="Withdraw delta is Youden's index of keeping. The most accurate models have so "
-        "few wrong answers that theirs rests on a handful.",
+        verdict="Withdraw delta is Youden's index for keeping answers. The delta of the most "
+        "accurate models depends on a handful of wrong answers.",
     )
     one, two = (
         confusion(keep.loc[:, part], right.loc[:, part]).youden.value
@@ -52,8 +52,8 @@ def claims(data: Path) -> Iterator[Claim]:
         published="r .51",
         found=f"r {shown(same.value[0], same.interval[0])}, without T6",
         outcome=inside(0.51, same.interval[0]),
-        verdict="Twenty models leave that wide open; the delta of a task is the mean over its "
-        "questions here, not over tasks.",
+        verdict="With twenty models the correlation is imprecise. Here delta is computed over all "
+        "questions, not averaged over tasks.",
     )
     yield _ratio_and_information(right.loc[:, shared], keep.loc[:, shared])
 
@@ -76,18 +76,18 @@ def _ratio_and_information(right: pd.DataFrame, keep: pd.DataFrame) -> Claim:
     top = int(np.nanargmax(ratio))
     m, i = with_keeping
     return Claim(
-        headline="M-ratio measures metacognition (its author withdrew it for meta-information)",
+        headline="M-ratio measures metacognition (its author replaced it by meta-information)",
         published="withdrawn",
-        found="rank correlation with the share of answers kept "
-        f"{shown(m.value[0], m.interval[0])}, of meta-information "
+        found="rank correlation with the proportion of answers kept "
+        f"{shown(m.value[0], m.interval[0])}, for meta-information "
         f"{shown(i.value[0], i.interval[0])}",
-        held_out=f"halves of the questions agree on ranks {of_ratio:.2f} by M-ratio, "
-        f"{of_bits:.2f} by meta-information",
+        held_out=f"rank correlation between halves of the questions {of_ratio:.2f}, for "
+        f"meta-information {of_bits:.2f}",
         outcome=beyond(m.interval[0]),
-        verdict="Reproduced is the reason to withdraw it: M-ratio goes with how much a model "
-        f"keeps. The best, {ratio[top]:.2f}, keeps {100 * kept[top]:.1f} % of its answers. "
-        "Meta-information is free of that, and repeats no better: so few wrong answers tell "
-        "little by any measure.",
+        verdict="The reason for replacing it is reproduced: M-ratio increases with the proportion "
+        f"of answers kept. The model with the highest, {ratio[top]:.2f}, keeps "
+        f"{100 * kept[top]:.1f} % of its answers. Meta-information does not increase, but is no "
+        "more reliable: so few wrong answers carry little information.",
     )
 
 

@@ -35,12 +35,12 @@ def claims(data: Path) -> Iterator[Claim]:
         headline="Difficulty is linear in the logarithm of human minutes (170 METR tasks)",
         published="R² .81",
         found=f"R² {shown(square.value[0], square.interval[0])}",
-        held_out=f"R² {shown(held.r_squared.value[0], held.r_squared.interval[0])}, families of "
-        "tasks left out",
+        held_out=f"R² {shown(held.r_squared.value[0], held.r_squared.interval[0])} for held-out "
+        "families of tasks",
         outcome=inside(0.81, square.interval[0]),
-        verdict=f"It holds on the 70 % of the answers that are open, and for families of tasks "
-        f"that the line has not seen; on the {len(others)} tasks of SWE-bench, whose minutes are "
-        f"four classes, R² is {r2_swe:.2f}.",
+        verdict=f"This holds for the 70 % of the answers used here, and for families of tasks to "
+        f"which the line was not fitted. On the {len(others)} tasks of SWE-bench, whose minutes "
+        f"are given in four classes, R² is {r2_swe:.2f}.",
     )
     target = tasks[timed & cybench]
     log = target["minutes"].to_numpy()
@@ -51,17 +51,17 @@ def claims(data: Path) -> Iterator[Claim]:
         hits, n = int((np.abs(off) <= np.log(2)).sum()), len(off)
         bounds = wilson(hits, n)
         yield Claim(
-            headline=f"Minutes of Cybench lie within half and double; difficulties {whose}",
+            headline=f"Minutes of Cybench are within a factor of two; difficulties {whose}",
             published="92.3 %",
             found=f"{hits} of {n}: {shown(100 * hits / n, 100 * bounds, 0)} %",
-            held_out="no task of Cybench is in the line",
+            held_out="the line is fitted without Cybench",
             outcome=inside(0.923, bounds),
-            verdict=f"Predictions are {np.exp(off.mean()):.1f} times the minutes on average; the "
-            f"median of METR, said of every task, would be right for {middle} of {n}. "
+            verdict=f"Predictions are {np.exp(off.mean()):.1f} times the minutes on average. "
+            f"METR's median as the prediction of every task would be right for {middle} of {n}. "
             + (
                 "The difficulties were fitted to all answers."
                 if whose == "as published"
-                else "A task of Cybench has five open answers on average: the headline rests on "
+                else "A task of Cybench has five answers here on average: the result depends on "
                 "few agents and few tasks."
             ),
         )

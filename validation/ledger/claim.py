@@ -1,8 +1,8 @@
 """A headline beside what is found, and the rules by which it counts as reproduced.
 
 A published number is reproduced if it lies in our 95 % interval; a published direction, if our
-whole interval lies on its side; where the interval holds both sides it cannot be told. A figure
-is no evidence if it comes out as well where what it is said to show is absent.
+whole interval lies on its side; where the interval includes both sides the result is inconclusive.
+A figure is no evidence if it is the same when the claimed effect is absent.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling, resample
 
-Outcome = Literal["reproduced", "not reproduced", "no evidence", "cannot be told"]
+Outcome = Literal["reproduced", "not reproduced", "no evidence", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def beyond(interval: Any, bound: float = 0.0, *, above: bool = True) -> Outcome:
     """Judge a published direction: is our interval above (below) the bound?"""
     low, high = np.asarray(interval, dtype=float)
     if low <= bound <= high:
-        return "cannot be told"
+        return "inconclusive"
     return "reproduced" if (low > bound) == above else "not reproduced"
 
 

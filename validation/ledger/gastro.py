@@ -31,18 +31,18 @@ def claims(data: Path) -> Iterator[Claim]:
         outcome="reproduced"
         if all(high >= 0.15 and low <= 0.20 for low, high in loss.interval)
         else "not reproduced",
-        verdict=f"In the order {', '.join(best)}. To state each model's accuracy every time would "
-        f"score {', '.join(f'{v:.3f}' for v in rate * (1.0 - rate))}.",
+        verdict=f"The models are {', '.join(best)}. Always stating a model's accuracy would score "
+        f"{', '.join(f'{v:.3f}' for v in rate * (1.0 - rate))}.",
     )
     ranks = auroc(said.loc[best], right.loc[best], rng=0)
     yield Claim(
-        headline="Their confidence hardly tells right from wrong",
+        headline="Their confidence barely discriminates right from wrong answers",
         published="AUROC .6",
         found=", ".join(shown(v, i) for v, i in zip(ranks.value, ranks.interval, strict=True)),
         outcome="reproduced"
         if all(low <= 0.65 and high >= 0.55 for low, high in ranks.interval)
         else "not reproduced",
-        verdict="Counted as reproduced if every interval meets .55 to .65, what rounds to .6.",
+        verdict="Reproduced means that every interval overlaps .55 to .65, which rounds to .6.",
     )
     gap = overconfidence(said, right, rng=0).difference
     above = gap.interval[:, 0] > 0.0
@@ -50,9 +50,9 @@ def claims(data: Path) -> Iterator[Claim]:
     yield Claim(
         headline="All models are overconfident",
         published="all",
-        found=f"{sure} of {n} shown to be: {shown(100 * sure / n, 100 * wilson(sure, n), 0)} %",
+        found=f"{sure} of {n} significantly: {shown(100 * sure / n, 100 * wilson(sure, n), 0)} %",
         outcome="reproduced" if sure == n else "not reproduced",
-        verdict=f"Of {n} configurations with at least {_LEAST} stated confidences; mean "
+        verdict=f"In {n} configurations with at least {_LEAST} stated confidences, mean "
         f"confidence exceeds accuracy by {np.nanmin(gap.value):.2f} to "
         f"{np.nanmax(gap.value):.2f}.",
     )

@@ -12,8 +12,8 @@ from validation.ledger.claim import Claim, inside, shown, wide
 
 TITLE = "Time horizons of agents"
 SOURCE = (
-    "METR, Kwa and others (2025), arXiv:2503.14499; answers of BRIDGE (70 % are open), release "
-    "dates as the vendors gave them"
+    "METR, Kwa and others (2025), arXiv:2503.14499; answers of BRIDGE (70 % are used), release "
+    "dates from the vendors"
 )
 # The agents of BRIDGE on METR's tasks, the names of METR where they differ, and release dates.
 _AGENTS = {
@@ -54,11 +54,11 @@ def claims(data: Path) -> Iterator[Claim]:
     ]
     out = [own for (own, _), one in zip(pairs, held, strict=True) if not one]
     yield Claim(
-        headline="Horizons of 50 % as METR published them, from 0.04 to 54 minutes",
+        headline="METR's 50 % horizons, from 0.04 to 54 minutes",
         published=f"{len(pairs)} horizons",
         found=f"{sum(held)} of {len(pairs)} inside our intervals",
         outcome="reproduced" if all(held) else "not reproduced",
-        verdict="Horizons over all tasks, with families of tasks as units; nine names were "
+        verdict="Horizons are over all tasks, with families of tasks as units; nine names were "
         "matched by hand" + (f". Outside: {', '.join(out)}." if out else "."),
     )
     ratio = np.log(half["minutes"] / most["minutes"])
@@ -69,14 +69,14 @@ def claims(data: Path) -> Iterator[Claim]:
     typical = frame[frame["definition"] == "typical task"].set_index(["model", "share"])["minutes"]
     twice = (typical.xs(0.5, level="share") / typical.xs(0.8, level="share")).median()
     yield Claim(
-        headline="Horizons of 80 % are about five times shorter than those of 50 %",
+        headline="80 % horizons are about five times shorter than 50 % horizons",
         published="5 times",
         found=f"{shown(np.exp(ratio.mean()), bounds, 1)} times",
         held_out=f"{twice:.1f} times for a typical task",
         outcome=inside(5.0, bounds),
-        verdict=f"Geometric mean of {len(ratio)} agents, which share their tasks: the interval "
-        "is for other agents, and too short for other tasks. The distance of 80 % from 50 % "
-        "depends on the definition.",
+        verdict=f"This is the geometric mean of {len(ratio)} agents, which share their tasks: the "
+        "interval generalises to other agents but is too short for other tasks. The ratio depends "
+        "on the definition of a horizon.",
     )
     dates = {own: date for own, (_, date) in _AGENTS.items()}
     order = sorted(dates, key=dates.__getitem__)
@@ -90,5 +90,6 @@ def claims(data: Path) -> Iterator[Claim]:
         published="212 days",
         found=f"{shown(row['doubling_days'], bounds, 0)} days",
         outcome=inside(212.0, bounds),
-        verdict=f"{len(best)} models, each better than all before it, from 2019 to 2025.",
+        verdict=f"The trend is for {len(best)} models from 2019 to 2025, each better than all "
+        "before it.",
     )

@@ -13,8 +13,8 @@ from validation.ledger.llmfao import by_pair
 
 TITLE = "Judges in the place of people"
 SOURCE = (
-    "Thakur and others (2024), arXiv:2406.12624, five of nine exam takers are open; Zheng and "
-    "others (2023), arXiv:2306.05685, tried here on the pairs of LLMFAO"
+    "Thakur and others (2024), arXiv:2406.12624, five of nine exam takers are used; Zheng and "
+    "others (2023), arXiv:2306.05685, tested here on the pairs of LLMFAO"
 )
 _BEST = ("GPT-4", "Llama3-70B")
 _SIMPLE = ("JudgeLM", "Contains")
@@ -35,8 +35,8 @@ def claims(data: Path) -> Iterator[Claim]:
             published="up to 5 points",
             found=f"at most {shown(100 * gap.value[0], 100 * gap.interval[0], 1)} points",
             outcome=beyond(gap.interval[0], 0.05, above=False),
-            verdict=f"The largest of {models} gaps, on {n} questions that all judged; questions "
-            "were resampled, and the largest gap grows with their noise.",
+            verdict=f"This is the largest of {models} gaps, on {n} questions that all judges "
+            "rated. Questions are resampled; their noise inflates the largest gap.",
         )
     stacked = {name: one.T.ravel() for name, one in scores.items()}
     items = np.tile(np.arange(n), models)
@@ -48,8 +48,8 @@ def claims(data: Path) -> Iterator[Claim]:
             published="excellent",
             found=f"kappa {shown(kappa.value[row], kappa.interval[row])}",
             outcome=beyond(kappa.interval[row], 0.8),
-            verdict="A kappa above .80 is taken for excellent (Landis and Koch, 1977). Over all "
-            "answers, with questions as units.",
+            verdict="A kappa above .80 counts as excellent (Landis and Koch, 1977). It is "
+            "computed over all answers, with questions as units.",
         )
     for judge in _SIMPLE:
         ahead = resampled("ahead", lambda w, of=judge: _order(scores[of], people, w)
@@ -58,10 +58,10 @@ def claims(data: Path) -> Iterator[Claim]:
         yield Claim(
             headline=f"{judge} ranks exam takers better than GPT-4 (first version of the paper)",
             published="better",
-            found=f"rank correlation {own:.2f}, ahead by "
+            found=f"rank correlation {own:.2f}, minus GPT-4's "
             f"{shown(ahead.value[0], ahead.interval[0])}",
             outcome=beyond(ahead.interval[0]),
-            verdict=f"Ranks of {models} exam takers say little: a correlation takes few values.",
+            verdict=f"With {models} exam takers, a rank correlation has few possible values.",
         )
     yield from _pairs(data)
 
@@ -98,14 +98,14 @@ def _pairs(data: Path) -> Iterator[Claim]:
     n, gpt = agreed["GPT-4"]
     _, worker = agreed["a worker"]
     yield Claim(
-        headline="GPT-4 agrees with people on more than 80 % of pairs (ties aside), as people do",
+        headline="GPT-4 agrees with people on more than 80 % of pairs without ties, as people do",
         published="over 80 %",
         found=f"{shown(100 * gpt.value[0], 100 * gpt.interval[0], 0)} %",
-        held_out=f"a worker with the others: "
+        held_out=f"a worker agrees with the others: "
         f"{shown(100 * worker.value[0], 100 * worker.interval[0], 0)} %",
         outcome=beyond(gpt.interval[0], 0.8),
-        verdict=f"On {n} pairs of 13 prompts, which are the units. The crowd's prompts and models "
-        "are others than those of MT-Bench, and many of the models are close.",
+        verdict=f"The units are the 13 prompts of {n} pairs. The crowd's prompts and models "
+        "differ from those of MT-Bench, and many models are close.",
     )
     judged = pd.read_csv(data / "llmfao_gpt3_judgements.csv.gz")
     decided = judged[judged["winner"] != "tie"]
@@ -119,5 +119,5 @@ def _pairs(data: Path) -> Iterator[Claim]:
         published="more than half",
         found=f"{shown(100 * share.value[0], 100 * share.interval[0], 0)} % of {len(left)}",
         outcome=beyond(share.interval[0], 0.5),
-        verdict="The left answer wins, of the pairs that are no tie.",
+        verdict="This is the proportion of pairs without a tie that the left answer wins.",
     )

@@ -10,7 +10,7 @@ from psychollm.reliability import cohen_kappa, mean_score
 from validation.ledger.claim import Claim, beyond, shown
 
 TITLE = "A crowd and two judges"
-SOURCE = "LLMFAO, Ustalov (2023), dustalov.github.io/llmfao; 70 % of the crowd's pairs are open"
+SOURCE = "LLMFAO, Ustalov (2023), dustalov.github.io/llmfao; 70 % of the crowd's pairs are used"
 _CODES = {"left": -1, "tie": 0, "right": 1}
 
 
@@ -42,12 +42,12 @@ def claims(data: Path) -> Iterator[Claim]:
         f"{shown(share.value[place], share.interval[place])} of its pairs",
         outcome="reproduced"
         if best == place and not rivals
-        else "cannot be told"
+        else "inconclusive"
         if rivals
         else "not reproduced",
-        verdict=f"First by share of wins is {share.labels[best]}; {rivals} of {len(others)} "
-        "others are not shown to be worse than GPT-4 where prompts are resampled. Thirteen "
-        "prompts rank few.",
+        verdict=f"{share.labels[best]} has the largest proportion of wins; {rivals} of "
+        f"{len(others)} others are not significantly worse than GPT-4 if prompts are resampled. "
+        "Thirteen prompts are too few to rank most models.",
     )
     rng = np.random.default_rng(0)
     shuffled = votes.iloc[rng.permutation(len(votes))]
@@ -71,11 +71,11 @@ def claims(data: Path) -> Iterator[Claim]:
             headline=f"Workers judge better than {label} (the author's impression)",
             published="worse than people",
             found=f"kappa with the crowd {shown(kappa.value[judge], kappa.interval[judge])}",
-            held_out=f"of another worker {shown(kappa.value[human], kappa.interval[human])}, "
-            f"ahead by {shown(ahead.value, ahead.interval)}",
+            held_out=f"another worker's kappa {shown(kappa.value[human], kappa.interval[human])}, "
+            f"larger by {shown(ahead.value, ahead.interval)}",
             outcome=beyond(ahead.interval),
-            verdict=f"All are judged by the same other workers on {len(table)} pairs: left, tie "
-            "or right. Agreeing with the crowd is not being right.",
+            verdict=f"All raters are compared with the same other workers on {len(table)} pairs "
+            "(left, tie or right). Agreement with the crowd is not correctness.",
         )
 
 

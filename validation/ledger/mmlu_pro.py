@@ -27,10 +27,10 @@ def claims(data: Path) -> Iterator[Claim]:
             outcome=outcome,
             verdict=f"{100 * (published - value):.1f} points less than published. "
             + (
-                "What sampling of questions would do."
+                "Sampling of questions explains this difference."
                 if outcome == "reproduced"
-                else "Unread answers count as wrong here; had they got a random option there, "
-                "that would make up a tenth of them at most: these are not the answers behind the "
-                "figure, or they were read otherwise."
+                else "Unparsed answers count as wrong here. If they had been replaced by random "
+                "options, at most a tenth of them would be right. Either the published figure is "
+                "based on other answers, or these were parsed differently."
             ),
         )

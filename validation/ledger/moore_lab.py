@@ -9,8 +9,8 @@ import pandas as pd
 from psychollm.reliability import mean_score
 from validation.ledger.claim import Claim, beyond, shown
 
-TITLE = "Too sure, and most where it is hard"
-SOURCE = "Michael and others (2026), arXiv:2605.23909; their test LifeEval is not here"
+TITLE = "Overconfidence, largest on hard tests"
+SOURCE = "Michael and others (2026), arXiv:2605.23909; their test LifeEval is not included"
 
 
 def claims(data: Path) -> Iterator[Claim]:
@@ -33,8 +33,8 @@ def claims(data: Path) -> Iterator[Claim]:
         published="overconfident",
         found=f"{shown(value, (value - half, value + half), 3)}, mean of {len(right)} tests",
         outcome=beyond((value - half, value + half)),
-        verdict="The interval is for other questions of these tests; other tests would move the "
-        "mean as their difficulty does.",
+        verdict="The interval generalises to other questions of these tests. The mean over other "
+        "tests depends on their difficulty.",
     )
     (hard, easy), line = (
         (right.index[0], right.index[-1]),
@@ -47,6 +47,7 @@ def claims(data: Path) -> Iterator[Claim]:
             published="overconfident" if above else "underconfident",
             found=f"{shown(point, bounds, 3)} ({name}, {100 * right[name]:.0f} % correct)",
             outcome=beyond(bounds, above=above),
-            verdict=f"Over the {len(right)} tests accuracy and overconfidence correlate "
-            f"{line:.2f}. Some of that is arithmetic: whoever states .9 everywhere shows it.",
+            verdict=f"Over the {len(right)} tests, accuracy and overconfidence correlate "
+            f"{line:.2f}. This is partly arithmetic: a constant confidence of .9 also produces "
+            "it.",
         )

@@ -24,9 +24,9 @@ def claims(data: Path) -> Iterator[Claim]:
         published="6 of 9",
         found=f"at most {9 - broken} of 9",
         outcome="reproduced" if 9 - broken >= 6 else "not reproduced",
-        verdict=f"A model that scores alike in three runs of {ITEMS} items has a rate of "
-        f"k/{ITEMS}; {broken} of {len(RATES)} published rates are k/{ITEMS * RUNS} and not that, "
-        "unless answers were dropped.",
+        verdict=f"A model with the same score in three runs of {ITEMS} items has a rate of "
+        f"k/{ITEMS}. {broken} of {len(RATES)} published rates are k/{ITEMS * RUNS} but not "
+        f"k/{ITEMS}, unless answers were dropped.",
     )
     for headline, first, second in (
         ("Certainty inversion: DeepSeek V3.2, type C over type A", 87.8, 60.0),
@@ -41,12 +41,12 @@ def claims(data: Path) -> Iterator[Claim]:
             published=f"{first} over {second} %",
             found=f"{shown(100 * gap.value[0], 100 * gap.interval[0], 0)} points",
             outcome=beyond(gap.interval[0]),
-            verdict=f"{ITEMS} items are the units, not {ITEMS * RUNS} answers; runs as alike as "
-            "the rates allow."
+            verdict=f"The units are {ITEMS} items, not {ITEMS * RUNS} answers. Runs are assumed "
+            "to be as similar as the rates allow."
             + (
                 ""
                 if "Certainty" in headline
-                else " The items are the same, which the rates do not use."
+                else " That both models had the same items is not used."
             ),
         )
 
