@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -82,6 +83,13 @@ LONG = sorted(
 )
 
 
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame and its callers."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 @pytest.fixture
 def alarm():
     """Return a function that sets an alarm: it interrupts as SIGINT does."""
@@ -89,8 +97,8 @@ def alarm():
         pytest.skip("needs an alarm")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        # Python drops what is raised in a callback of weakref, whoever wrote the call.
-        if frame is not None and frame.f_code.co_filename.endswith("weakref.py"):
+        # Python drops what is raised in a callback of weakref, and in what that calls.
+        if any(one.f_code.co_filename.endswith("weakref.py") for one in outwards(frame)):
             signal.setitimer(signal.ITIMER_REAL, 0.001)
         else:
             signal.default_int_handler(number, frame)
