@@ -67,7 +67,7 @@ class Collection(Result):
         """Return a summary in words."""
         rows = zip(self.models, self.answered, self.failed, self.left, strict=True)
         lines = [
-            f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not sent"
+            f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not asked"
             + (f" (stopped: {self.halted[name]})" if name in self.halted else "")
             for name, answered, failed, left in rows
         ]

@@ -28,8 +28,8 @@ class Preview(Result):
     ...                 likely_cost=(0.2,), seconds=(30.0,), prompts=(), budget=2.0)
     >>> print(found.summary())
     m: 4 requests, about 1,200 tokens, likely 0.2, at most 0.5, about 30 s
-    In all: 4 requests, about 1,200 tokens, likely 0.2, at most 0.5, about 30 s (budget 2). \
-Nothing was asked.
+    Total: 4 requests, about 1,200 tokens, likely 0.2, at most 0.5, about 30 s (budget 2). \
+Nothing was sent.
     """
 
     _WHOLE: ClassVar = ("prompts",)
@@ -85,7 +85,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     >>> plan = Plan(store=Path("run.sqlite"), prompts=(), endpoints={"here": here},
     ...             models=(Model(name="m", endpoint="here", model="m"),))
     >>> print(preview(plan).summary().split(". ")[-1])
-    Nothing was asked.
+    Nothing was sent.
     """
     models = {model.name: model for model in plan.models}
     counts = dict.fromkeys(models, 0)

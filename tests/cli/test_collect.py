@@ -51,8 +51,8 @@ def test_a_dry_run_shows_one_prompt_of_each_kind(call, plan) -> None:
     assert "(reply: text)" in found.stdout
     *_, last = found.stdout.splitlines()
     assert re.fullmatch(
-        r"In all: 16 requests, about [\d,]+ tokens, at most 0\.\d+ \(budget 2\.5\)\. "
-        r"Nothing was asked\.",
+        r"Total: 16 requests, about [\d,]+ tokens, at most 0\.\d+ \(budget 2\.5\)\. "
+        r"Nothing was sent\.",
         last,
     )
     turns = [line for line in found.stdout.splitlines() if "+ 1?" in line]

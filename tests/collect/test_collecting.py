@@ -268,7 +268,7 @@ def test_a_preview_asks_nothing(make_plan: MakePlan) -> None:
     assert found.requests == (8,)
     assert "system: Be brief." in found.summary()
     assert "user: Question 0?" in found.summary()
-    assert "Nothing was asked" in found.summary()
+    assert "Nothing was sent" in found.summary()
     assert not plan.store.exists()
     # Bound: letters and 16 a turn for two turns, 8 of the reply.
     assert found.most_cost[0] == pytest.approx(8 * ((9 + 11 + 32) * 1.0 + 8 * 2.0) / 1e6)

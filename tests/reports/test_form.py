@@ -151,4 +151,4 @@ def test_the_command_takes_plans_stores_prompts_and_instruments(tmp_path, capsys
     assert main(["form", "self-prediction", "--out", str(out)]) == 2
     assert "needs questions" in capsys.readouterr().err
     assert main(["form", "nowhere.jsonl", "--out", str(out)]) == 2
-    assert "is no file" in capsys.readouterr().err
+    assert "is neither a file" in capsys.readouterr().err

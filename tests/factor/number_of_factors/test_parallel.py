@@ -64,7 +64,7 @@ def test_the_same_numbers_for_any_number_of_jobs():
     second = parallel_analysis(data, n_null=12, rng=5, n_jobs=2)
     np.testing.assert_array_equal(first.draws, second.draws)
     assert first.n_factors == 1
-    assert "1 above their 95 % bar" in repr(first)
+    assert "1 eigenvalues exceed their 95 % quantile" in repr(first)
     assert first.to_frame()["p_value"].iloc[0] == pytest.approx(1 / 13)
 
 

@@ -208,7 +208,7 @@ def test_questions_that_an_arm_did_not_answer_are_left_out_of_all() -> None:
     assert found.n_questions == 16
     assert found.n_left_out.tolist() == [0, 8]
     assert found.accuracy.value.tolist() == pytest.approx([0.5, 0.75])
-    assert "8 more questions have no answer" in " ".join(found.summary().split())
+    assert "8 further questions were not answered" in " ".join(found.summary().split())
 
 
 _SAID = {0: "I don't know.", 3: "unanswerable", 4: "Bern"}

@@ -49,4 +49,6 @@ def test_r_squared_is_high_without_any_link() -> None:
     assert found.headlines["r_squared"] > 0.7
     assert found.p_values["held_out_kappa"] > 0.05
     assert finding(found) == "none"
-    assert found.verdict.startswith(("Whether steering predicts", "Steering does not predict"))
+    assert found.verdict.startswith(
+        ("Whether steering predicts", "Steering predicts which questions get a yes no better")
+    )
