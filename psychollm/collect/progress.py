@@ -120,7 +120,7 @@ class ModelProgress:
 
 def total_line(models: Sequence[ModelProgress], now: float) -> str:
     """Return one line of text for all models together."""
-    whole = ModelProgress(name="In all", total=0, began=min(one.began for one in models))
+    whole = ModelProgress(name="Total", total=0, began=min(one.began for one in models))
     for one in models:
         whole.total += one.total
         whole.before += one.before

@@ -71,7 +71,7 @@ def test_a_run_from_begin_to_end(call, plan) -> None:
     assert "a: 8 answered, 0 failed, 0 not asked" in found.stdout
     assert "1 rate limited" in found.stdout
     assert "psychollm score" in found.stdout
-    assert "In all: 16/16 answered" in found.stderr
+    assert "Total: 16/16 answered" in found.stderr
     assert "rate limited" not in again.stdout
     assert again.stderr == ""  # nobody watches
 
@@ -140,7 +140,7 @@ def test_progress_adds_up_where_there_are_several_models(capsys) -> None:
     _Screen()([one, one])
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert lines[-1].startswith("In all: 14/20 answered")
+    assert lines[-1].startswith("Total: 14/20 answered")
 
 
 def test_no_table_takes_the_place_of_a_store_or_of_what_is_read(call, plan, tmp_path) -> None:

@@ -67,7 +67,7 @@ def test_this_machine_needs_no_proxy() -> None:
 
 def test_progress_of_all_models() -> None:
     one = ModelProgress(name="m", total=10, before=4, answered=3, began=0.0)
-    assert total_line([one, one], now=6.0) == "In all: 14/20 answered, 1/s, 6 s left"
+    assert total_line([one, one], now=6.0) == "Total: 14/20 answered, 1/s, 6 s left"
 
 
 def test_a_run_is_stopped_for_a_reason(tmp_path: Path) -> None:
