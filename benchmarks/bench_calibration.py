@@ -1,4 +1,4 @@
-"""Calibration: the whole panel, and the metrics that have a speed of their own."""
+"""Calibration: the whole panel, and single metrics."""
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Panel:
 
 
 class OneModel:
-    """A million answers without ties: one evaluation each, sorting and counting included."""
+    """A million answers without ties: one evaluation each, including sorting and counting."""
 
     params = (10_000, 1_000_000)
     param_names = ("answers",)
@@ -72,7 +72,7 @@ class OneModel:
 
 
 class MetaD:
-    """Meta-d' with four ratings: one fit, and one with its resamples."""
+    """Meta-d' with four ratings: one fit without and one with resamples."""
 
     counts_1 = np.array([[100, 50, 20, 10, 5, 1, 1, 1]])
     counts_2 = np.array([[3, 7, 8, 12, 27, 50, 60, 89]])
@@ -88,7 +88,7 @@ class MetaD:
 
 
 class Accuracy:
-    """Exact expectation under ties, against shuffled orders; a number that must stay small."""
+    """Exact expectation under ties, compared with shuffled orders; must stay small."""
 
     def track_aurc_against_random_orders(self) -> float:
         confidence, correct = stated(1, 400, levels=10)

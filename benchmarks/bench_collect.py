@@ -1,5 +1,4 @@
-"""Collection: what it costs to ask, against a server on this machine that answers at once, and to
-read what came back.
+"""Collection: cost of requests to a server on this machine, and of reading the replies.
 
 ``python -m benchmarks.bench_collect [N]`` prints requests per second of the clock on the wall, the
 collector on one core and the server, where there is another, on the next.
@@ -30,7 +29,7 @@ N = 2000
 
 
 class Asking:
-    """2,000 requests, stored: requests per second, by the wall and of this process; memory."""
+    """2,000 stored requests: requests per second of wall time and of processor time; memory."""
 
     params = (16, 200)
     param_names = ("at_once",)

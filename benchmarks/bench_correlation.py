@@ -10,7 +10,7 @@ CELLS = ["n11", "n10", "n01", "n00"]
 
 
 class Tetrachoric:
-    """Point estimates of all pairs, from a table of answers."""
+    """Point estimates of all pairs from a table of answers."""
 
     params = (SIZES,)
     param_names = ("size",)
@@ -61,7 +61,7 @@ class Inference:
 
 
 class Accuracy:
-    """Errors against thirty-digit arithmetic, over tables without an empty cell."""
+    """Errors relative to thirty-digit arithmetic, over tables without an empty cell."""
 
     unit = "largest absolute error"
 

@@ -1,4 +1,4 @@
-"""Layer 3: factor solutions without a correlation matrix, scores, and the rule-free test."""
+"""Layer 3: factor solutions without a correlation matrix, scores, and the test of one factor."""
 
 import numpy as np
 

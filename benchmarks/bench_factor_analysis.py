@@ -83,7 +83,7 @@ class LoadingErrors:
 
 
 class Confirmatory:
-    """One factor of ordered answers by DWLS, its covariance matrix given."""
+    """One factor of ordered answers by DWLS, with a given covariance matrix."""
 
     params = ([12, 30],)
     param_names = ("items",)
@@ -98,7 +98,7 @@ class Confirmatory:
 
 
 class Parallel:
-    """Parallel analysis with tetrachoric correlations of shuffled tables, 100 of them."""
+    """Parallel analysis with tetrachoric correlations of 100 shuffled tables."""
 
     params = ([(12, 500), (19, 10_000)],)
     param_names = ("size",)

@@ -1,4 +1,4 @@
-"""What a user waits for before anything happens."""
+"""Start of the program."""
 
 
 class Import:

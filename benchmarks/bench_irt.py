@@ -20,7 +20,7 @@ def two_parameter(n: int, items: int) -> tuple[psy.Responses, np.ndarray, np.nda
 
 
 class Fits:
-    """2PL by marginal maximum likelihood, standard errors included.
+    """2PL by marginal maximum likelihood, including standard errors.
 
     Aims on one idle core: 0.05 s, 0.08 s, 5 s.
     """
@@ -54,7 +54,7 @@ class Fits:
 
 
 class Uses:
-    """What follows a fit."""
+    """Abilities and other results after a fit."""
 
     params = ([(2_000, 100)],)
     param_names = ("size",)

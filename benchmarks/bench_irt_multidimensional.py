@@ -47,7 +47,7 @@ class Fits:
 
 
 class Uses:
-    """What follows a fit."""
+    """Abilities and other results after a fit."""
 
     def setup(self) -> None:
         self.answers, _ = compensatory(2_000, 20, 2)

@@ -1,4 +1,4 @@
-"""Layer 3: what a thousand replicates cost, and that their number costs no memory."""
+"""Layer 3: time and memory of a thousand replicates."""
 
 import psychollm as psy
 from benchmarks.simulated import one_factor
@@ -20,7 +20,7 @@ class Permutation:
 
 
 class OneFactor:
-    """One thousand spectra of one-factor worlds."""
+    """One thousand spectra of one-factor data."""
 
     def setup(self) -> None:
         self.responses = psy.Responses(one_factor(19, 10_000))

@@ -1,4 +1,4 @@
-"""Layer 5: matching, its null and a control, and the gate, on data of the usual size."""
+"""Layer 5: matching, its null and a control, and the gate, at typical sizes of data."""
 
 import numpy as np
 

@@ -163,7 +163,7 @@ def page(folder: Path, python: str) -> str:
             lines += [classes.get(group) or group, "", *table(chosen)]
     if absent:
         lines.append(
-            f"Not measured: {', '.join(absent)}, for what it needs is not installed here."
+            f"Not measured: {', '.join(absent)}, because its requirements are not installed."
         )
     return "\n".join(lines).rstrip() + "\n"
 

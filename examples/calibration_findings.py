@@ -102,8 +102,8 @@ def moore_lab(data: Path) -> Source:
     return Source(
         "moore_lab",
         "Stated confidence: 11 models, 6,706 questions of five sets",
-        "Confidence is stated as a probability. Questions are weighted alike, whichever set they "
-        "come from.",
+        "Confidence is stated as a probability. All questions have the same weight, whichever "
+        "set they come from.",
         *tables,
         GRADED,
     )

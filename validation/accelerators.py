@@ -437,7 +437,7 @@ def _reply_lines(rows: dict[str, Any], on: str) -> str:
     full = rows["replies"]["GPU, float32"]
     lines += [
         "",
-        f"With a quarter of the memory that the batch takes, {full['full']} of 64 replies were "
+        f"With a quarter of the memory that the batch needs, {full['full']} of 64 replies were "
         f"the same and {full['full_failed']} failed: the batch was halved until it fitted.",
     ]
     return "\n".join(lines)

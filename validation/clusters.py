@@ -116,13 +116,14 @@ def table() -> str:
     for null, found in (("shuffled", shuffled), ("one factor", one_factor)):
         print(null, "ns per cell, pair and word, pair, cube:", 1e9 * found[0])
     lines = [
-        f"Measured on one core: {read:.0f} ns per answer from Parquet to bits; {complete:.2f} ns",
-        f"per pair of models and word of 64 questions to count ({sparse:.2f} ns with missing",
-        f"answers). A replicate of {k0:,} models and {n0:,} questions takes {shuffled[1]:.2f} s",
-        f"(shuffled within models) and {one_factor[1]:.2f} s (one factor); the costs fitted to",
-        f"smaller tables say {shuffled[2]:.2f} s and {one_factor[2]:.2f} s.",
+        f"Measured on one core: converting Parquet to bits takes {read:.0f} ns per answer;",
+        f"counting takes {complete:.2f} ns per pair of models and word of 64 questions",
+        f"({sparse:.2f} ns with missing answers). A replicate of {k0:,} models and {n0:,}",
+        f"questions takes {shuffled[1]:.2f} s (shuffled within models) and {one_factor[1]:.2f} s",
+        f"(one factor); costs fitted to smaller tables predict {shuffled[2]:.2f} s and",
+        f"{one_factor[2]:.2f} s.",
         "",
-        "Computed from that for 1e10 cells, processor time of one core:",
+        "Costs computed from these for 1e10 cells, in processor time of one core:",
         "",
         "| models | questions | read | count | bits | counts | replicate, shuffled "
         "| replicate, one factor |",

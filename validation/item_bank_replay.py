@@ -243,11 +243,11 @@ def show() -> None:
     lines = [
         "<!-- Made by validation/item_bank_replay.py: do not edit. -->",
         "",
-        "Each table was dealt into five parts, models at random (m) or whole families (f); a bank "
-        "made from four parts was replayed on the fifth. *Width* is the mean half-width of 95 % "
-        "intervals in points of the score, beside it the ratio to a simple random sample of the "
-        "same size; *covered* the share of intervals that hold the true score; *bias* and *error* "
-        "(root mean square) are in points.",
+        "The models of each table were divided into five parts at random (m) or by whole families "
+        "(f); a bank made from four parts was replayed on the fifth. *Width* is the mean "
+        "half-width of 95 % intervals in points of the score, followed by its ratio to that of a "
+        "simple random sample of the same size; *covered* is the proportion of intervals that "
+        "cover the true score; *bias* and *error* (root mean square) are in points.",
         "",
     ]
     grouped = rows.groupby(["table", "target", "held_out", "design"], sort=False)

@@ -37,9 +37,9 @@ def main() -> None:
     known = rng.random((KNOWN, QUESTIONS)) < chance(rng.normal(size=KNOWN))
     bank = psy.item_bank(known.astype(int), rng=given.seed)
     lines = [
-        "Bias in points with its standard error over new models, share of 95 % intervals that "
-        f"cover, mean number of questions; {NEW * given.repeats} sessions a row, seed "
-        f"{given.seed}.",
+        "Each cell gives the bias in points with its standard error over new models, the "
+        "proportion of 95 % intervals that cover, and the mean number of questions "
+        f"({NEW * given.repeats} sessions per row, seed {given.seed}).",
         "",
         "| new models | true score | 100 questions | until ±3 points | until ±5 points |",
         "|---|---:|---|---|---|",

@@ -310,7 +310,7 @@ def replaced(path: Path, part: str, lines: list[str]) -> None:
 def on_growth(rows: Any) -> list[str]:
     """Return the table of readings on three nodes, and their exponents."""
     lines = [
-        "| answers | a reading, s of CPU | ns an answer | memory, MiB | exponent |",
+        "| answers | CPU s per pass | ns per answer | memory, MiB | exponent |",
         "|---:|---:|---:|---:|---:|",
     ]
     above = None
@@ -324,7 +324,10 @@ def on_growth(rows: Any) -> list[str]:
         np.log10(column) for column in (rows.models * rows.questions, rows.cpu_per_reading)
     )
     every, later = (np.polyfit(sizes[k:], times[k:], 1)[0] for k in (0, 1))
-    lines += ["", f"The exponent of all rows is {every:.2f}, without the first {later:.2f}."]
+    lines += [
+        "",
+        f"The exponent over all rows is {every:.2f}; without the first row it is {later:.2f}.",
+    ]
     return [line.replace("e+0", "e") for line in lines]
 
 
@@ -373,7 +376,7 @@ def on_dask(rows: Any) -> list[str]:
         where += ", the settings of [clusters](clusters.md)" if row.quiet else ""
         lines.append(f"| {where} | {row.seconds:.1f} | {'yes' if row.same_bits else 'no'} |")
     said = (
-        "Against the mean of the first two rows, two workers have an efficiency of "
+        "Relative to the mean of the first two rows, two workers have an efficiency of "
         f"{efficiency(rows, quiet=False):.2f}, and of {efficiency(rows, quiet=True):.2f} with "
         "those settings."
     )

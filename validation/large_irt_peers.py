@@ -281,10 +281,10 @@ def page(path):
         "|---|---|---:|---:|---:|---:|---:|---:|---:|",
         *map(line, rows),
         "",
-        "Ratios to psychollm at the largest size that each fitted; errors of both, over the "
-        "questions that both fitted:",
+        "The next table gives ratios to psychollm at the largest size that each program fitted, "
+        "and errors of both programs over the questions that both fitted:",
         "",
-        "| program | models x questions | CPU | clock | memory | middle error of slopes "
+        "| program | models x questions | CPU | clock | memory | median error of slopes "
         "| of difficulties | abilities, r | next size |",
         "|---|---|---:|---:|---:|---:|---:|---:|---|",
         *(beside(rows, name) for name in PROGRAMS if name in fitted - {"psychollm"}),

@@ -44,7 +44,7 @@ def row(name):
         "smallest p of S-X2": f"{np.nanmin(items.p_value):.2g}",
         "conditional log-likelihood": f"{conditional.conditional_log_likelihood:.2f}",
         "conditional difficulties": ", ".join(f"{b:.2f}" for b in conditional.difficulty),
-        "furthest from the marginal ones": f"{gap:.3f}",
+        "largest difference from the marginal difficulties": f"{gap:.3f}",
         "Andersen's LR(4), by score": f"{andersen.statistic:.2f} ({p_equals(andersen.p_value)})",
     }
 

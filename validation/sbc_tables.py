@@ -125,9 +125,13 @@ def health(runs: Runs) -> str:
         else:
             r_hat = np.quantile([float(line["r_hat"]) for line in lines], 0.9)
             split = np.mean([int(line["divergences"]) > 5 for line in lines])
-            how = f"R-hat of nine tenths below {r_hat:.3f}, over 5 divergences in {split:.1%}"
+            how = (
+                f"R-hat below {r_hat:.3f} in nine tenths of data sets, more than 5 divergences in "
+                f"{split:.1%}"
+            )
         said.append(
-            f"* {method}, {model}, {respondents} respondents: {how}; {spent:.2f} s a fit (median)."
+            f"* {method}, {model}, {respondents} respondents: {how}; {spent:.2f} s per fit "
+            "(median)."
         )
     return "\n".join(said)
 
