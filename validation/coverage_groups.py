@@ -109,7 +109,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     parts = chosen.part or ["items", "factors", "speed"]
     if "items" in parts:
-        print("| respondents a group | items that differ | test | anchors | alarms | power |")
+        print("| respondents per group | items that differ | test | anchors | alarms | power |")
         print("|---|---|---|---|---|---|")
         for n in (200, 500):
             for differing in ((), (4,), (1, 4, 7)):
