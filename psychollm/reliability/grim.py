@@ -1,16 +1,16 @@
 r"""GRIM test of whether a reported rate is possible with n trials.
 
-A rate over n yes/no outcomes (a mean of n whole numbers) is a multiple of 1/n. Reported with d
-decimals it must be the rounding of one of them:
+A rate over n yes/no outcomes (a mean of n whole numbers) is a multiple of 1/n. A rate reported
+with d decimals must be a rounded multiple:
 
 .. math:: \min_{c \in \{0, 1, \dots\}} \Big| \text{rate} - \frac{c}{n} \Big|
           \le \tfrac{1}{2} 10^{-d}.                                                      \quad (1)
 
-Where :math:`n \ge 10^d` every rate passes; below, a rate written down without regard to n fails
-with probability about :math:`1 - n / 10^d`.
+If :math:`n \ge 10^d` every rate passes. If n is smaller, a rate that is unrelated to n fails with
+probability about :math:`1 - n / 10^d`.
 
-The right n is that of the claim: 30 questions asked in 3 runs give rates k/90 pooled, but a model
-that answers alike in all runs has a pooled rate of k/30.
+The appropriate n depends on the claim. 30 questions in 3 runs give pooled rates of k/90, but the
+pooled rate of a model with the same answers in all runs is k/30.
 
 References
 ----------
@@ -54,11 +54,11 @@ class Grim(Result):
     rate: FloatArray  # (rates,) as reported
     n: IntArray  # (rates,)
     digits: IntArray  # (rates,) decimals of the report
-    consistent: BoolArray  # (rates,) whether some count gives this rate
-    count: IntArray  # (rates,) whose rate is nearest
+    consistent: BoolArray  # (rates,) whether a possible count gives this rate
+    count: IntArray  # (rates,) count whose rate is nearest
     lower: FloatArray  # (rates,) nearest possible report at or below
     upper: FloatArray  # (rates,) nearest possible report at or above
-    power: FloatArray  # (rates,) share of reports with so many digits that would fail
+    power: FloatArray  # (rates,) proportion of all rates with these digits that would fail
 
     _AXES = Axes({}, "rate", "n", "consistent", "lower", "upper", "power")
 
@@ -118,7 +118,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
 
 
 def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> Grim:
-    """Compare each rate with the rates of the counts on both sides of it."""
+    """Compare each rate with those of the counts above and below it."""
     known = np.isfinite(rates)
     exact = np.where(known, rates, 0.0) / scale * n
     if (np.abs(exact) > MOST).any():
@@ -126,7 +126,7 @@ def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> 
         raise CodeError(msg)
     nearest = np.maximum(np.round(exact), 0.0)
     unit = 10.0 ** -digits.astype(np.float64)
-    # Half a unit, and the error of reading a decimal number into a binary one.
+    # Half a unit, plus the error of converting a decimal number to a binary one.
     reach = 0.5 * unit + 8.0 * np.finfo(float).eps * np.maximum(np.abs(rates), scale)
     with np.errstate(invalid="ignore"):
         consistent = np.asarray(np.abs(nearest / n * scale - rates) <= reach, dtype=np.bool_)
@@ -156,7 +156,7 @@ def _number(text: Any) -> float:
 
 
 def _decimals(text: Any) -> int:
-    """Return how many decimals a rate was written with."""
+    """Return the number of decimals of a rate as written."""
     try:
         written = Decimal(text if isinstance(text, str) else repr(float(text)))
     except (InvalidOperation, TypeError, OverflowError):
@@ -185,7 +185,7 @@ def _sizes(n: Any, rates: int) -> IntArray:
     if not whole or (sizes % 1 != 0).any():
         msg = (
             f"n={n if isinstance(n, int | float) else sizes.tolist()!r:.80} must be whole numbers "
-            "of at least 1: how many outcomes each rate is over"
+            "of at least 1: pass the number of outcomes of each rate"
         )
         raise OptionError(msg)
     if sizes.size not in {1, rates}:

@@ -344,8 +344,8 @@ def test_tiny_tables_have_wide_intervals() -> None:
 @pytest.mark.parametrize(
     ("scores", "why"),
     [
-        ([[1, 1, 1], [1, 1, 1]], "every answer is right, so that nothing varies"),
-        ([[0, 0, 0], [0, np.nan, 0]], "every answer is wrong, so that nothing varies"),
+        ([[1, 1, 1], [1, 1, 1]], "every answer is correct: add models"),
+        ([[0, 0, 0], [0, np.nan, 0]], "every answer is wrong: add models"),
         ([[0.5, 0.2, 1], [1, 0, 1]], r"scores holds 0\.5: a logistic model needs 0 and 1"),
         ([[1, 0, 1], [np.nan] * 3], "answers of 1 of 2 models"),
     ],

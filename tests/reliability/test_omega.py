@@ -265,7 +265,7 @@ def test_resamples_are_reproducible_and_shared():
     second = omega(scores, rng=1, bootstrap=Bootstrap(60, n_jobs=2), interval="bootstrap")
     np.testing.assert_allclose(first.total.draws, second.total.draws, atol=1e-12)
     assert first.total.draws.shape == (60, 1)
-    assert first.total.method == "bootstrap less bias over respondents, inside [0, 1]"
+    assert first.total.method == "bias-corrected bootstrap over respondents, clipped to [0, 1]"
     assert first.alpha.method == "BCa bootstrap over respondents"
     assert np.isfinite(first.hierarchical.interval).all()
     jackknife = omega(scores, rng=1, bootstrap=60)
@@ -385,7 +385,7 @@ def test_lambda6_of_a_singular_matrix_is_undefined():
     [
         (np.random.default_rng(0).normal(size=(20, 5)), {}, ShapeError, "use at most 2"),
         (np.eye(5), {}, ShapeError, "5 items can identify"),
-        (np.ones((6, 6)), {"n_factors": 2}, InputError, "more than the items of the matrix hold"),
+        (np.ones((6, 6)), {"n_factors": 2}, InputError, "is too many for the items of the matrix"),
         (np.eye(9), {"n_factors": 0}, OptionError, "n_factors=0"),
         (np.eye(9), {"method": "pca"}, OptionError, "method='pca'"),
         (np.eye(9), {"interval": "wald"}, OptionError, "interval='wald'"),

@@ -108,16 +108,16 @@ def test_takes_solutions():
     ("loadings", "options", "error", "message"),
     [
         ([0.5, 0.5, 0.5], {}, InputError, "thresholds are needed"),
-        ([0.5, 0.5], {"thresholds": [0.0]}, ShapeError, "thresholds hold 1 items, loadings 2"),
+        ([0.5, 0.5], {"thresholds": [0.0]}, ShapeError, "thresholds have 1 items, but loadings"),
         ([0.5, 0.5], {"thresholds": [[0.0, -1.0], [0.0]]}, InputError, "thresholds of 0 must be"),
         ([0.5, 0.5], {"thresholds": [np.nan, 0.0]}, InputError, "increasing numbers, got"),
-        ([0.5, 1.2], {"thresholds": [0.0, 0.0]}, InputError, "loadings of 1 explain more"),
+        ([0.5, 1.2], {"thresholds": [0.0, 0.0]}, InputError, "communalities of 1 exceed 1"),
         ([0.5, np.nan], {"thresholds": [0.0, 0.0]}, InputError, "undefined for 1"),
         (
             [0.5, 0.5],
             {"thresholds": [0.0, 0.0], "correlation": np.eye(3)},
             ShapeError,
-            "correlation is of 3 items",
+            "correlation has 3 items",
         ),
     ],
 )

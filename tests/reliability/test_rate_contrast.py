@@ -80,7 +80,7 @@ def test_clusters_over_both_types_are_paired() -> None:
     options = {"bootstrap": 400, "rng": 0}
     apart = rate_contrast(runs, kinds, {"A": 1, "B": -1}, **options)
     paired = rate_contrast(runs, kinds, {"A": 1, "B": -1}, clusters=clusters, **options)
-    assert "two more clusters" in paired.method
+    assert "two added clusters" in paired.method
     assert paired.se[0] < 0.8 * apart.se[0]
     within = rate_contrast(
         runs,

@@ -201,7 +201,7 @@ def test_vectors_with_labels_go_by_them() -> None:
 @pytest.mark.parametrize("function", [agreement, krippendorff_alpha])
 def test_numbers_are_not_taken_for_names_without_a_word(function) -> None:
     five = [[1, 2, 3, 4, 5], [1, 2, 3, 5, 4]]
-    with pytest.warns(PsychollmWarning, match=r'takes the 5 numbers .* metric="ordinal"'):
+    with pytest.warns(PsychollmWarning, match=r'treats the 5 numbers .* metric="ordinal"'):
         function(five, **QUICK)
     for known in (five, [[1, 2, 1, 1, 2], [1, 2, 2, 1, 2]], [list("abcde"), list("abced")]):
         function(known, **(NOMINAL if known is five else QUICK))

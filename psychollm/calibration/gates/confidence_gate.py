@@ -51,7 +51,7 @@ class ConfidenceGate(Study, Result):
     coverage: FloatArray  # (models, groups) proportion of answers at or above it
     error: FloatArray  # (models, groups) proportion of these that were wrong
     upper: FloatArray  # (models, groups) its upper bound at this certainty
-    promised: BoolArray  # (models, groups) whether there is such a threshold
+    promised: BoolArray  # (models, groups) whether a threshold has the guarantee
     flags: tuple[tuple[Reason, ...], ...]  # (models, groups) why there is none
     n: FloatArray  # (models, groups) answers with confidence and correctness
     step_gate: IntArray  # (steps,) number of the gate, group by group within models
@@ -235,8 +235,7 @@ class ConfidenceGate(Study, Result):
                 question="Does it apply to other questions?",
                 statement=(
                     "Only to questions from the same population. Other kinds of questions "
-                    "have "
-                    "no guarantee: make a gate from answers to them."
+                    "have no guarantee: make a gate from answers to them."
                 ),
             ),
         )
@@ -249,7 +248,7 @@ class ConfidenceGate(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw errors by the share that is answered: `psychollm.plots.plot_confidence_gate`."""
+        """Draw errors by the proportion answered: `psychollm.plots.plot_confidence_gate`."""
         return drawn_by("plot_confidence_gate")(self, ax=ax)
 
     def _verdict(self, order: list[int], good: int, promise: str) -> str:

@@ -16,7 +16,7 @@ of tests and any ties.
 The sequence begins at the first threshold that passes with one wrong answer: with only 22 answers
 (for :math:`\alpha = \delta = .1`) a single wrong answer would end it. This start depends on the
 confidences alone. If the error rate is not monotone in confidence, the start may skip a short
-range of thresholds that are too low; `validation/gate_promises.py` tests this.
+range of thresholds that are too low; `validation/gate_guarantees.py` tests this.
 
 Clustered answers are dependent. With :math:`n_g` answers of cluster g at or above t,
 :math:`h_g` of them wrong, r = e / n, and G clusters, there are two effective numbers of

@@ -2,50 +2,50 @@ r"""Balanced crossed designs: mean squares, their expectations, and intervals.
 
 Every model answers every item in every run. The score is a sum of effects of all subsets e of the
 facets {model, item, run} (or {model, item}), whose variances :math:`\sigma_e^2` are the
-components; the effect of all facets together holds the residual. With :math:`n_f` levels of facet
-f the mean square of e has the expectation
+components; the effect of all facets together includes the residual. With :math:`n_f` levels of
+facet f the mean square of e has the expectation
 
 .. math:: E[MS_e] = \sum_{g \supseteq e} \Bigl(\prod_{f \notin g} n_f\Bigr) \sigma_g^2.  \quad (1)
 
-Sums of squares come from the scores of each level of one facet, say of each model, projected on
-the strata of the others. With :math:`z_{pA}` the projection of model p on stratum A (its mean, its
-item profile, ...), scaled so that squares add up, over P models
+Sums of squares are computed from the scores of each level of one facet, such as each model,
+projected on the strata of the other facets. Let :math:`z_{pA}` be the projection of model p on
+stratum A (its mean, its item profile, ...), scaled so that squares add up. Over P models
 
 .. math:: SS_A = \tfrac1P \bigl\lVert \textstyle\sum_p z_{pA} \bigr\rVert^2, \qquad
           SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A,             \quad (2)
 
-which makes resamples of models, and leaving one out, a matter of weighted sums.
+so resampling models, or leaving one out, needs only weighted sums.
 
 *Pivotal draws.* In a balanced design with normal effects :math:`SS_e / \lambda_e` has a chi-square
 distribution, so that
 
 .. math:: \lambda_e^* = \frac{\nu_e\, MS_e}{X_e}, \qquad X_e \sim \chi^2_{\nu_e},        \quad (3)
 
-and the components and coefficients that follow from :math:`\lambda^*` have percentiles that cover
-as they should (generalised confidence intervals; exact for a ratio of two mean squares).
+and percentiles of the components and coefficients computed from :math:`\lambda^*` have nominal
+coverage (generalised confidence intervals; exact for a ratio of two mean squares).
 
-Scores of 0 and 1 are not normal: items differ in how much models disagree on them, and mean
-squares vary more than chi-square says. The variance of :math:`\log MS_e` is therefore also
-estimated by leaving out one level of a facet at a time, :math:`v_f`, for facets with at least
+Binary scores are not normal: models disagree more on some items than on others, and mean squares
+vary more than a chi-square distribution implies. The variance of :math:`\log MS_e` is therefore
+also estimated by leaving out one level of a facet at a time, :math:`v_f`, for facets with at least
 eight levels, and :math:`\nu_e = 2 / v` with
 
 .. math:: v = \max\Bigl(\tfrac{2}{\mathrm{df}_e},\, v_f,\,
           \textstyle\sum_{f \in e} v_f - (|e| - 1) \tfrac{2}{\mathrm{df}_e}\Bigr)        \quad (4)
 
 for interactions, and :math:`v^2 = (2 / \mathrm{df}_e)^2 + \sum_{f \notin e} v_f^2` for single
-facets. With missing cells the mean squares of (3) are those that a design with as many levels, and
-the harmonic mean of the cells per level, would have with the components at hand; v is taken from
-scores completed by their additive fit.
+facets. With missing cells, the mean squares of (3) are those expected from the estimated
+components in a design with as many levels and the harmonic mean of the cells per level. Missing
+scores are then filled by an additive fit to compute v.
 
 *Bootstrap of models.* Resamples of models understate components with models by
-:math:`(P - 1) / P` and overstate the others, which is corrected,
+:math:`(P - 1) / P` and overstate the others. The correction is
 
 .. math:: \tilde\sigma^2_{\text{model} \times A} = \frac{P}{P - 1} \sigma^{2*}_{\text{model}
           \times A}, \qquad
           \tilde\sigma^2_A = \sigma^{2*}_A
           - \frac{1}{P} \tilde\sigma^2_{\text{model} \times A}.                          \quad (5)
 
-Items and runs stay the same in all resamples, so that these intervals say nothing of other items
+Items and runs are the same in all resamples, so these intervals do not generalise to other items
 and runs.
 
 References
@@ -143,7 +143,7 @@ class CrossedDesign:
         return np.asarray(np.linalg.solve(self.expectation, mean_squares[..., None])[..., 0])
 
     def counted(self, present: BoolArray) -> "CellCounts":
-        """Return how many levels each effect has, and cells each level, with missing cells."""
+        """Return the levels of each effect and the cells per level, with missing cells."""
         levels, cells = [], []
         for effect in self.effects:
             others = tuple(i for i, facet in enumerate(self.facets) if facet not in effect)
@@ -156,7 +156,7 @@ class CrossedDesign:
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """Levels of each effect that occur, and their cells: what missing cells leave of a design."""
+    """Observed levels of each effect and their cells, for a design with missing cells."""
 
     design: CrossedDesign
     levels: FloatArray  # (effects,)
@@ -188,7 +188,7 @@ class Profiles:
     """The scores of each level of one facet, projected on the strata of the others (2)."""
 
     parts: tuple[FloatArray, ...]  # per stratum (levels, contrasts)
-    order: tuple[int, ...]  # the place of each sum of squares among the design's effects
+    order: tuple[int, ...]  # index of each sum of squares among the design's effects
 
     @classmethod
     def of(cls, scores: FloatArray, facet: int = 0) -> "Profiles":
@@ -267,7 +267,7 @@ def pivotal_draws(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return components from mean squares drawn by (3) (n, effects)."""
-    # With few degrees of freedom what is drawn may be too small for a float.
+    # With few degrees of freedom a drawn chi-square may underflow to zero.
     chi2 = np.maximum(rng.chisquare(freedom, (n, freedom.size)), 1e-100)
     drawn = mean_squares * freedom / chi2
     return np.asarray(np.linalg.solve(expectation, drawn.T).T)

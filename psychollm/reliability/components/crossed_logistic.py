@@ -5,14 +5,14 @@ r"""Variance components of binary scores of models on questions, by a crossed mi
 
 with independent normal effects: families of models, models, domains of questions, models within
 domains, questions, and, where a question was asked several times, models on single questions.
-Several answers to one question differ by chance. Without repeats the interaction MQ and chance
-cannot be told apart: the model leaves the first out, and calls what both make "residual".
+Several answers to one question differ by sampling error. Without repeats the interaction MQ cannot
+be distinguished from sampling error: the model omits it, and "residual" denotes the sum of both.
 
-Questions and interactions are integrated out exactly, by quadrature; the few levels of models in
-domains by Laplace's approximation, which is near exact for them since each rests on many answers
-(`logistic_cells`, `logistic_blocks`). Laplace's approximation of everything, which is what most
-programs for crossed effects use, finds too little variance where single answers tell little,
-above all of the interaction.
+Questions and interactions are integrated out numerically, by quadrature. Levels of models in
+domains are integrated out by Laplace's approximation, which is nearly exact because many answers
+determine each of them (`logistic_cells`, `logistic_blocks`). Most programs for crossed effects use
+Laplace's approximation for all effects. It underestimates variances if single answers carry little
+information, most of all that of the interaction.
 
 The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
 Intervals come from the posterior distribution of the standard deviations, half-normal a priori
@@ -90,10 +90,10 @@ class CrossedLogistic(Result):
     models: Estimate  # (models,) levels of models in logits, over all domains
     families: Estimate | None  # (families,) effects in logits
     domains: Estimate | None  # (domains,) effects in logits
-    questions: Estimate  # (questions,) ease in logits, beside that of the domain
+    questions: Estimate  # (questions,) ease in logits, relative to the domain
     generalised: Estimate  # (models,) accuracy on new questions of the same domains
     reliability: Estimate  # (1,) of the mean scores of models
-    intercept: float  # logit of the typical model and question
+    intercept: float  # logit for a model and question with all effects zero
     log_likelihood: float  # at the components
     integration: str
     estimation: str
@@ -205,7 +205,7 @@ def crossed_logistic(
 
 @dataclass(frozen=True)
 class CrossedFit:
-    """A fitted model: what the result and the accuracies on these questions are made from."""
+    """A fitted model, from which the result and accuracies on these questions are computed."""
 
     answers: RepeatedScores
     design: Design
@@ -273,7 +273,7 @@ class CrossedFit:
     def _shares(
         self, top: FloatArray, draws: FloatArray
     ) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        """Return labels and shares; without repeats the last two are one."""
+        """Return labels and proportions; without repeats the last two are summed."""
         there = [*self.design.active]
         rows = [top, draws]
         if EFFECTS.index("model:question") in there:
@@ -296,7 +296,7 @@ class CrossedFit:
         return _posterior("effect", draws, level, labels, n=n, axis=axis)
 
     def _questions(self, level: float) -> Estimate:
-        """Return the ease of questions: normal about their modes."""
+        """Return the ease of questions, with normal posteriors around their modes."""
         value, spread = self.question_moments()
         reach = normal_multiplier(level)
         n = self.answers.present.sum(axis=(0, 2)).astype(np.float64)
@@ -328,7 +328,7 @@ class CrossedFit:
         return value, sd / np.sqrt(1.0 + sd**2 * self._weights.sum(axis=1))
 
     def question_slopes(self, places: IntArray) -> FloatArray:
-        """Return how far the ease of questions falls as levels rise (places, models)."""
+        """Return the decrease in the ease of questions per unit of each level (points, models)."""
         weight, square = self._weights[places], self.centre.sd.question**2
         return np.asarray(square * weight / (1.0 + square * weight.sum(axis=1, keepdims=True)))
 
@@ -361,7 +361,7 @@ def fit_crossed(
     prior_scale: float = 2.0,
     ml: bool = False,
 ) -> CrossedFit:
-    """Check, fit and explore a model."""
+    """Check the data, fit the model and approximate its posterior."""
     check_choice("integration", integration, Integration)
     if not prior_scale > 0.0:
         msg = f"prior_scale={prior_scale!r} must be positive: numpy.inf for a flat prior"
@@ -391,7 +391,7 @@ def fit_crossed(
 
 
 def cell_counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
-    """Return right answers and answers of each cell (models, questions)."""
+    """Return the numbers of correct answers and of answers per cell (models, questions)."""
     present, values = answers.present, answers.values
     if not np.isin(values[present], (0.0, 1.0)).all():
         bad = values[present][~np.isin(values[present], (0.0, 1.0))][0]
@@ -408,8 +408,8 @@ def cell_counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
     hits = np.where(present, values, 0.0).sum(axis=2)
     if hits.sum() in (0.0, n.sum()):
         msg = (
-            f"scores: every answer is {'right' if hits.any() else 'wrong'}, so that nothing "
-            "varies: add models or questions with other answers"
+            f"scores: every answer is {'correct' if hits.any() else 'wrong'}: add models or "
+            "questions with other answers"
         )
         raise ShapeError(msg)
     return hits, n
@@ -418,7 +418,7 @@ def cell_counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
 def grouped(
     groups: Any, labels: Labels, argument: str, kind: str
 ) -> tuple[IntArray | None, Labels]:
-    """Return the group of each label, and the names of groups; None without any."""
+    """Return the group of each label and the names of groups; None without groups."""
     if groups is None:
         return None, ()
     return numbered(unit_labels(groups, labels, argument=argument, kind=kind))
@@ -435,7 +435,7 @@ def _estimate(
     n: FloatArray,
     flags: tuple[Reason, ...] | None = None,
 ) -> Estimate:
-    # The maximum of a likelihood may lie beyond the percentiles, at zero above all.
+    # A maximum-likelihood estimate may be outside the percentiles, most often at zero.
     low, high = percentile_interval(draws, level).T
     return Estimate(
         name=name, value=value, se=draws.std(axis=0, ddof=1),

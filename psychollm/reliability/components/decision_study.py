@@ -5,16 +5,16 @@ variance of an effect by the number of its levels,
 
 .. math:: \sigma^2_e \Big/ \prod_{f \in e,\, f \ne \text{model}} n_f.                    \quad (1)
 
-With :math:`\tau` the part of (1) that stays the same for a model, :math:`\delta` the sum over
-effects that contain the model and a facet drawn anew, and :math:`\Delta` the sum over all effects
-that contain such a facet,
+Let :math:`\tau` be the part of (1) that is constant for a model, :math:`\delta` the sum over
+effects that contain the model and a resampled facet, and :math:`\Delta` the sum over all effects
+that contain a resampled facet. Then
 
 .. math:: E\rho^2 = \frac{\tau}{\tau + \delta}, \qquad \Phi = \frac{\tau}{\tau + \Delta}. \quad (2)
 
 :math:`E\rho^2` is the reliability of differences between models (alpha, in the design models x
-items), :math:`\Phi` that of the scores themselves. All facets are drawn anew, and :math:`\tau` is
-the variance of models, unless one is called fixed: if the same items are always used, how models
-differ on these items belongs to :math:`\tau`. Components below zero count as zero.
+items), :math:`\Phi` that of the scores themselves. By default all facets are resampled, and
+:math:`\tau` is the variance of models. If a facet is fixed, such as items that are always the
+same, its interaction with models is part of :math:`\tau`. Negative components are set to zero.
 
 References
 ----------
@@ -59,7 +59,7 @@ class DecisionStudy(Result):
     """
 
     generalizability: Estimate  # (designs,) E rho^2: of differences between models
-    dependability: Estimate  # (designs,) Phi: of the scores themselves
+    dependability: Estimate  # (designs,) Phi: of absolute scores
     universe_variance: Estimate  # (designs,) tau
     relative_error: Estimate  # (designs,) delta, a variance
     absolute_error: Estimate  # (designs,) Delta, a variance
@@ -157,7 +157,7 @@ def _sizes(name: str, sizes: Sizes, own: int) -> list[int]:
 
 
 def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> FloatArray:
-    """Return what each component counts (1) in tau, delta and Delta (3, components)."""
+    """Return the weights (1) of the components in tau, delta and Delta (3, components)."""
     n = {"model": 1, "item": design[0], "run": design[1]}
     weights = []
     for effect in effects_of(facets):
@@ -171,7 +171,7 @@ def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The study, and how each design adds up its components."""
+    """The study, and the weights of its components in each design."""
 
     study: Generalizability
     weights: FloatArray  # (designs, 3, components)

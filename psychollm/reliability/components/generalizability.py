@@ -1,14 +1,14 @@
 r"""Generalizability theory: variance components of scores.
 
-Models answer items, once or in several runs; each score is a grand mean plus effects of the model,
-of the item, of the run, and of their combinations (`crossed_design`). How far a mean score would
-be the same with other items and other runs follows from the variances of these effects, the
-*components*: `decision_study`.
+Models answer items, once or in several runs. Each score is a grand mean plus effects of the model,
+the item, the run, and their combinations (`crossed_design`). The variances of these effects are
+the *components*. They determine how reproducible a mean score is with other items and runs
+(`decision_study`).
 
-Complete data are analysed by expected mean squares: unbiased, so that an estimate may fall below
-zero; it is kept and flagged. With missing cells, or on request, restricted maximum likelihood is
-used (`reml`), whose estimates are never negative, and which are the same where no mean square asks
-for a negative one.
+Complete data are analysed by expected mean squares. These estimates are unbiased and may be
+negative; negative estimates are kept and flagged. With missing cells, or on request, restricted
+maximum likelihood is used (`reml`). Its estimates are never negative, and equal those from mean
+squares if none of these is negative.
 
 References
 ----------
@@ -78,7 +78,7 @@ class Generalizability(Result):
     degrees_of_freedom: FloatArray  # (components,) of the mean squares
     effective_freedom: FloatArray  # (components,) of the intervals: fewer if scores are not normal
     facets: tuple[str, ...]  # model, item and, with several runs, run
-    levels: tuple[int, ...]  # how many of each there are
+    levels: tuple[int, ...]  # number of levels of each facet
     estimation: str  # ems or reml
     convergence: Convergence | None  # of reml
 
@@ -168,13 +168,13 @@ def generalizability(
 
 @dataclass(frozen=True, slots=True)
 class _Analysis:
-    """Components and what their draws need."""
+    """Components, and the quantities that their draws use."""
 
     counts: CellCounts
     estimation: str
     components: FloatArray
     mean_squares: FloatArray  # NaN with missing cells
-    expected: FloatArray  # mean squares, or what a balanced design would have
+    expected: FloatArray  # mean squares, or their expectations in a balanced design
     freedom: FloatArray
     effective: FloatArray
     convergence: Convergence | None
@@ -293,7 +293,7 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
 def _refit(
     values: FloatArray, design: CrossedDesign, counts: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return components with each model as often as it was drawn; NaN where nothing varies."""
+    """Return components with models weighted by their counts; NaN without any variance."""
     drawn = values[np.repeat(np.arange(len(counts)), counts.astype(np.int64))]
     for axis in range(1, drawn.ndim):
         others = tuple(a for a in range(drawn.ndim) if a != axis)

@@ -9,15 +9,15 @@ With mean squares between targets B, between raters J, residual E and within tar
    \text{ICC}(2,k) &= \frac{B - E}{B + (J - E) / n},                                \quad (1)\\
    \text{ICC}(3) &= \frac{B - E}{B + (k-1) E}, & \text{ICC}(3,k) &= \frac{B - E}{B}.
 
-Form 1: each target has raters of its own. Form 2: the raters are a sample of all raters and
-scores must agree absolutely. Form 3: these raters only, and scores must agree but for a constant
-per rater. The forms with k describe the mean of the k scores. McGraw and Wong write ICC(1),
-ICC(A,1), ICC(C,1) and ICC(k), ICC(A,k), ICC(C,k).
+In form 1 each target has different raters. In form 2 the raters are a sample of all raters, and
+agreement is absolute. In form 3 the raters are fixed, and agreement is up to a constant per rater.
+The forms with k describe the mean of the k scores. McGraw and Wong write ICC(1), ICC(A,1),
+ICC(C,1) and ICC(k), ICC(A,k), ICC(C,k).
 
 Each form is a ratio of two linear forms of the mean squares. Intervals of forms 1 and 3 follow
-from the F distribution of B/W and B/E; those of form 2 from Satterthwaite's approximation, which
-Shrout and Fleiss gave and other software prints, or from generalised pivots. Standard errors are
-by the delta method, with var(MS) = 2 MS^2 / df.
+from the F distribution of B/W and B/E. Those of form 2 use Satterthwaite's approximation, as
+published by Shrout and Fleiss and printed by other software, or generalised pivots. Standard
+errors use the delta method, with var(MS) = 2 MS^2 / df.
 
 References
 ----------
@@ -72,7 +72,7 @@ class Intraclass(Result):
     """
 
     icc: Estimate  # (6,) the forms of Shrout and Fleiss
-    f: FloatArray  # (6,) ratio of mean squares, tested against no difference between targets
+    f: FloatArray  # (6,) ratio of mean squares, to test for differences between targets
     df1: FloatArray  # (6,)
     df2: FloatArray  # (6,)
     p_value: FloatArray  # (6,)
@@ -80,9 +80,9 @@ class Intraclass(Result):
     between_raters: float  # mean square
     residual: float  # mean square
     within_targets: float  # mean square
-    n_targets: int  # that entered
+    n_targets: int  # number of targets used
     n_raters: int
-    left_out: int  # targets with a missing score that did not enter
+    left_out: int  # number of targets omitted for a missing score
     method: Method
 
     def _axes(self) -> Axes:
@@ -178,7 +178,7 @@ def intraclass(
 
 
 def _squares(scores: FloatArray, method: Method) -> tuple[MeanSquares, Reason]:
-    """Return mean squares and why no coefficient is defined, or what qualifies them."""
+    """Return mean squares and a reason why coefficients are undefined or qualified."""
     n, k = scores.shape
     nothing = MeanSquares(
         targets=np.nan, raters=np.nan, residual=np.nan, within=np.nan, n_targets=n, n_raters=k
@@ -205,7 +205,7 @@ def _result(
     method: Method,
     level: float,
 ) -> Intraclass:
-    """Put the result together, given the bounds of the forms for single scores (3, 2)."""
+    """Assemble the result from the bounds of the forms for single scores (3, 2)."""
     n, k = squares.n_targets, squares.n_raters
     defined = squares.targets > 0.0
     value, se = _values(squares) if defined else np.full((2, 6), np.nan)
@@ -244,7 +244,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the reason of a form that is undefined, or below its bound, unlike others."""
+    """Return the reason of a form that alone is undefined or below its bound."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 
@@ -272,7 +272,7 @@ def _values(squares: MeanSquares) -> FloatArray:
     parts = np.array([squares.targets, squares.raters, squares.residual, squares.within])
     freedom = np.array([n - 1.0, k - 1.0, (n - 1.0) * (k - 1.0), n * (k - 1.0)])
     above, below = _linear_forms(n, k)
-    # In ICC2k the estimated variance of a mean may be zero or negative: then there is no share.
+    # In ICC2k the estimated variance of a mean may be zero or negative: it is then undefined.
     whole = below @ parts
     whole = np.where(whole > 1e-12 * parts.max(), whole, np.nan)
     value = (above @ parts) / whole
@@ -289,7 +289,7 @@ def _ratios(squares: MeanSquares) -> FloatArray:
 
 
 def _upper_tail(f: FloatArray, df1: FloatArray, df2: FloatArray) -> FloatArray:
-    """Return P(F > f), to full relative precision however small."""
+    """Return P(F > f), to full relative precision even if it is tiny."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(np.isinf(f), 0.0, df2 / (df2 + df1 * f))
     usable = (df1 > 0.0) & (df2 > 0.0) & np.isfinite(share)
@@ -309,7 +309,7 @@ def _single_bounds(
         absolute = generalised_interval(squares, level=level)
     else:
         absolute = _satterthwaite(squares, level)
-        # Negative shares may lie outside the approximation: it was made for positive ones.
+        # The approximation was derived for positive correlations; it may exclude negative ones.
         if not absolute[0] <= _values(squares)[0, 1] <= absolute[1]:
             absolute = generalised_interval(squares, level=level)
     one_way = _one_way(ratios[0], n - 1.0, n * (k - 1.0), k, level)
@@ -334,7 +334,7 @@ def _one_way(f: float, df1: float, df2: float, k: float, level: float) -> FloatA
 
 
 def _satterthwaite(squares: MeanSquares, level: float) -> FloatArray:
-    """Return the bounds of form 2, with an approximate freedom of its denominator."""
+    """Return the bounds of form 2, with approximate degrees of freedom of its denominator."""
     icc = float(_values(squares)[0, 1])
     n, k = float(squares.n_targets), float(squares.n_raters)
     between, raters, residual = squares.targets, squares.raters, squares.residual
@@ -350,7 +350,7 @@ def _satterthwaite(squares: MeanSquares, level: float) -> FloatArray:
     above = float(f_quantile(1.0 - tail, n - 1.0, freedom))
     below = float(f_quantile(1.0 - tail, freedom, n - 1.0))
     shared = k * raters + (k * n - k - n) * residual
-    # Divided by the quantiles, which are infinite where freedom is next to none.
+    # Dividing by the quantiles is safe if they are infinite (almost no degrees of freedom).
     with np.errstate(divide="ignore"):
         lower = n * (between / above - residual) / np.float64(shared + n * between / above)
         upper = n * (between - residual / below) / (shared / below + n * between)

@@ -5,21 +5,21 @@ and families) and :math:`z_d` (the domain, and models within it),
 
 .. math:: A = [\sigma_M I,\; \sigma_F Z], \qquad R = [\sigma_{MD} I,\; \sigma_D 1],       \quad (1)
 
-so that standard deviations of zero are no special case. With the scores :math:`g_d` and
+so standard deviations of zero need no special case. With the scores :math:`g_d` and
 informations :math:`H_d` of `logistic_cells`, :math:`G = [1, A]` and :math:`J = \operatorname{diag}
 (0, I)`, the Hessian of all effects has the blocks
 
 .. math:: K_d = I + R^\top H_d R, \quad U_d = R^\top H_d G, \quad
           S = J + \sum_d \bigl(G^\top H_d G - U_d^\top K_d^{-1} U_d\bigr),               \quad (2)
 
-and the Laplace approximation of the log likelihood, the mean integrated out as well (flat prior:
-"reml"), is the value at the mode less
+and the Laplace approximation of the log likelihood, with the mean integrated out as well (flat
+prior: "reml"), is the value at the mode minus
 
 .. math:: \tfrac12 \Bigl(\log|S| + \sum_d \log|K_d|\Bigr).                                \quad (3)
 
-For "ml" the mean is an argument, and the first row and column of S go. Levels rest on all
-questions of a domain, so that their posterior is close to normal where the single questions'
-is far from it; these are integrated by quadrature before.
+For "ml" the mean is an argument, and the first row and column of S are dropped. All questions of a
+domain determine its levels, so their posterior is close to normal. The posteriors of single
+questions are not: questions are integrated out by quadrature first.
 """
 
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ EFFECTS = ("family", "model", "domain", "model:domain", "question", "model:quest
 _NEWTON = 60
 _GAIN = 1e-10
 _NEAR = 1e-3
-_FARTHEST = 10.0  # logits that a level moves in one step
-_LAST = 1e-6  # a step that gains less leaves a gain of the order of its square
+_FARTHEST = 10.0  # largest change of a level in one step, in logits
+_LAST = 1e-6  # below this gain, the remaining gain is of the order of its square
 
 
 class Deviations(NamedTuple):
@@ -57,12 +57,12 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """Who answered what how often, and what belongs together."""
+    """Numbers of answers, and the grouping of models and questions."""
 
     domains: tuple[Counted, ...]
-    kinds: FloatArray  # (2, kinds) pairs of right answers and answers
+    kinds: FloatArray  # (2, kinds) distinct pairs of correct answers and answers
     families: IntArray | None  # (models,)
-    active: tuple[int, ...]  # places of the effects that there are
+    active: tuple[int, ...]  # indices of the effects in the model
     n_models: int
 
     @classmethod
@@ -103,7 +103,7 @@ class Design:
         return cls(parts, kinds, families, active, len(hits))
 
     def deviations(self, free: FloatArray) -> Deviations:
-        """Return all standard deviations from those that are estimated."""
+        """Return all standard deviations, given those that are estimated."""
         every = np.zeros(len(EFFECTS))
         every[list(self.active)] = free
         return Deviations(*every.tolist())
@@ -130,7 +130,7 @@ def one_hot(codes: IntArray) -> FloatArray:
 
 @dataclass
 class State:
-    """Where the last mode was: the next search begins there."""
+    """The last mode, from which the next search starts."""
 
     mean: float
     s: FloatArray
@@ -140,13 +140,13 @@ class State:
     interaction: float = 0.0
 
     def table_for(self, design: Design, interaction: float) -> CellTable:
-        """Return the table of cells; the last one serves where it can."""
+        """Return the table of cells, reusing the last one if possible."""
         if interaction == self.interaction or design.domains[0].integration == "laplace":
             return self.table
         return CellTable.of(interaction, design.kinds)
 
     def flat(self) -> FloatArray:
-        """Return all effects in a row."""
+        """Return all effects as one vector."""
         return np.concatenate([[self.mean], self.s, self.z.ravel(), *self.questions])
 
     def at(self, flat: FloatArray) -> "State":
@@ -159,7 +159,7 @@ class State:
 
     @classmethod
     def at_start(cls, design: Design) -> "State":
-        """Begin at the logit of all answers."""
+        """Start at the logit of the overall proportion correct."""
         hits = sum(float(one.hits.sum()) for one in design.domains)
         n = sum(float(one.n.sum()) for one in design.domains)
         share = (hits + 1.0) / (n + 2.0)
@@ -210,7 +210,7 @@ class _Blocks(NamedTuple):
 
 
 def find_mode(design: Design, sd: Deviations, state: State, mean: float | None = None) -> Mode:
-    """Climb to the mode of all effects by Newton's method; `mean` holds the mean fixed."""
+    """Find the mode of all effects by Newton's method; `mean` fixes the mean."""
     table, shared, R = state.table_for(design, sd.interaction), design.shared(sd), design.local(sd)
     G = np.concatenate([np.full((design.n_models, 1), float(mean is None)), shared], axis=1)
     prior = np.ones(G.shape[1])
@@ -238,11 +238,11 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
         if gain < _GAIN:
             converged = True
             break
-        # Where the likelihood is flat, a full step leads beyond all numbers.
+        # If the likelihood is flat, a full step overflows.
         pace = _FARTHEST / max(_FARTHEST, float(np.abs(G @ dx + dz @ R.T).max()))
         while True:
             ahead = look(x + pace * dx, z + pace * dz)
-            # Nodes move with the modes of questions, so that tiny losses are not meaningful.
+            # Nodes move with the modes of questions, so tiny decreases are not meaningful.
             if ahead[0] >= value - 1e-9 * abs(value) or gain < _NEAR or pace < 1e-4:
                 break
             pace *= 0.5

@@ -1,13 +1,13 @@
 r"""The likelihood of binary scores, with questions and interactions integrated out.
 
-Model m answers question q of domain d :math:`n_{mq}` times, :math:`k_{mq}` times rightly. Given
+Model m answers question q of domain d :math:`n_{mq}` times, :math:`k_{mq}` times correctly. Given
 its level :math:`a_{dm}` in the domain, with :math:`z_q` and :math:`w_{mq}` standard normal,
 
 .. math:: k_{mq} \sim \operatorname{Bin}\bigl(n_{mq},\,
           \operatorname{logit}^{-1}(a_{dm} + \sigma_Q z_q + \sigma_I w_{mq})\bigr).       \quad (1)
 
-Cells depend on one another through :math:`z_q` alone and questions through the levels alone, so
-that every integral is over one variable:
+Cells depend on each other only through :math:`z_q`, and questions only through the levels, so
+every integral is over one variable:
 
 .. math:: f_{kn}(\eta) = \log \int p_{kn}(\eta + \sigma_I w)\, \varphi(w)\, dw, \qquad
           \ell_d(a) = \sum_{q \in d} \log \int
@@ -21,10 +21,11 @@ minus the second derivative of f at the nodes, and E, Cov over the nodes of a qu
           -\frac{\partial^2 \ell}{\partial a\, \partial a^\top}
           = \sum_q \operatorname{diag}(E[W_q]) - \operatorname{Cov}(r_q).                \quad (3)
 
-Laplace's approximation puts the modes of z and w in the place of both integrals and counts their
-curvature in the determinant: w is eliminated first, which leaves W of (3) for each cell,
-then z, which leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2
-1^\top W_q)` for each question. Both are exact Schur complements of the joint Hessian.
+Laplace's approximation replaces both integrals by the modes of z and w, and includes their
+curvature in the determinant: w is eliminated first, which leaves W of (3) for each cell, then z,
+which leaves
+:math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2 1^\top W_q)` for each
+question. Both are exact Schur complements of the joint Hessian.
 
 References
 ----------
@@ -53,7 +54,7 @@ _STEPS = 60
 
 
 class Cells(NamedTuple):
-    """Log likelihoods of cells, their derivatives, and what Laplace's determinant takes."""
+    """Log likelihoods of cells, their derivatives, and terms of Laplace's determinant."""
 
     value: FloatArray
     slope: FloatArray
@@ -75,13 +76,13 @@ def plain_cells(eta: FloatArray, hits: FloatArray, n: FloatArray) -> Cells:
 def interaction_modes(
     eta: FloatArray, hits: FloatArray, n: FloatArray | float, sd: float
 ) -> FloatArray:
-    """Return where the interaction of each cell is most probable."""
+    """Return the mode of each cell's interaction."""
     w = np.zeros(np.broadcast_shapes(eta.shape, hits.shape))
     for _ in range(_STEPS):
         right = expit(eta + sd * w)
         curvature = n * right * (1.0 - right)
         step = (sd * (hits - n * right) - w) / (1.0 + sd**2 * curvature)
-        # The score falls and its slope is at most 1 + n sd^2 / 4: short steps are safe.
+        # The score decreases with a slope of at most 1 + n sd^2 / 4, so short steps converge.
         w += np.clip(step, -1.0, 1.0)
         if np.abs(step).max(initial=0.0) < _SETTLED:
             break
@@ -89,7 +90,7 @@ def interaction_modes(
 
 
 def profiled_cells(sd: float) -> CellFunction:
-    """Return what gives cells with their interaction at its mode."""
+    """Return the terms of cells with their interaction at its mode."""
     if sd == 0.0:
         return plain_cells
 
@@ -126,13 +127,13 @@ class CellTable(NamedTuple):
 
 def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatArray:
     """Integrate over w for each number of right answers out of n (hits, points, 3)."""
-    # The trapezoid rule about the mode of w is all but exact where it resolves the narrowest
-    # integrand, of curvature 1 + n sd^2 / 4, and keeps away from the poles of the logit.
+    # The trapezoid rule around the mode of w is nearly exact if it resolves the narrowest
+    # integrand, of curvature 1 + n sd^2 / 4, and avoids the poles of the logit.
     step = min(_COARSEST, 0.8 / np.sqrt(1.0 + 0.25 * n * sd**2), 0.8 / sd)
     far = step * np.arange(-np.ceil(_TAIL / step), np.ceil(_TAIL / step) + 1.0)
     k = hits[:, None, None]
     w = interaction_modes(eta[:, None], k, n, sd) + far
-    # Odds are no more than e^280 here: eta is 150 at most, and the mode is on the way to zero.
+    # Odds are at most e^280 here: eta is at most 150, and the mode is between it and zero.
     ahead = np.exp(eta[:, None] + sd * w)
     wrong = 1.0 / (1.0 + ahead)
     slope = k - n * (1.0 - wrong)
@@ -149,7 +150,7 @@ def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatA
 
 @dataclass(frozen=True)
 class Counted:
-    """Right answers and answers of one domain (questions, models), and how to integrate."""
+    """Numbers correct and answered in one domain (questions, models), and integration nodes."""
 
     hits: FloatArray
     n: FloatArray

@@ -1,15 +1,15 @@
 r"""Accuracies, proportions of variance and reliability from a crossed logistic model.
 
-An effect, or a sum of effects S, with variance :math:`\sigma_S^2` out of :math:`\sigma^2` in all
-moves the chance of a right answer by
+An effect, or a sum of effects S, with variance :math:`\sigma_S^2` out of a total :math:`\sigma^2`
+contributes to the variance of the probability correct
 
 .. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
           \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr),     \quad (1)
 
-two integrals over one variable each. Shares of the variance of a single answer,
-:math:`\bar p (1 - \bar p)`, are differences of (1): models V(M), questions V(Q), their interaction
-V(all) - V(M) - V(Q), and chance the rest. They do not depend on the logistic scale and add up
-to one.
+two integrals over one variable each. Proportions of the variance of a single answer,
+:math:`\bar p (1 - \bar p)`, are differences of (1): V(M) for models, V(Q) for questions, V(all) -
+V(M) - V(Q) for their interaction, and the remainder for chance. They do not depend on the logistic
+scale and add up to one.
 
 With the same domains, Q questions and E answers to each, mean scores of models have the
 reliability
@@ -36,11 +36,11 @@ _BLOCK = 16_384
 
 
 def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return the mean of the inverse logit about levels (...), normal with a spread (...)."""
+    """Return the mean of the inverse logit of normal levels with means (...) and SDs (...)."""
     shape = np.broadcast_shapes(level.shape, spread.shape)
     if not shape:
         return np.asarray(_SHARE @ expit(level + spread * _NODE))
-    # One exponential for all nodes, and blocks that stay in the cache.
+    # One exponential for all nodes, in blocks that fit into the cache.
     odds = np.exp(np.clip(level, -_FARTHEST, _FARTHEST))
     spread = np.broadcast_to(np.minimum(spread, _FARTHEST), (shape[0], *spread.shape[1:]))
     out: FloatArray = np.zeros(shape)
@@ -71,7 +71,7 @@ class EffectDraws:
     def of(
         cls, design: Design, explored: Explored, n: int, rng: np.random.Generator
     ) -> "EffectDraws":
-        """Draw places along the lines, and effects whose mean and spread belong to them."""
+        """Draw points along the lines, and effects with the mean and SD at these points."""
         places = explored.draws(n, rng)
         centre = explored.modes[0][2]
         known = _functionals(design, centre, *normal_draws(centre, n, rng))
@@ -155,7 +155,7 @@ def _squares(design: Design, free: FloatArray) -> FloatArray:
 
 def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> FloatArray:
     """Return the parts (n, 7) of the variance of one answer, by (1)."""
-    mean = np.clip(mean, -15.0, 15.0)  # beyond, every answer is the same and nothing has a share
+    mean = np.clip(mean, -15.0, 15.0)  # beyond, all answers are equal
     family, model, domain, between, question, cell = _squares(design, free).T
     total = family + model + domain + between + question + cell
 

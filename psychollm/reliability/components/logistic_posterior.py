@@ -1,17 +1,17 @@
 r"""Standard deviations of a crossed logistic model: maximum and posterior.
 
 The integrated log likelihood :math:`\ell(\sigma)` of `logistic_blocks` has few arguments. Its
-maximum over :math:`\sigma \ge 0` gives the components. What is known of them is the density
+maximum over :math:`\sigma \ge 0` gives the components. Their posterior is the density
 
 .. math:: \log p(\lambda) = \ell(e^\lambda) + \sum_j \Bigl(\lambda_j
           - \frac{e^{2 \lambda_j}}{2 \tau^2}\Bigr),                                       \quad (1)
 
-of :math:`\lambda = \log \sigma`, half-normal of scale :math:`\tau` a priori. About its mode, along
-the eigenvectors of its curvature, it is read at two points on either side and taken as a sum of
-natural cubic splines, one for each eigenvector: skewed, with exponential tails where a component
-may be zero. Draws come from the splines' densities. The mean and the log standard deviation of
-each effect are interpolated along the same lines, so that draws of effects mix over the draws of
-(1), as with integrated nested Laplace approximations.
+of :math:`\lambda = \log \sigma`, with a half-normal prior of scale :math:`\tau`. It is evaluated
+at two points on either side of its mode along each eigenvector of its curvature, and approximated
+by a sum of natural cubic splines, one for each eigenvector. The approximation can be skewed, with
+exponential tails where a component may be zero. Draws are from the splines' densities. The mean
+and the log standard deviation of each effect are interpolated along the same lines, so draws of
+effects are mixtures over the draws of (1), as in integrated nested Laplace approximations.
 
 References
 ----------
@@ -41,27 +41,27 @@ from psychollm.reliability.components.logistic_blocks import (
     one_hot,
 )
 
-LARGEST = 20.0  # of standard deviations of logits: a likelihood that rises so far has no maximum
-_STEP = 0.01  # of differences
-# Of `EFFECTS`: by question, domain or in all; by model, family or in all.
+LARGEST = 20.0  # in logits; a likelihood that increases up to here has no maximum
+_STEP = 0.01  # for finite differences
+# Grouping of `EFFECTS`: by question, domain or none; by model, family or none.
 _GROUPS = ((2, 1), (2, 0), (1, 2), (1, 0), (0, 2), (0, 0))
-_PAST = 16  # modes that are remembered
-_PREDICTED = 0.3  # how far a plane through them is trusted
+_PAST = 16  # number of modes kept to predict the next
+_PREDICTED = 0.3  # largest step of the prediction
 _CLIMB, _FARTHEST, _FLAT = 60, 1.0, 0.05
-_GAIN, _ROUGHLY = 1e-6, 1e-2  # what is left to gain, at the maximum and where lines cross
-_NOISE = 1e-3  # a gain that differences may promise where there is none
-_NOTHING = 1e-3  # a standard deviation that is none
-_SMALL, _KEPT = 0.1, 0.3  # a component above the one keeps the other of itself in a step
+_GAIN, _ROUGHLY = 1e-6, 1e-2  # tolerances of the maximum and of the posterior mode
+_NOISE = 1e-3  # predicted gain that may be finite-difference error
+_NOTHING = 1e-3  # smaller standard deviations are zero
+_SMALL, _KEPT = 0.1, 0.3  # a step keeps at least 0.3 of a component above 0.1
 _POINTS = np.array([-3.0, -1.5, 0.0, 1.5, 3.0])
 _GRID = np.linspace(-8.0, 8.0, 801)
 
 
 @dataclass
 class Integrated:
-    """The integrated likelihood as a function of the standard deviations that are free."""
+    """The integrated likelihood as a function of the free standard deviations."""
 
     design: Design
-    past: list[tuple[FloatArray, State, FloatArray]] = field(init=False)  # the modes found last
+    past: list[tuple[FloatArray, State, FloatArray]] = field(init=False)  # latest modes
 
     def __post_init__(self) -> None:
         state = State.at_start(self.design)
@@ -75,7 +75,7 @@ class Integrated:
         return found
 
     def _start(self, free: FloatArray, interaction: float) -> State:
-        """Predict the mode from those found before, by a plane through the nearest."""
+        """Predict the mode by a weighted linear fit to earlier modes near it."""
         known = np.array([there for there, _, _ in self.past])
         distance = ((known - free) ** 2).sum(axis=1)
         nearest = int(np.argmin(distance))
@@ -85,13 +85,13 @@ class Integrated:
         effects = np.array([flat for _, _, flat in self.past])
         start = self.past[nearest][1].at(effects[nearest] + share @ (effects - effects[nearest]))
         for _, state, _ in self.past:
-            if state.interaction == interaction:  # its table serves
+            if state.interaction == interaction:  # reuse its table
                 start.table, start.interaction = state.table, interaction
         return start
 
 
 def first_guess(design: Design) -> FloatArray:
-    """Return standard deviations by moments: of latent normal variables, cut at the middle."""
+    """Return moment estimates of standard deviations, for dichotomised normal variables."""
     hits, n = (
         np.concatenate([getattr(one, name) for one in design.domains]) for name in ("hits", "n")
     )
@@ -104,14 +104,14 @@ def first_guess(design: Design) -> FloatArray:
     ]
 
     def squares(x: FloatArray) -> FloatArray:
-        """Sum squares of totals by question, domain or all, and by model, family or all."""
+        """Sum squared totals by question, domain or overall, and by model, family or overall."""
         found = []
         for rows, columns in groups:
             total = x if rows is None else rows.T @ x
             found.append(float(((total if columns is None else total @ columns) ** 2).sum()))
         return np.array(found).reshape(3, 3)
 
-    # An effect is shared by the pairs of answers that are in the finer of two groups.
+    # Pairs of answers share two effects if they are in the same finer group of the two.
     pairs, products = squares(n), squares(hits - n * share)
     at = np.array([_GROUPS[row] for row in design.active])
     finer = np.minimum(at[:, None], at[None])
@@ -127,7 +127,7 @@ def first_guess(design: Design) -> FloatArray:
 
 
 class Maximum(NamedTuple):
-    """The standard deviations at the maximum, the mean if it is an argument, and how."""
+    """The standard deviations (and the mean for "ml") at the maximum, with convergence."""
 
     free: FloatArray
     mean: float | None
@@ -141,7 +141,7 @@ def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
     n_free = len(integrated.design.active)
 
     def value(x: FloatArray) -> float:
-        # The likelihood depends on squares: what lies below zero is its mirror image.
+        # The likelihood depends on squares, so it is symmetric around zero.
         mean = float(x[n_free]) if ml else None
         return integrated.mode(np.abs(x[:n_free]), mean).log_likelihood
 
@@ -149,7 +149,7 @@ def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
     if ml:
         start = np.append(start, integrated.past[0][1].mean)
     found = climbed(value, start, positive=n_free)
-    # The mirror of a component turns its correlations, too.
+    # Changing the sign of a component also changes the signs of its correlations.
     turn = np.where(found.at[:n_free] < 0.0, -1.0, 1.0)
     free = turn * found.at[:n_free]
     free = np.minimum(np.where(free < _NOTHING, 0.0, free), LARGEST)
@@ -176,11 +176,11 @@ def climbed(
     known: FloatArray | None = None,
     positive: int = 0,
 ) -> Climbed:
-    """Maximise a function of a few arguments by Newton's method with differences.
+    """Maximise a function of a few arguments by Newton's method with finite differences.
 
-    Differences that give the slope give the diagonal of the curvature, too. The rest changes
-    little once it is scaled, and is found anew at every fourth step only, or is that of `known`.
-    So many `positive` arguments do not pass zero from afar, and end at `LARGEST`.
+    The differences for the gradient also give the diagonal of the curvature. The other entries
+    change little after scaling; they are updated every fourth step, or taken from `known`. The
+    first `positive` arguments approach zero gradually and stop at `LARGEST`.
     """
     at, value = start, function(start)
     related = np.eye(start.size) if known is None else _scaled(known)
@@ -237,31 +237,31 @@ class Explored:
     modes: tuple[tuple[Mode, ...], ...]  # (free, points)
 
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Return places along the lines (n, free), each drawn from its own density."""
+        """Return points along the lines (n, free), each drawn from its own density."""
         columns = []
         for log_density in self.log_density:
             log = CubicSpline(_POINTS, log_density, bc_type="natural")(np.clip(_GRID, -3.0, 3.0))
             spline = CubicSpline(_POINTS, log_density, bc_type="natural")
             for end in (-3.0, 3.0):
                 outside = end > _GRID if end < 0 else end < _GRID
-                # Beyond the last points a straight line that falls.
+                # Linear decrease beyond the outermost points.
                 rise = max(float(spline(end, 1)) * -np.sign(end), 0.1) * -np.sign(end)
                 log[outside] = float(spline(end)) + rise * (_GRID[outside] - end)
             density = np.exp(log - log.max())
             total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
-            # One draw from each n-th part of the distribution.
+            # Stratified: one draw from each n-th part of the distribution.
             u = (rng.permutation(n) + rng.random(n)) / n
             columns.append(np.interp(u * total[-1], total, _GRID))
         return np.stack(columns, axis=1)
 
     def deviations(self, places: FloatArray) -> FloatArray:
-        """Return standard deviations (n, free) at places along the lines."""
+        """Return standard deviations (n, free) at points along the lines."""
         return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(LARGEST))))
 
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:
-        """Return a function of the mode (n, values), interpolated along the lines and added up."""
+        """Return a function of the mode (n, values), interpolated along the lines and summed."""
         centre = values(self.modes[0][2])
-        # A spline is a sum of what was read, weighted by splines of zeros and a one.
+        # A spline is linear in its values: a sum of values times cardinal splines.
         basis = CubicSpline(_POINTS, np.eye(_POINTS.size), bc_type="natural")
         share = basis(np.clip(places, -3.0, 3.0)).reshape(len(places), -1)
         known = np.array([values(mode) for line in self.modes for mode in line]) - centre
@@ -269,14 +269,14 @@ class Explored:
 
 
 def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explored:
-    """Find the mode of (1), and read it along the eigenvectors of its curvature."""
+    """Find the mode of (1), and evaluate it along the eigenvectors of its curvature."""
 
     def density(log_sd: FloatArray) -> tuple[float, Mode]:
         found = integrated.mode(np.minimum(np.exp(log_sd), LARGEST))
         prior = log_sd - 0.5 * np.exp(2.0 * log_sd) / prior_scale**2
         return found.log_likelihood + float(prior.sum()), found
 
-    # Where (1) is highest for each component alone, if the likelihood is a parabola.
+    # The maximum of (1) over each component alone, if the likelihood is quadratic.
     height = np.maximum(np.diagonal(top.curvature), 1.0)
     start = np.log(0.5 * (top.free + np.sqrt(top.free**2 + 4.0 / height)))
     at, curvature, _ = climbed(lambda x: density(x)[0], start, least=_ROUGHLY, known=top.curvature)
@@ -294,7 +294,7 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
 def _derivatives(
     function: Callable[[FloatArray], float], at: FloatArray, centre: float, *, full: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the first derivatives and minus the second by differences, all of them if `full`."""
+    """Return first and negative second derivatives by differences; all second ones if `full`."""
     n = at.size
     shift = _STEP * np.eye(n)
     ahead, behind = (np.array([function(at + sign * one) for one in shift]) for sign in (1, -1))

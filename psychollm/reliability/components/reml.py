@@ -1,38 +1,38 @@
 r"""Restricted maximum likelihood for variance components of crossed designs.
 
 **Balanced data.** Mean squares are independent, :math:`MS_e \sim \lambda_e \chi^2_{\nu_e} / \nu_e`
-with :math:`\lambda = A \sigma^2` their expectations, and the likelihood without the mean is
+with expectations :math:`\lambda = A \sigma^2`, and the restricted likelihood is
 
 .. math:: -2 \ell = \sum_e \nu_e \Bigl(\log \lambda_e + \frac{MS_e}{\lambda_e}\Bigr). \quad (1)
 
-Where expected mean squares give no negative component they are the maximum; elsewhere components
-at zero move the others.
+Estimates from expected mean squares are the maximum if none is negative. Otherwise, components at
+zero change the others.
 
-**Missing cells.** The longest facet makes blocks; its effects lie inside blocks ("local"), those
-of the other facets reach over all ("global"). With B the covariance matrix of the local effects,
-block-diagonal, W the indicators of the levels of the global effects and a column of ones, and L
-the standard deviations of these levels (1 for the mean),
+**Missing cells.** The levels of the longest facet are blocks. Effects that involve it act within
+blocks ("local"); effects of the other facets span all blocks ("global"). With B the covariance
+matrix of the local effects, block-diagonal, W the indicators of the levels of the global effects
+and a column of ones, and L the standard deviations of these levels (1 for the mean),
 
 .. math:: -2 \ell = \log|B| + \log|L S L + E| + y^\top B^{-1} y - t^\top C t, \qquad
           S = W^\top B^{-1} W,\; t = W^\top B^{-1} y,\; C = L (L S L + E)^{-1} L,        \quad (2)
 
-E being the identity with 0 for the mean. Blocks with the same cells share B, so that each pattern
-of missing cells is factored once. With :math:`u = C t`, :math:`r = y - W u` and the matrix
+where E is the identity with 0 for the mean. Blocks with the same cells have the same B, so each
+pattern of missing cells is factored once. With :math:`u = C t`, :math:`r = y - W u` and the matrix
 :math:`P = B^{-1} - B^{-1} W C W^\top B^{-1}`, the derivatives for a component of covariance K are
 
 .. math:: -2 \frac{\partial \ell}{\partial \sigma^2} = \operatorname{tr}(P K)
           - r^\top B^{-1} K B^{-1} r, \qquad
           I_{kl} = \tfrac12 \operatorname{tr}(P K_k P K_l).                              \quad (3)
 
-Both likelihoods are maximised by Fisher scoring with components held at zero while they would
-fall below. With one or two degrees of freedom the expected information can be far from the
-observed one, and scoring creeps; Newton steps, with differences of (3), then take over.
+Both likelihoods are maximised by Fisher scoring; components that would become negative are held at
+zero. With one or two degrees of freedom the expected information can be far from the observed
+information, and scoring converges slowly. Newton steps, with differences of (3), then replace it.
 
-For (2), blocks are the levels of the longest facet. Effects within blocks and effects over blocks
-have the same indicators: with A a set of the other facets and :math:`W_A` the indicators of its
-levels among the cells of a block (a column of ones for the empty set), the effect of A together
-with the blocks has the covariance :math:`\sigma^2 W_A W_A^\top` within each block, and the effect
-of A alone the same over all of them. Everything in (2) and (3) then follows from
+For (2), effects within blocks and effects over blocks have the same indicators. With A a set of
+the other facets and :math:`W_A` the indicators of its levels among the cells of a block (a column
+of ones for the empty set), the effect of A together with the blocks has the covariance
+:math:`\sigma^2 W_A W_A^\top` within each block, and the effect of A alone has the same covariance
+over all blocks. All terms of (2) and (3) then follow from
 
 .. math:: H = W^\top B^{-1} W, \qquad h = W^\top B^{-1} y, \qquad W = [W_A]_A,            \quad (4)
 
@@ -48,8 +48,8 @@ components in the expected information, local ones (within blocks) and global on
 .. math:: \operatorname{tr}(P K_A P K_D) = \sum n \bigl(\lVert H_{AD} \rVert^2
           - 2\, J_{AD} \cdot H_{AD}\bigr) + \operatorname{tr}(C F_A C F_D),              \quad (6)
 
-with :math:`(I - S C) F_A (I - S C)^\top` on the levels of D where D is global, and
-:math:`\lVert (S - S C S)_{AD} \rVert^2` where both are.
+with :math:`(I - S C) F_A (I - S C)^\top` on the levels of D if D is global, and
+:math:`\lVert (S - S C S)_{AD} \rVert^2` if both are.
 
 References
 ----------
@@ -76,8 +76,8 @@ from psychollm.reliability.components.crossed_design import (
 _MAX_ITERATIONS = 500
 _PATIENCE = 20  # scoring steps before Newton steps
 _MAX_HALVINGS = 30
-# Gains of the log likelihood: below the first a step is taken unseen, since the difference of two
-# deviances is lost in rounding; below the second there is nothing left to gain.
+# Gains of the log likelihood: below the first, a step is taken without a check, since the
+# difference of two deviances is lost in rounding; below the second, the iteration has converged.
 _UNSEEN = 1e-7
 _NOTHING = 1e-13
 
@@ -86,7 +86,7 @@ _NOTHING = 1e-13
 class Point:
     """The likelihood at some components."""
 
-    deviance: float  # -2 log likelihood, but for a constant
+    deviance: float  # -2 log likelihood, up to a constant
     score: FloatArray  # (components,) derivative of the log likelihood
     information: FloatArray  # (components, components) expected
 
@@ -166,7 +166,7 @@ def _climb(
     *,
     unseen: bool,
 ) -> tuple[FloatArray, Point] | None:
-    """Halve the step until the likelihood rises; None if it never does."""
+    """Halve the step until the likelihood increases; None if it never does."""
     for _ in range(_MAX_HALVINGS):
         trial = np.maximum(at + step, 0.0)
         trial[-1] = max(trial[-1], floor)
@@ -198,7 +198,7 @@ _BLOCK_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Indicators of the cells of a complete block, and their meaning."""
+    """Indicators of the cells of a complete block, and the components they belong to."""
 
     wide: FloatArray  # (cells, columns) W of (4), the column of ones last
     columns: tuple[slice, ...]  # of each set A, the empty one last
@@ -266,7 +266,7 @@ def _patterns(cells: FloatArray) -> _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Some patterns at some components: (4) and what else the likelihood needs."""
+    """Some patterns at given components: (4) and the other terms of the likelihood."""
 
     n: FloatArray  # (patterns,)
     H: FloatArray  # (patterns, columns, columns)
@@ -285,7 +285,7 @@ def _chunks(layout: _Layout, patterns: _Patterns, components: FloatArray) -> Ite
     for start in range(0, len(patterns.n), size):
         here = slice(start, start + size)
         present, n = patterns.present[here], patterns.n[here]
-        # A missing cell has no covariance with others, and no column of W reaches it.
+        # A missing cell has no covariance with others, and zeros in all columns of W.
         both = present[:, :, None] & present[:, None, :]
         inverse = np.linalg.inv(np.where(both, full, np.eye(cells)))
         log_det = -np.linalg.slogdet(inverse)[1]
@@ -326,7 +326,7 @@ def _point(layout: _Layout, patterns: _Patterns, components: FloatArray) -> Poin
 
 
 class _Moments:
-    """Traces and quadratic forms of the derivatives, gathered chunk by chunk."""
+    """Traces and quadratic forms of the derivatives, accumulated by chunk."""
 
     def __init__(self, layout: _Layout, c: FloatArray, u: FloatArray) -> None:
         self.layout, self.c, self.u = layout, c, u
@@ -352,7 +352,7 @@ class _Moments:
                 self.information[a, d] += product[own, others].sum()
 
     def finish(self, s: FloatArray, t: FloatArray) -> None:
-        """Add what reaches over all blocks."""
+        """Add the parts that span all blocks."""
         local, c = list(self.layout.local), self.c
         twice = c @ self.reach
         self.trace[local] -= np.trace(twice, axis1=1, axis2=2)
@@ -377,7 +377,7 @@ def restricted_maximum(
     mean_squares: FloatArray,
     start: FloatArray | None = None,
 ) -> RemlFit:
-    """Fit scores of variance one, so that tolerances have a meaning."""
+    """Fit scores scaled to variance one, so that tolerances do not depend on their unit."""
     scale = float(np.nanstd(values))
     first = np.full(len(design.effects), 1.0 / len(design.effects))
     if start is not None:

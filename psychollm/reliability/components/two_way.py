@@ -10,25 +10,25 @@ between raters, of the residual and within targets are
 
 :math:`W = ((n - 1) E + J) / n`. Where scores are missing, the variances of targets
 :math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual :math:`\sigma^2` are estimated by
-restricted maximum likelihood (`reml`), and the mean squares are those a complete table would have
-in expectation: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
+restricted maximum likelihood (`reml`), and the mean squares are the expectations in a complete
+table: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
 :math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
 
-**Generalised interval of the absolute intraclass correlation.** With mean squares B, J, E of
-targets, raters and residual on :math:`\nu_B, \nu_J, \nu_E` degrees of
-freedom, each divided by its expectation and times its freedom is chi-squared. Put in place of the
-expectations :math:`R_B = \nu_B B / \chi^2_{\nu_B}` and so on, the share
+**Generalised interval of the absolute intraclass correlation.** The mean squares B, J, E have
+:math:`\nu_B, \nu_J, \nu_E` degrees of freedom, and :math:`\nu_B B / E[B]` is chi-square
+distributed, likewise for J and E. If the expectations are replaced by
+:math:`R_B = \nu_B B / \chi^2_{\nu_B}` and so on, the correlation
 
 .. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n}                 \quad (2)
 
-has a distribution that depends on nothing unknown; its quantiles are the bounds. Since
+has a distribution without unknown parameters; its quantiles are the bounds. Since
 :math:`\rho \le x` is linear in the three,
 
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
           + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big),           \quad (3)
 
-a double integral that Gauss-Legendre nodes on the probabilities of J and E give without random
-numbers, to about 1e-4.
+a double integral, which Gauss-Legendre quadrature over the probabilities of J and E evaluates to
+about 1e-4 without random numbers.
 
 References
 ----------
@@ -50,7 +50,7 @@ from psychollm._base.types import FloatArray
 from psychollm.reliability.components.crossed_design import CrossedDesign
 from psychollm.reliability.components.reml import restricted_maximum
 
-# Scores that differ by less than this share of the largest are equal but for rounding.
+# Scores that differ by less than this proportion of the largest are equal up to rounding.
 _ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 
@@ -112,14 +112,14 @@ def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
 
 
 def residual_freedom(scores: FloatArray) -> int:
-    """Return the scores left over once targets and raters have a mean of their own."""
+    """Return the residuals of scores from an additive fit of targets and raters."""
     present = np.isfinite(scores)
     used = present.any(axis=1).sum() + present.any(axis=0).sum() - 1
     return int(present.sum() - used)
 
 
 def _without_residual(scores: FloatArray) -> list[float] | None:
-    """Return the components where targets and raters explain every score, or None."""
+    """Return the components if targets and raters explain every score, else None."""
     present = np.isfinite(scores)
     values = scores[present]
     nil = (_ROUNDING * float(np.abs(values).max())) ** 2

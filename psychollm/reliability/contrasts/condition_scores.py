@@ -16,13 +16,13 @@ from psychollm.data.labels import index_of, listed, numbered, unit_labels
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConditionScores(Result):
-    """Scores with their conditions and models, missing scores left out."""
+    """Scores with their conditions and models, without missing scores."""
 
     scores: FloatArray  # (n,)
-    condition: IntArray  # (n,) place among `conditions`
+    condition: IntArray  # (n,) index into `conditions`
     model: IntArray  # (n,) place among `models`
     conditions: tuple[Hashable, ...]  # in order of appearance
-    models: tuple[Hashable, ...]  # each score its own where models are not named
+    models: tuple[Hashable, ...]  # one per score without named models
 
     @property
     def sizes(self) -> IntArray:
@@ -41,14 +41,14 @@ class ConditionScores(Result):
         counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
         first = np.full(shape, np.nan)
         first[self.model[::-1], self.condition[::-1]] = self.scores[::-1]
-        # About the first score: repeats of one score have exactly that mean, and stay tied.
+        # Relative to the first score, so that equal repeats have exactly that mean and stay tied.
         off = self.scores - first[self.model, self.condition]
         sums = np.bincount(cell, off, minlength=int(np.prod(shape))).reshape(shape)
         return np.asarray(first + sums / np.maximum(counts, 1))
 
     @property
     def crossed(self) -> bool:
-        """Whether a model has scores under several conditions."""
+        """Whether any model has scores under several conditions."""
         pairs = np.unique(np.stack([self.model, self.condition]), axis=1)
         return bool(pairs.shape[1] > len(self.models))
 
@@ -88,8 +88,8 @@ def _numbers(scores: Any) -> FloatArray:
 
 
 def check_known(kind: str, label: Hashable, labels: tuple[Hashable, ...]) -> int:
-    """Return the place of a label, or name those there are."""
+    """Return the index of a label; raise an error that lists the labels if it is unknown."""
     if label not in labels:
-        msg = f"there is no {kind} {label!r}: there are {listed(labels)}"
+        msg = f"there is no {kind} {label!r}: choose one of {listed(labels)}"
         raise LabelError(msg)
     return labels.index(label)

@@ -4,30 +4,29 @@ r"""Rank tests of differences between conditions, with effect sizes and interval
 
 .. math:: \varepsilon^2 = \frac{H}{n - 1}                                                \quad (1)
 
-is the share of the variance of ranks that lies between conditions. Its unit of replication is the
-score, unless models are named: repeats of a model under a condition are then averaged, and the
-unit is the model. Where a model appears under several conditions, H is no longer chi-square
-distributed, since how models differ counts as noise; its p-value is then the share of random
-orders of the conditions within each model whose H is as large. *Friedman* ranks the conditions
-within each model, the unit of replication, and needs every model under every condition; repeats
-are averaged first. Its effect size is Kendall's
+is the proportion of the variance of ranks that is between conditions. Its unit of replication is
+the score, unless models are named: repeats of a model under a condition are then averaged, and the
+unit is the model. If a model appears under several conditions, H is not chi-square distributed,
+because differences between models count as noise. Its p-value is then from random permutations of
+the conditions within each model. *Friedman* ranks the conditions within each model, the unit of
+replication. It needs every model under every condition; repeats are averaged first. Its effect
+size is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)}                                                  \quad (2)
 
-for m models and k conditions, 1 where all models order the conditions alike.
+for m models and k conditions; it is 1 if all models order the conditions alike.
 
-Both effect sizes are too large where there is little effect, by about the bias b that their
-resamples show over the sample. Percentiles of the resamples are too large twice, so that the
-interval is
+Both effect sizes are too large if the effect is small, by about the bias b of their resamples
+relative to the sample. Percentiles of the resamples contain this bias twice, so the interval is
 
 .. math:: \bigl[\, \theta - b + f (q_\text{low} - \bar\theta^*),\;
           \theta - b + f (q_\text{high} - \bar\theta^*) \,\bigr], \qquad
           b = \bar\theta^* - \theta,                                                    \quad (3)
 
-inside [0, 1], with f making up for what resamples of few units lack in spread:
-:math:`\sqrt{m / (m - 1)}`, times the ratio of Student's t to the normal quantile where models are
-resampled. In simulations with 30 or more units 95 % intervals covered 92 to 100 %; with ten models
-and a strong effect Friedman's covers less than 90 %.
+clipped to [0, 1]. The factor f corrects for the small variance of resamples of few units:
+:math:`\sqrt{m / (m - 1)}`, times the ratio of Student's t to the normal quantile if models are
+resampled. In simulations with 30 or more units, nominal 95 % intervals covered in 92 to 100 %.
+With ten models and a strong effect, Friedman's interval covers in less than 90 %.
 
 References
 ----------
@@ -74,7 +73,7 @@ class RankTest(Result):
     """
 
     test: str
-    statistic: float  # chi-square distributed where nothing differs and no model appears twice
+    statistic: float  # chi-square distributed under the null hypothesis if no model appears twice
     df: int
     p_value: float
     effect_name: str
@@ -85,7 +84,7 @@ class RankTest(Result):
     mean_ranks: FloatArray  # (conditions,)
     sizes: FloatArray  # (conditions,) scores, or models
     level: float
-    note: str  # what the test leaves out of account
+    note: str  # what the test ignores
     flag: Reason
 
     _AXES = Axes({"condition": "conditions"}, "n=sizes", "mean_rank=mean_ranks")
@@ -262,13 +261,13 @@ def friedman(
 
 
 _SAME_MODELS = (
-    "The p-value is from {n:,} orders of the conditions within models; Friedman's test and the "
-    "mixed model see more, since differences between models are no noise to them."
+    "The p-value is from {n:,} permutations of the conditions within models. Friedman's test and "
+    "the mixed model have more power, because they remove differences between models."
 )
 
 
 def _within_models(ranks: FloatArray, table: ConditionScores, options: Resampling) -> float:
-    """Return the share of orders of the conditions within models with an H as large."""
+    """Return the p-value of H from permutations of the conditions within models."""
     rng = check_generator(options.rng)
     k = len(table.conditions)
     sums = np.zeros((options.n + 1, k))  # of ranks; the first row is as observed
@@ -277,7 +276,7 @@ def _within_models(ranks: FloatArray, table: ConditionScores, options: Resamplin
         orders = np.tile(ranks[rows], (options.n + 1, 1))
         orders[1:] = rng.permuted(orders[1:], axis=1)
         sums[:, table.condition[rows]] += orders
-    # H grows with the sum of squares alone: sizes of conditions and ties stay as they are.
+    # H is a function of this sum of squares: sizes of conditions and ties are constant.
     between = (sums**2 / table.sizes).sum(axis=1)
     return float(monte_carlo_p_value(between[0], between[1:]))
 
@@ -321,7 +320,7 @@ def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: b
         drawn_counts = np.empty((len(seeds), scores.size))
         for stratum in range(len(table.conditions)):
             here = np.flatnonzero(condition == stratum)
-            own = seeds ^ np.array([0, stratum], dtype=np.uint64)  # a stream for each condition
+            own = seeds ^ np.array([0, stratum], dtype=np.uint64)  # one stream each
             drawn_counts[:, here] = question_counts(own, here.size)
         return drawn_counts
 
@@ -347,7 +346,7 @@ def _epsilon(
 
 
 def _student(units: float, level: float) -> float:
-    """Return by how much Student's t exceeds the normal quantile."""
+    """Return the ratio of Student's t quantile to the normal quantile."""
     return float(stdtrit(units - 1.0, 0.5 + 0.5 * level) / ndtri(0.5 + 0.5 * level))
 
 

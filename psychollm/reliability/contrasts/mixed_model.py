@@ -1,18 +1,19 @@
 r"""Scores under conditions with a random intercept per model: score ~ condition + (1 | model).
 
-The unit of replication is the model. A model asked again says nearly the same again, and models
-react to a condition each in its own way, so that repeats of a model under a condition tell of that
-cell and of no other model: they are averaged first, and what is left, how differently models react
-with the noise of the means, is what conditions are compared with. In a complete table of m models
-and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, whatever the number of repeats.
-Where each model appears under one condition only, there is no reaction to tell from the model's
-level; repeats are then kept, and the variance between models is what conditions are compared with.
+The unit of replication is the model. Repeated answers of a model are similar, and models react
+differently to a condition, so repeats of a model under a condition carry no information about
+other models. They are averaged first. Differences between conditions are then tested against the
+residual: the model-by-condition interaction plus the noise of the means. In a complete table of m
+models and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, whatever the number of
+repeats. If each model appears under one condition only, its reaction cannot be distinguished from
+its level. Repeats are then kept, and conditions are tested against the variance between models.
 
-The fit is restricted maximum likelihood (`random_intercept`), exact and for many data sets at
-once, tests are Satterthwaite's and a parametric bootstrap, intervals of the variances are pivotal
-(`random_intercept`). The reactions to all conditions are taken to vary alike; where models scatter
-under one condition only, F alarms too often (figures in docs/reliability.md), and
-`pairwise_conditions`, whose tests are of two conditions at a time, does not.
+The model is fitted by restricted maximum likelihood, exactly and for many data sets at once. Tests
+use Satterthwaite's degrees of freedom and a parametric bootstrap; intervals of the variances are
+pivotal (`random_intercept`). The model assumes that reactions to all conditions have the same
+variance. If models vary under one condition only, F has too many false positives (rates in
+docs/reliability.md). `pairwise_conditions` does not, because each of its tests compares two
+conditions.
 
 References
 ----------
@@ -69,15 +70,15 @@ class MixedModel(Result):
     contrast_df: FloatArray  # (conditions - 1,) Satterthwaite
     contrast_t: FloatArray  # (conditions - 1,)
     contrast_p: FloatArray  # (conditions - 1,) two-sided, not adjusted
-    f_statistic: float  # of no difference between conditions
+    f_statistic: float  # tests the hypothesis of no differences between conditions
     f_df: tuple[int, float]  # numerator and denominator
     p_value: float  # of F
     bootstrap_p_value: float  # of F, by parametric bootstrap
     variances: Estimate  # (2,) between models, residual (of means of repeats)
-    intraclass: Estimate  # (1,) share of the variance between models
+    intraclass: Estimate  # (1,) proportion of variance between models
     reml_criterion: float  # -2 restricted log likelihood
     log_likelihood: float  # maximum likelihood
-    n: int  # means of repeats, or scores where each model has one condition
+    n: int  # number of means of repeats, or of scores if each model has one condition
     n_models: int
     reference: Any
 
@@ -159,7 +160,7 @@ def mixed_model(
 
 
 def _fitted(table: ConditionScores, first: int, options: Resampling) -> MixedModel:
-    """Fit one row per score, or raise the reason why not."""
+    """Fit one row per score, or raise the reason why it is impossible."""
     design, reason = _design(table)
     if design is None:
         return _undefined(table, first, reason, options)
@@ -295,7 +296,7 @@ def _pivotal(
     name: str,
     labels: tuple[Any, ...],
 ) -> Estimate:
-    """Return a variance, or a share of it, with percentiles of pivotal draws."""
+    """Return a variance, or a proportion of it, with percentiles of pivotal draws."""
     return Estimate(
         name=name,
         value=value,

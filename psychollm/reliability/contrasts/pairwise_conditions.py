@@ -154,8 +154,8 @@ def _signed_rank(first: FloatArray, second: FloatArray) -> _Pair:
 
 
 def _exact(ranks: FloatArray, above: float) -> float:
-    """Return the two-sided p-value of a sum of ranks whose signs are coin flips, ties and all."""
-    doubled = np.rint(2.0 * ranks).astype(np.int64)  # midranks are halves
+    """Return the two-sided p-value of a sum of ranks with random signs, ties included."""
+    doubled = np.rint(2.0 * ranks).astype(np.int64)  # midranks are multiples of 1/2
     chance = np.zeros(int(doubled.sum()) + 1)
     chance[0] = 1.0
     for rank in doubled:

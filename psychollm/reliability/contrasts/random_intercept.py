@@ -4,9 +4,10 @@ r"""The linear mixed model with one random intercept per group, by restricted ma
           \epsilon \sim N(0, \sigma^2 I).                                                \quad (1)
 
 With M the projection off X, let :math:`Z^\top M Z = U \operatorname{diag}(d) U^\top` and
-:math:`\eta_j = u_j^\top Z^\top M y / \sqrt{d_j}` for the J positive :math:`d_j`. What is left,
-:math:`r = y^\top M y - \sum \eta_j^2` on :math:`\nu = n - p - J` degrees of freedom, and the
-:math:`\eta_j` are independent with variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
+:math:`\eta_j = u_j^\top Z^\top M y / \sqrt{d_j}` for the J positive :math:`d_j`. The residual sum
+of squares :math:`r = y^\top M y - \sum \eta_j^2` has :math:`\nu = n - p - J` degrees of freedom.
+It and the :math:`\eta_j` are independent, with variances :math:`\sigma^2` and
+:math:`\sigma^2 + \tau^2 d_j`:
 
 .. math:: -2 \ell = \sum_j \Bigl(\log(\sigma^2 + \tau^2 d_j) + \frac{\eta_j^2}{\sigma^2 + \tau^2
           d_j}\Bigr) + \nu \log \sigma^2 + \frac{r}{\sigma^2} + \log|X^\top X|
@@ -17,8 +18,8 @@ For a given ratio :math:`\gamma = \tau^2 / \sigma^2` the best :math:`\sigma^2` i
 
 .. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j},                        \quad (3)
 
-which leaves a function of :math:`\gamma` alone, minimised for any number of data sets at once:
-parametric bootstraps cost next to nothing. Maximum likelihood replaces the first term of (2) by
+which leaves a function of :math:`\gamma` alone. It is minimised for many data sets at once, so
+parametric bootstraps are cheap. Maximum likelihood replaces the first term of (2) by
 :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by n.
 
 With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
@@ -27,21 +28,21 @@ Satterthwaite's degrees of freedom
 .. math:: \nu = \frac{2 (l^\top C l)^2}{g^\top A\, g}, \qquad
           g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (4)
 
-A being the inverse of the observed information about the two variances (their covariance). Where
-:math:`\tau^2` is estimated as zero, C rests on the variance within groups alone, r over its
-degrees of freedom, and these are :math:`\nu`: pooling it with the variance between groups just
-where that came out smaller raised false alarms at 5 % to 6 or 7 %. In a complete table with one
-score in each cell the tests are then those of the analysis of variance, zero or not. That all k
-conditions have one mean is tested by
+where A is the inverse of the observed information about the two variances (their covariance). If
+:math:`\tau^2` is estimated as zero, C uses only the variance within groups, r over its :math:`\nu`
+degrees of freedom. Pooling it with the variance between groups only if the latter is smaller
+raised the false positive rate at level 5 % to 6 or 7 %. In a complete table with one score per
+cell the tests then equal those of the analysis of variance for every :math:`\tau^2`. Equality of
+all k condition means is tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1},             \quad (5)
 
-with the denominator of Fai and Cornelius, and by a parametric bootstrap: data are drawn from the
-model without conditions and F is computed anew, which needs no degrees of freedom at all.
+with the denominator degrees of freedom of Fai and Cornelius, and by a parametric bootstrap: data
+are drawn from the model without conditions and F is recomputed, which needs no degrees of freedom.
 
 The statistics of (2) have :math:`r / \sigma^2 \sim \chi^2_\nu` and
 :math:`\sum_j \eta_j^2 / (\sigma^2 + \tau^2 d_j) \sim \chi^2_J`. Drawing both right-hand sides and
-solving for the variances gives pivotal draws of these.
+solving for the variances gives pivotal draws of the variances.
 
 References
 ----------
@@ -76,7 +77,7 @@ _ZERO = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class InterceptDesign:
-    """Conditions and groups of the rows, reduced to what the likelihood needs."""
+    """Conditions and groups of the rows, reduced to the terms of the likelihood."""
 
     condition: IntArray  # (n,) columns of X are the indicators of conditions
     group: IntArray  # (n,)
@@ -111,7 +112,7 @@ class InterceptDesign:
         return self.n - self.n_conditions - self.d.size
 
     def reduced(self, y: FloatArray) -> "Reduced":
-        """Return what the likelihood needs of data sets (sets, n)."""
+        """Return sufficient statistics of data sets (sets, n)."""
         members = np.eye(self.n_conditions)[self.condition]
         sums = y @ members
         residual = y - (sums / self.table.sum(axis=0))[:, self.condition]
@@ -151,7 +152,7 @@ class Reduced:
         )
 
     def ratio(self, *, restricted: bool = True) -> FloatArray:
-        """Return the ratio of variances at the maximum (sets,); infinite without a residual."""
+        """Return the ratio of variances at the maximum (sets,); infinite if the residual is 0."""
         # Grid, linear near zero and logarithmic above; then the root of the slope is bisected.
         scale = 1.0 / float(self.design.d.mean())
         values = scale * np.expm1(_GRID)
@@ -183,7 +184,7 @@ class Reduced:
         return design.table.sum(axis=1), design.n
 
     def deviance(self, gamma: FloatArray, *, restricted: bool = True) -> FloatArray:
-        """Return (2) at a ratio and its best residual variance, or its twin for ML (sets,)."""
+        """Return (2), or its ML version, at a ratio and its best residual variance (sets,)."""
         d, n = self._determinant(restricted=restricted)
         with np.errstate(divide="ignore"):
             scale = self.residual_square(gamma) / n
@@ -211,7 +212,7 @@ class InterceptFit:
     data: Reduced
     ratio: float
     residual: float  # sigma squared
-    error: float  # what tests take it for: not pooled where the ratio is zero
+    error: float  # the residual variance that tests use: not pooled if the ratio is zero
     means: FloatArray  # (conditions,)
     covariance: FloatArray  # (conditions, conditions)
 
@@ -318,7 +319,7 @@ def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling)
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Standard normal effects of groups, and errors of rows as far as fits depend on them."""
+    """Standard normal effects of groups, and the sums of row errors that fits depend on."""
 
     design: InterceptDesign
     effect: FloatArray  # (sets, groups)
@@ -349,7 +350,7 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
     order = np.argsort(cell, kind="stable")
     occupied, start = np.unique(cell[order], return_index=True)
 
-    # Sums only, row by row: they do not depend on how resamples are divided among workers.
+    # Sums row by row do not depend on the division of resamples among workers.
     def task(seeds: WordArray) -> FloatArray:
         sums = np.zeros((len(seeds), groups + groups * k + 1))
         for row, seed in enumerate(seeds):
@@ -377,7 +378,7 @@ def _f(data: Reduced) -> FloatArray:
 
 
 def _error(data: Reduced, ratio: FloatArray) -> FloatArray:
-    """Return the residual variances that tests rest on (sets,)."""
+    """Return the residual variances that tests use (sets,)."""
     design = data.design
     pooled = data.residual_square(ratio) / (design.n - design.n_conditions)
     return np.where(ratio == 0.0, data.rest / design.freedom, pooled)

@@ -1,12 +1,13 @@
 r"""Variance of a mean score between and within questions.
 
-With K answers sampled to each of n questions, the score of question q has an expectation
-:math:`\mu_q`, which varies over questions, and answers vary about it with :math:`\sigma_q^2`:
+K answers are sampled to each of n questions. The score of question q has an expectation
+:math:`\mu_q`, which varies over questions, and answers vary around it with variance
+:math:`\sigma_q^2`:
 
 .. math:: \operatorname{Var}(\bar s) = \frac{V}{n} + \frac{E}{n K}, \qquad
           V = \operatorname{Var}(\mu_q), \quad E = \operatorname{E}[\sigma_q^2].          \quad (1)
 
-More answers shrink the second part only; more questions shrink both. With :math:`\bar s_q` and
+More answers reduce only the second term; more questions reduce both. With :math:`\bar s_q` and
 :math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, both are estimated without
 bias by
 
@@ -14,7 +15,7 @@ bias by
           \hat V = \operatorname{var}_q\, \bar s_q
                    - \hat E \operatorname{mean}_q \frac{1}{K_q},                        \quad (2)
 
-of which the second may be negative.
+The estimate of V may be negative.
 
 References
 ----------
@@ -172,13 +173,13 @@ def answer_variance(
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswers:
-    """What each model's answers to each question come to."""
+    """Mean, variance and number of each model's answers to each question."""
 
-    mean: FloatArray  # (models, questions) 0 where there is no answer
-    variance: FloatArray  # (models, questions) 0 where there are fewer than two
-    answered: FloatArray  # (models, questions) 1 where there is an answer
-    repeated: FloatArray  # (models, questions) 1 where there are two
-    inverse: FloatArray  # (models, questions) 1 / answers, 0 where there is none
+    mean: FloatArray  # (models, questions) 0 without an answer
+    variance: FloatArray  # (models, questions) 0 with fewer than two answers
+    answered: FloatArray  # (models, questions) 1 with an answer
+    repeated: FloatArray  # (models, questions) 1 with at least two answers
+    inverse: FloatArray  # (models, questions) 1 / answers, 0 without an answer
 
     @classmethod
     def of(cls, table: RepeatedScores) -> "QuestionAnswers":
@@ -223,7 +224,7 @@ class QuestionAnswers:
         return np.where(np.isfinite(both), both, np.nan)
 
     def flags(self, value: FloatArray) -> tuple[Reason, ...]:
-        """Why a variance is undefined, or that it is negative (models,)."""
+        """Reasons why a variance is undefined or qualified, such as negative (models,)."""
         return first_reason(
             (self.n == 0, Reason.NO_SCORES),
             (self.repeated.sum(axis=1) == 0, Reason.ONE_SAMPLE),

@@ -1,8 +1,8 @@
 r"""Mean scores with standard errors for clustered questions.
 
-Questions about one passage, or made from one template, succeed and fail together: the usual
-standard error counts them as independent and is too small. With scores :math:`s_q`, weights
-:math:`w_q` of sum W and mean :math:`\bar s`, each cluster g has one residual and one share,
+Scores of questions about one passage, or from one template, are correlated. The usual standard
+error treats them as independent and is too small. With scores :math:`s_q`, weights :math:`w_q` of
+sum W and mean :math:`\bar s`, each cluster g has a residual and a proportion of the weight,
 
 .. math:: r_g = \frac{1}{W} \sum_{q \in g} w_q (s_q - \bar s), \qquad
           h_g = \frac{1}{W} \sum_{q \in g} w_q,                                          \quad (1)
@@ -12,18 +12,19 @@ and the variance of the mean over G clusters is
 .. math:: V_0 = \sum_g r_g^2, \qquad V_1 = \frac{G}{G - 1} V_0, \qquad
           V_2 = \sum_g \frac{r_g^2}{1 - h_g}.                                            \quad (2)
 
-:math:`V_0` is Miller's formula ("cr0"): too small with few clusters, since the mean was fitted to
-them. :math:`V_1` ("cr1") mends that on average, :math:`V_2` ("cr2", Bell and McCaffrey) also where
-clusters differ in size: of 95 % intervals with ten clusters of very unequal size and an intraclass
-correlation of 0.3 between 85 and 91 % covered with "cr1", 92 to 93 % with "cr2"; with equal sizes
-both cover 93 to 94 %, and without clusters 24 to 86 %. Intervals take Student's t with
-:math:`G - 1` degrees of freedom; for "cr2", whose variance a few large clusters may dominate, with
+:math:`V_0` is Miller's formula ("cr0"). It is too small with few clusters, since the mean was
+fitted to them. :math:`V_1` ("cr1") corrects this on average; :math:`V_2` ("cr2", Bell and
+McCaffrey) also corrects it for clusters of unequal size. With ten clusters of very unequal size
+and an intraclass correlation of 0.3, nominal 95 % intervals covered in 85 to 91 % with "cr1" and
+in 92 to 93 % with "cr2". With equal sizes both cover in 93 to 94 %. Intervals that ignore clusters
+cover in 24 to 86 %. Intervals use Student's t with :math:`G - 1` degrees of freedom. For "cr2",
+whose variance a few large clusters may dominate, the degrees of freedom are
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (3)
 
-which is G - 1 where clusters are of one size (Satterthwaite's approximation with independent
-scores of one variance). Without clusters every question is a cluster of its own, and "cr1" is the
+which is G - 1 if all clusters have the same size (Satterthwaite's approximation for independent
+scores of equal variance). Without clusters every question is its own cluster, and "cr1" is the
 standard deviation over the square root of n.
 
 References
@@ -162,15 +163,15 @@ class ClusteredMean:
     se: FloatArray  # (rows,) NaN with fewer than two clusters
     df: FloatArray  # (rows,)
     n_clusters: FloatArray  # (rows,)
-    tails: FloatArray  # (rows,) degrees of freedom of sums over clusters as far from normal
-    parts: FloatArray  # (rows, clusters) what each adds to the error: their squares sum to se**2
-    size: FloatArray  # (rows,) of all residuals, beside which less is rounding
+    tails: FloatArray  # (rows,) degrees of freedom allowing for non-normal cluster sums
+    parts: FloatArray  # (rows, clusters) contributions to the error; squares sum to se**2
+    size: FloatArray  # (rows,) of all residuals, the reference for rounding errors
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
-        """Return bounds from t (rows, 2), Wilson's for shares; NaN where nothing varies."""
+        """Return bounds from t (rows, 2), Wilson's for proportions; NaN without variance."""
         df = np.nan_to_num(self.df, nan=1.0)
         if shares:
-            # As many answers as would vary like the mean; a few clusters may hold the rare ones.
+            # The effective number of answers; rare ones may be in a few clusters, hence `tails`.
             df = np.fmin(df, self.tails)
             known = self.se > 0
             spread = self.value * (1.0 - self.value)
@@ -186,11 +187,11 @@ def clustered_mean(
     *,
     correction: Correction = "cr2",
 ) -> ClusteredMean:
-    """Return weighted means of rows with the standard errors (2): by question without clusters."""
+    """Return weighted means of rows with the standard errors (2)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weight.sum(axis=1, keepdims=True)
         share = weight / total
-        # About the first score, so that equal scores have exactly that mean and no residual.
+        # Relative to the first score, so that equal scores have exactly that mean.
         first = _first(values, weight)
         value = first + (share * np.where(weight > 0, values - first, 0.0)).sum(1, keepdims=True)
         residual = share * np.where(weight > 0, values - value, 0.0)
@@ -198,7 +199,7 @@ def clustered_mean(
         n_clusters = (h > 0).sum(axis=1).astype(np.float64)
         parts, df = _parts(r, h, n_clusters, correction)
         variance = (parts**2).sum(axis=1)
-        # Residuals that cancel within every cluster leave a rounding error, not a variance.
+        # If residuals cancel within every cluster, their sums are rounding errors.
         size = np.abs(residual).sum(axis=1)
         variance[variance <= (ROUNDING * size) ** 2] = 0.0
     several = n_clusters > 1
@@ -214,7 +215,7 @@ def clustered_mean(
 
 
 def t_interval(value: FloatArray, se: FloatArray, df: FloatArray, level: float) -> FloatArray:
-    """Return bounds from Student's t (rows, 2); NaN where nothing varies."""
+    """Return bounds from Student's t (rows, 2); NaN without variance."""
     multiple = stdtrit(np.nan_to_num(df, nan=1.0), 0.5 + 0.5 * level)
     margin = np.where(se > 0, multiple * se, np.nan)
     return np.stack([value - margin, value + margin], axis=1)
@@ -237,14 +238,14 @@ def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
     """Return sums of parts (parts, questions) over resamples (resamples, questions)."""
-    # One resample at a time: a product of matrices rounds by its shape, hence by n_jobs.
+    # One resample at a time: rounding in a matrix product depends on its shape, hence on n_jobs.
     return np.array([parts @ row for row in counts])
 
 
 def _parts(
     r: FloatArray, h: FloatArray, n_clusters: FloatArray, correction: Correction
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what each cluster adds to the errors, the roots of (2), and degrees of freedom."""
+    """Return each cluster's contribution to the errors, by (2), and degrees of freedom."""
     if correction == "cr2":
         return corrected_sums(r, h), satterthwaite(h)
     scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else np.ones_like(n_clusters)

@@ -1,30 +1,30 @@
 r"""Inference for a mean over samples of both people and questions.
 
-Person p answers question q with :math:`y_{pq} = \mu + a_p + b_q + c_{pq}`. The mean of the
-questions' means, with weights :math:`w_{pq}` that sum to 1, varies by all three terms: with P
-people and Q questions by
+Person p answers question q with :math:`y_{pq} = \mu + a_p + b_q + c_{pq}`. All three terms
+contribute to the variance of the mean of the questions' means, with weights :math:`w_{pq}` that
+sum to 1. With P people and Q questions it is
 
 .. math:: V = \frac{\sigma_a^2}{P} + \frac{\sigma_b^2}{Q} + \frac{\sigma_c^2}{PQ}
             = V_P + V_Q - V_{PQ},                                                        \quad (1)
 
-where :math:`V_P` is the variance as if only people were drawn, :math:`V_Q` as if only questions
-(or clusters of them) were, and :math:`V_{PQ}` what both count. With :math:`\hat a, \hat b,
-\hat c` of the additive model by least squares, :math:`h` the share of a person or a cluster in all
-weight and :math:`\nu_{PQ} = N - P - Q + 1` for N cells,
+where :math:`V_P` is the variance if only people are sampled, :math:`V_Q` if only questions (or
+clusters of them) are, and :math:`V_{PQ}` the part that both include. With the least-squares
+estimates :math:`\hat a, \hat b, \hat c` of the additive model, :math:`h` the proportion of the
+total weight of a person or a cluster, and :math:`\nu_{PQ} = N - P - Q + 1` for N cells,
 
 .. math:: V_P = \sum_p \frac{1}{1 - h_p} \Big[\sum_q w_{pq} (\hat a_p + \hat c_{pq})\Big]^2, \quad
           V_Q = \sum_q \frac{1}{1 - h_q} \Big[\sum_p w_{pq} (\hat b_q + \hat c_{pq})\Big]^2, \quad
           V_{PQ} = \frac{N}{\nu_{PQ}} \sum_{pq} \big[w_{pq} \hat c_{pq}\big]^2.           \quad (2)
 
-In a complete table these are the mean squares of the analysis of variance, over PQ. V is no less
-than the larger of :math:`V_P` and :math:`V_Q`. It has Satterthwaite's degrees of freedom,
+In a complete table these are the mean squares of the analysis of variance, over PQ. V is set to at
+least the larger of :math:`V_P` and :math:`V_Q`. It has Satterthwaite's degrees of freedom,
 
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 
-Few people rarely include those who differ most. Where the squares of a few make up most of
-:math:`V_P`, it is known no better than from these: :math:`\nu_P` is at most 1.2 times the number
-of people that would tell as much, `telling_clusters`. Simulations chose the factor
-(``validation/people_coverage.py``).
+A small sample rarely includes the most extreme people. If the squares of a few people are most of
+:math:`V_P`, it is only as precise as an estimate from these people. :math:`\nu_P` is therefore at
+most 1.2 times the effective number of people, `telling_clusters`. The factor was chosen in
+simulations (``validation/people_coverage.py``).
 
 References
 ----------
@@ -44,7 +44,7 @@ from psychollm.estimates.clustered import satterthwaite, telling_clusters
 from psychollm.reliability.means.clustered import ROUNDING
 
 _TELLING = 1.2
-_ROUNDS = 50  # of the additive fit; a complete table takes one
+_ROUNDS = 50  # iterations of the additive fit; a complete table needs one
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class CrossedMean:
 
     value: float
     variance: float  # (1); NaN with one person, or with one cluster of questions
-    of_questions: float  # V_Q of (2), the variance that other questions alone would bring
+    of_questions: float  # V_Q of (2), the variance due to the sample of questions alone
     df: float  # (3)
     n_people: int
-    n_clusters: int  # of questions; as many as questions where there are none
+    n_clusters: int  # clusters of questions; questions without clusters
 
 
 def crossed_mean(
@@ -67,11 +67,11 @@ def crossed_mean(
     Parameters
     ----------
     values : ndarray (people, questions)
-        Any numbers. Every question counts alike.
+        Any numbers. All questions have equal weight.
     clusters : int array (questions,), optional
-        What questions belong to.
+        Cluster of each question.
     fixed : bool
-        Whether the questions are all that there are, as those of a scale: people alone vary.
+        Whether the questions are the whole population, such as a scale; only people are sampled.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def crossed_mean(
     n_people, n_clusters = len(values), member.shape[1]
     weight = known / known.sum(axis=0) / values.shape[1]
     y = np.where(known, values, 0.0)
-    # About one score, so that equal scores have exactly that mean and no residual.
+    # Relative to one score, so that equal scores have exactly that mean.
     first = float(values[known][0])
     mean = first + float((weight * np.where(known, y - first, 0.0)).sum())
     person, question = _additive(np.where(known, y - mean, 0.0), known)
@@ -98,7 +98,7 @@ def crossed_mean(
     if n_people < 2 or (n_clusters < 2 and not fixed):
         return CrossedMean(mean, np.nan, np.nan, np.nan, n_people, n_clusters)
     size = ROUNDING * np.abs(weight * (y - mean)).sum()
-    # People, then clusters of questions, then cells.
+    # V_P from people, V_Q from clusters of questions, V_PQ from cells.
     own, share = (weight * (person[:, None] + rest)).sum(axis=1), weight.sum(axis=1)
     of_people = float((own**2 / (1.0 - share)).sum())
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -123,7 +123,7 @@ def crossed_mean(
 
 
 def _additive(values: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fit people and questions by least squares, in turns, to values that are 0 where missing."""
+    """Fit people and questions by alternating least squares; missing values are 0."""
     rows, columns = known.sum(axis=1), known.sum(axis=0)
     person, question = np.zeros(len(rows)), np.zeros(len(columns))
     for _ in range(_ROUNDS):

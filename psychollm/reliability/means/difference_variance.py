@@ -5,17 +5,17 @@ error
 
 .. math:: \frac{1}{n} \Bigl( V \max(1,\, 1 + (m - 1) \rho) + \frac{E}{K} \Bigr).         \quad (1)
 
-V is the variance over questions of the expected difference, E the variance of answers about their
+V is the variance over questions of the expected difference, E the variance of answers around their
 expectation summed over both models, and :math:`\rho` the correlation of the differences within
-clusters; a negative one, mostly chance, is not counted on. With both models on the same questions
-("paired")
+clusters. A negative correlation is mostly chance and is ignored. If both models answer the same
+questions ("paired"),
 
 .. math:: V = \sigma_A^2 + \sigma_B^2 - 2 r \sigma_A \sigma_B,                           \quad (2)
 
-with questions of their own ("unpaired", n each) r is zero. With single answers E is part of V.
-From a pilot V is a variance of differences less what answers add, and :math:`\rho` is what makes
-(1) the squared clustered standard error of the pilot, with m the mean size of a question's
-cluster, :math:`\sum_g n_g^2 / n`.
+with separate questions ("unpaired", n each) r is zero. With single answers E is part of V. In a
+pilot, V is the variance of the differences minus the variance due to answers. :math:`\rho` is then
+the value at which (1) equals the squared clustered standard error of the pilot, with m the mean
+size of a question's cluster, :math:`\sum_g n_g^2 / n`.
 
 References
 ----------
@@ -58,7 +58,7 @@ class DifferenceVariance(Result):
     cluster_size: float = 1.0  # m of (1)
     cluster_correlation: float = 0.0  # rho of (1)
     design: Design = "paired"
-    df: float = np.inf  # of the pilot that it was estimated from
+    df: float = np.inf  # degrees of freedom of the pilot
 
     def __post_init__(self) -> None:
         check_choice("design", self.design, Design)
@@ -204,7 +204,7 @@ def pilot_variance(
     both = parts.answered[two].all(axis=0)
     repeated = parts.repeated[two] * both
     within = (parts.variance[two] * repeated).sum(axis=1) / np.maximum(repeated.sum(axis=1), 1.0)
-    # What answers add to the variance of a question's difference.
+    # The variance of a question's difference due to sampled answers.
     noise = float((within * (parts.inverse[two] * both).sum(axis=1) / max(both.sum(), 1)).sum())
     mean = np.where(both, parts.mean[two], np.nan)
     rows = mean[:1] - mean[1:] if design == "paired" else mean
@@ -212,14 +212,14 @@ def pilot_variance(
     n = weight[0].sum()
     plain, clustered = (clustered_mean(rows, weight, groups) for groups in (None, codes))
     if not np.isfinite(clustered.se).all():
-        msg = "the two models share fewer than two questions (or clusters): no variance to see"
+        msg = "the two models share fewer than two questions (or clusters): use a larger pilot"
         raise ShapeError(msg)
     between = max(0.0, float(n * (plain.se**2).sum()) - noise)
     effect = 1.0
     if between > 0.0:
         effect = (float(n * (clustered.se**2).sum()) - noise) / between
     sizes = weight[0] if codes is None else np.bincount(codes, weight[0])
-    size = float((sizes**2).sum() / sizes.sum())  # of the cluster that a question belongs to
+    size = float((sizes**2).sum() / sizes.sum())  # of a random question's cluster
     rho = (effect - 1.0) / (size - 1.0) if size > 1.0 else 0.0
     return DifferenceVariance(
         between=between,

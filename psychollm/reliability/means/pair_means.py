@@ -1,15 +1,15 @@
 r"""Differences of mean scores of many pairs, without a pairs-by-questions array.
 
-Where every model answered every question the residuals (1) of `clustered` are linear in the
-scores: those of a pair are the difference of the two models', so that with :math:`p_{ig}` the
-roots of the summands of (2) the variances of all pairs come from one matrix,
+If every model answered every question, the residuals (1) of `clustered` are linear in the scores:
+the residuals of a pair are the difference of those of the two models. With :math:`p_{ig}` the
+roots of the summands of (2), the variances of all pairs follow from one matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij},           \quad (1)
 
-and drawn errors of pairs are differences of drawn errors of models. Where (1) is small beside its
-terms, it is rounding: such pairs are computed by themselves, as all are where scores are missing,
-since then each pair has questions of its own. That is done for some pairs at a time.
+and drawn errors of pairs are differences of drawn errors of models. If (1) is small relative to
+its terms, it may be a rounding error. Such pairs are computed separately, in blocks. If scores are
+missing, all pairs are, because each pair then has its own set of questions.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,10 +31,10 @@ from psychollm.reliability.means.clustered import (
 )
 
 _CELLS = 1 << 20  # pairs x questions in memory at once: 8 MB an array
-_CANCELLED = 1e-6  # share of its terms below which a variance (1) is computed by itself
-_NOISE = 100  # sets of errors that are drawn in one go
+_CANCELLED = 1e-6  # proportion of its terms below which a variance (1) is computed separately
+_NOISE = 100  # sets of errors per draw
 
-# Errors of some pairs, by their places (draws, places).
+# Errors of some pairs, by their indices (draws, indices).
 Errors: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -48,7 +48,7 @@ def balanced(
 ) -> tuple[FloatArray, FloatArray]:
     """Return scores and weights (rows, questions) whose weighted mean is that over strata.
 
-    Scores are NaN in a row that holds fewer than two questions of any stratum.
+    Scores are NaN in a row with fewer than two questions of any stratum.
 
     Examples
     --------
@@ -76,11 +76,11 @@ class PairMeans:
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,) NaN with fewer than two clusters
     df: FloatArray  # (pairs,)
-    pilot_df: FloatArray  # (pairs,) where the error plans another study
-    n: FloatArray  # (pairs,) questions both answered
+    pilot_df: FloatArray  # (pairs,) for planning another study
+    n: FloatArray  # (pairs,) questions that both answered
     n_clusters: FloatArray  # (pairs,)
     se_paired: FloatArray  # (pairs,) as if questions were independent
-    se_first: FloatArray  # (pairs,) of the first model's mean on these questions, likewise
+    se_first: FloatArray  # (pairs,) of the first model's mean on these questions, as above
     se_second: FloatArray  # (pairs,)
     first_only: FloatArray  # (pairs,) questions that only the first solved; NaN if not binary
     second_only: FloatArray  # (pairs,)
@@ -105,13 +105,13 @@ def pair_means(
     rows = _Rows(values, clusters, strata, correction)
     if not np.isfinite(values).all():
         return rows.by_pairs(first, second)
-    with one_blas_thread():  # sums that threads share round by their number
+    with one_blas_thread():  # rounding depends on the number of threads
         return rows.by_models(first, second)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Scores (models, questions) and how their means are taken."""
+    """Scores (models, questions), with the clusters and strata of their means."""
 
     values: FloatArray
     clusters: IntArray | None
@@ -119,7 +119,7 @@ class _Rows:
     correction: Correction
 
     def by_models(self, i: IntArray, j: IntArray) -> PairMeans:
-        """Return the differences of rows without gaps, by (1)."""
+        """Return the differences of rows without missing scores, by (1)."""
         weight, moved = np.ones(self.values.shape), self.values
         if self.strata is not None:
             moved, weight = balanced(moved, weight, self.strata)
@@ -139,7 +139,7 @@ class _Rows:
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:
             drawn = np.concatenate([noise @ parts.T for noise in _noise(source, n_draws, parts)])
-            # The draws of a model lie together in memory: gathering pairs is half of the work.
+            # Contiguous draws per model, because gathering pairs is half of the work.
             drawn = np.ascontiguousarray(drawn.T)
             return lambda places: (drawn[i[places]] - drawn[j[places]]).T
 
@@ -166,7 +166,7 @@ class _Rows:
         return found
 
     def by_pairs(self, i: IntArray, j: IntArray) -> PairMeans:
-        """Return the differences of rows with gaps, some at a time."""
+        """Return the differences of rows with missing scores, in blocks."""
         blocks = [self._block(i[part], j[part]) for part in self._parts(np.arange(i.size))]
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:
@@ -188,7 +188,7 @@ class _Rows:
         )
 
     def _parts(self, places: IntArray) -> list[IntArray]:
-        """Return places of pairs in parts that fit into memory together."""
+        """Return indices of pairs in parts that fit into memory."""
         size = max(1, _CELLS // self.values.shape[1])
         return np.split(places, range(size, places.size, size))
 
@@ -231,7 +231,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return sums of fourth powers of the parts of pairs (pairs,), without an array of them."""
+    """Return sums of fourth powers of pairs' contributions, without an array of these."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T
@@ -239,7 +239,7 @@ def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
 
 
 def _of_pairs(mean: ClusteredMean, i: IntArray, j: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Return standard errors by (1), and where they are no rounding."""
+    """Return standard errors by (1), and a mask of those above rounding error."""
     products = mean.parts @ mean.parts.T
     both = products.diagonal()[i] + products.diagonal()[j]
     variance = both - 2.0 * products[i, j]

@@ -6,11 +6,12 @@ two-sided at level :math:`\alpha`, with probability
 .. math:: P(T \ge t_{1 - \alpha/2}) + P(T \le -t_{1 - \alpha/2}), \qquad
           T \sim t_\nu(\delta / s),                                                      \quad (1)
 
-a noncentral t. With many questions this is the formula :math:`\delta = (z_{1-\alpha/2} +
-z_\text{power})\, s`; with few clusters it asks for more. The standard error is that of
-`DifferenceVariance`: pairing, clusters and several answers per question all lower or raise it. To
-show that two models differ by less than :math:`\delta` (``absence=True``) takes more questions,
-and so does a variance that a pilot estimated from few (`psychollm.estimates.sample_size`).
+a noncentral t. With many questions this is the formula
+:math:`\delta = (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters more questions are
+needed. The standard error is that of `DifferenceVariance` and depends on pairing, clusters and the
+number of answers per question. Showing that two models differ by less than :math:`\delta`
+(``absence=True``) needs more questions. A variance estimated from a small pilot also does
+(`psychollm.estimates.sample_size`).
 
 References
 ----------
@@ -55,7 +56,7 @@ class ComparisonPower(Result):
     n_answers: int
     alpha: float
     variance: DifferenceVariance
-    absence: bool | None = None  # True: to show that there is less where there is no difference
+    absence: bool | None = None  # True: power to show equivalence of equal models
 
     def summary(self) -> str:
         """Describe the plan in a sentence."""

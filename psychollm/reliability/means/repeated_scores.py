@@ -1,4 +1,4 @@
-"""Scores of models on questions, once or in several runs: numbers with three labelled axes."""
+"""Scores of models on questions, in one or several runs: numbers with three labelled axes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -199,7 +199,7 @@ def repeated_scores(scores: Any) -> RepeatedScores:
 
 
 def _of_long(frame: "pd.DataFrame") -> RepeatedScores:
-    """Return a long table, its columns found by their names; answers are counted as they come."""
+    """Return a long table with columns found by name; answers are numbered in their order."""
     found = long_columns("scores", [*frame.columns], Columns())
     names = [found.model, found.question[0]]
     runs = next((name for name in _RUNS if name in frame), None)
@@ -222,7 +222,7 @@ def _n_axes(scores: Any) -> int:
 def long_places(
     frame: "pd.DataFrame", names: Sequence[str], value: str
 ) -> tuple[tuple[IntArray, ...], tuple[Labels, ...]]:
-    """Return the place of each row along each column, and labels in order of occurrence."""
+    """Return the index of each row in each column, and labels in order of occurrence."""
     import pandas as pd
 
     for name in names:

@@ -1,14 +1,14 @@
 r"""Paired differences of mean scores: two models on the same questions.
 
-The difficulty of a question acts on both models, so that the difference :math:`d_q = s_{qA} -
-s_{qB}` varies less than two independent scores would:
+The difficulty of a question affects both models, so the difference :math:`d_q = s_{qA} - s_{qB}`
+varies less than that of two independent scores:
 
 .. math:: \operatorname{Var}(\bar d) = \operatorname{Var}(\bar s_A) + \operatorname{Var}(\bar s_B)
           - 2 \operatorname{Cov}(\bar s_A, \bar s_B).                                     \quad (1)
 
-The standard error is that of a mean over clusters, `mean_score`, applied to d. For scores of 0 and
-1 McNemar's test is given beside it: with b questions that only the first model solved and c that
-only the second did,
+The standard error is that of a mean over clusters, `mean_score`, applied to d. For binary scores
+McNemar's test is also given. With b questions that only the first model solved and c that only the
+second did,
 
 .. math:: \chi^2 = \frac{(b - c)^2}{b + c}, \qquad
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
@@ -16,18 +16,18 @@ only the second did,
 
 without correction for continuity.
 
-Many pairs share models, and their errors are correlated. With :math:`r_{pg}` what cluster g adds
-to the error of pair p and independent normal :math:`\varepsilon_g`, the errors :math:`\sum_g
-\varepsilon_g r_{pg}` have the variances and covariances of the estimates, so that the largest of
-them says how far off any difference may be ("max_t").
+Many pairs share models, and their errors are correlated. Let :math:`r_{pg}` be the contribution of
+cluster g to the error of pair p, and :math:`\varepsilon_g` independent standard normal variables.
+The errors :math:`\sum_g \varepsilon_g r_{pg}` have the variances and covariances of the estimates.
+The distribution of the largest of them gives simultaneous intervals ("max_t").
 
-Where every stratum of questions, such as a task, counts alike, the mean of T strata of :math:`n_t`
-questions each is :math:`\frac{1}{T} \sum_t \bar s_t`. Strata are fixed: the error is that of the
-questions within them, whose deviations from :math:`\bar s_t` are taken for residuals and enlarged
-by :math:`\sqrt{n_t / (n_t - 1)}` in place of the factor of the mean of all questions.
+If every stratum of questions, such as a task, has equal weight, the mean of T strata of
+:math:`n_t` questions each is :math:`\frac{1}{T} \sum_t \bar s_t`. Strata are fixed, and only the
+sampling of questions within them adds error. Residuals are deviations from :math:`\bar s_t`, and
+:math:`\sqrt{n_t / (n_t - 1)}` replaces the correction factor of the mean of all questions.
 
-The unit of replication is the question, or the cluster where
-clusters are given. McNemar's test knows no clusters, and is NaN where several questions share one.
+The unit of replication is the question, or the cluster if clusters are given. McNemar's test
+assumes independent questions, and is NaN if several questions share a cluster.
 
 References
 ----------
@@ -91,16 +91,16 @@ class ScoreDifferences(Result):
     first: tuple[Any, ...]  # (pairs,)
     second: tuple[Any, ...]  # (pairs,)
     value: FloatArray  # (pairs,) first - second
-    se: FloatArray  # (pairs,) paired, and clustered where clusters are given
+    se: FloatArray  # (pairs,) paired, and clustered if clusters are given
     df: FloatArray  # (pairs,) degrees of freedom of se
-    interval: FloatArray  # (pairs, 2) Student's t: all at once for max_t, else each on its own
-    margin: FloatArray  # (pairs,) half its width, before it is cut at what shares allow
+    interval: FloatArray  # (pairs, 2) Student's t; simultaneous for max_t
+    margin: FloatArray  # (pairs,) margin of error, before clipping to [-1, 1]
     p_value: FloatArray  # (pairs,) of no difference, two-sided
-    adjusted: FloatArray  # (pairs,) p-values for the family of these pairs
-    n: IntArray  # (pairs,) questions both answered
+    adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
+    n: IntArray  # (pairs,) questions that both answered
     n_clusters: IntArray  # (pairs,)
     se_paired: FloatArray  # (pairs,) as if questions were independent
-    se_unpaired: FloatArray  # (pairs,) as if each model had questions of its own
+    se_unpaired: FloatArray  # (pairs,) as if models answered separate questions
     correlation: FloatArray  # (pairs,) of the two models' scores over questions
     first_only: FloatArray  # (pairs,) b: only the first model scored 1; NaN if not binary
     second_only: FloatArray  # (pairs,) c
@@ -111,7 +111,7 @@ class ScoreDifferences(Result):
     correction: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
-    pilot_df: FloatArray | None = None  # (pairs,) of se where it plans another study
+    pilot_df: FloatArray | None = None  # (pairs,) of se, for planning another study
 
     _AXES = Axes(
         {},
@@ -229,21 +229,21 @@ def differences_of(
     Parameters
     ----------
     of : PairMeans
-        The differences, their standard errors and what draws their errors.
+        The differences, their standard errors and a function that draws their errors.
     models : tuple
         Labels of the models.
     values : ndarray (models, questions)
-        The scores behind them, which say whether intervals end at -1 and 1.
+        The scores; if all are inside [0, 1], intervals are clipped to [-1, 1].
     places : tuple of ndarray (pairs,)
-        Which models each pair compares.
+        Indices of the first and the second model of each pair.
     family : ndarray (pairs,)
-        The family of each pair, for intervals that hold at once.
+        The family of each pair, for simultaneous intervals.
     """
     i, j = places
     p_value, interval = _p_value(of), of.interval(level)
     if adjustment == "max_t":
         draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
-        # Pairs whose models no questions connect are families of their own.
+        # Groups of models without common questions are separate families.
         interval, adjusted = _all_at_once(of, family, level, draws, rng)
         interval = np.where(of.se[:, None] > 0, interval, np.nan)
         adjusted = np.where(np.isfinite(p_value), adjusted, np.nan)
@@ -331,7 +331,7 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     if both[0].size > 1 and (both <= 1.0).all():
         msg = (
             "first_only and second_only hold answers, 0 and 1, but two counts are needed: pass "
-            "((first == 1) & (second == 0)).sum() and the reverse, or take "
+            "((first == 1) & (second == 0)).sum() and the reverse, or use "
             "score_differences([first, second])"
         )
         raise CodeError(msg)
@@ -371,7 +371,7 @@ def _places(
 
 
 def _p_value(of: PairMeans) -> FloatArray:
-    """Two-sided p-value; 1 where two models scored alike, undefined where a gap never varies."""
+    """Two-sided p-value; 1 for identical scores, NaN for a constant difference."""
     with np.errstate(invalid="ignore", divide="ignore"):
         p = 2.0 * stdtr(np.nan_to_num(of.df, nan=1.0), -np.abs(of.value / of.se))
     constant = np.where(of.value == 0.0, 1.0, np.nan)
@@ -383,10 +383,10 @@ def _all_at_once(
 ) -> tuple[FloatArray, FloatArray]:
     """Return intervals and p-values of all pairs by the largest error of each family."""
     df = np.nan_to_num(of.df, nan=1.0)
-    # `max_t` takes draws for resamples, whose variance is nu / (nu + 1) of that of the estimate.
+    # `max_t` treats draws as resamples, whose variance is nu / (nu + 1) times the estimate's.
     se = np.where(of.se > 0, of.se, 0.0) * np.sqrt(df / (df + 1.0))
     interval, adjusted = np.full((len(family), 2), np.nan), np.full(len(family), np.nan)
-    with one_blas_thread():  # sums that threads share round by their number
+    with one_blas_thread():  # rounding depends on the number of threads
         errors = of.errors(check_generator(rng), n_draws)
 
         def deviations(own: IntArray, places: IntArray) -> FloatArray:

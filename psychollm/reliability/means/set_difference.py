@@ -1,14 +1,14 @@
 r"""Difference of a model's mean scores on two sets of questions.
 
 Set s holds :math:`n_s` questions of mean :math:`\bar s_s`; cluster g holds :math:`n_{sg}` of them.
-Clusters may reach over both sets, where a template made a question of each. With
+A cluster may have questions in both sets, such as those from one template. With
 
 .. math:: h_{sg} = \frac{n_{sg}}{n_s}, \qquad
           r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}
                 \frac{s_q - \bar s_s}{n_s}                                               \quad (1)
 
-the variance of the difference is :math:`\sum_g r_g^2`: the correction "cr2" of Bell and McCaffrey,
-with Satterthwaite's degrees of freedom for independent scores of one variance,
+the variance of the difference is :math:`\sum_g r_g^2`. This is the correction "cr2" of Bell and
+McCaffrey, with Satterthwaite's degrees of freedom for independent scores of equal variance,
 
 .. math:: \nu = \frac{\bigl(\sum_s 1 / n_s\bigr)^2}{\sum_{g, k} \Omega_{gk}^2}, \qquad
           \Omega_{gg} = \sum_s \frac{h_{sg}}{n_s}, \quad
@@ -105,7 +105,7 @@ def set_difference(
     a, b = (_side(values[:, column], codes[column], int(codes.max()) + 1) for column in columns)
     several = (a.n_clusters > 1) & (b.n_clusters > 1)
     se = np.where(several, np.sqrt(((a.residual - b.residual) ** 2).sum(axis=1)), np.nan)
-    # Residuals that cancel within every cluster leave a rounding error, not a variance.
+    # If residuals cancel within every cluster, their sums are rounding errors.
     se[se <= ROUNDING * (np.abs(a.residual) + np.abs(b.residual)).sum(axis=1)] = 0.0
     df = np.where(several, _degrees(a, b), np.nan)
     multiple = stdtrit(np.where(several, df, 1.0), 0.5 + 0.5 * level)

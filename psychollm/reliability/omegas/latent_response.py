@@ -1,22 +1,22 @@
 r"""Reliability of a sum of ordinal scores from their latent normal variables.
 
-Each item i has a latent response that correlates by :math:`\lambda_i` with the factor and is cut
-at thresholds into a score. A parallel form shares the factor and nothing else, so that latent
-responses of different forms correlate by :math:`\lambda_i \lambda_j`. With the covariances of
-scores as functions of latent correlations (`kernels.ordinal_covariance`), Green and Yang's omega
-is the covariance of the two forms' total scores over the variance of one,
+Each item i has a latent response with correlation :math:`\lambda_i` with the factor, which is cut
+at thresholds into a score. A parallel form shares only the factor, so latent responses of
+different forms have correlations :math:`\lambda_i \lambda_j`. With the covariances of scores as
+functions of latent correlations (`kernels.ordinal_covariance`), Green and Yang's omega is the
+covariance of the two forms' total scores over the variance of one,
 
 .. math:: \omega = \frac{\sum_{ij} \operatorname{cov}(x_i, x_j; \lambda_i \lambda_j)}{V}, \qquad
           V = \sum_{ij} \operatorname{cov}(x_i, x_j; r_{ij}),                             \quad (1)
 
-:math:`r_{ij}` the latent correlations as observed, or as the factor implies them. It is about the
-score that is used. On the latent responses themselves, which nobody observes, reliability is
+where :math:`r_{ij}` are the latent correlations, observed or implied by the factor. It is the
+reliability of the observed total score. The reliability of the unobserved latent responses is
 
 .. math:: \omega_y = \frac{(\sum_i \lambda_i)^2}{\sum_{ij} r_{ij}}, \qquad
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
           \text{AVE} = \frac1k \sum_i \lambda_i^2,                                        \quad (2)
 
-higher than (1), and no property of any score.
+It is higher than (1), and does not apply to an observed score.
 
 References
 ----------
@@ -55,10 +55,10 @@ from psychollm.kernels.tetrachoric import thresholds_of
 
 NUMBERS = ("total", "alpha", "latent", "latent_alpha", "average_variance")
 
-_TOLERANCE, _NEAR = 1e-8, 1e-5  # from nothing, and from a solution near by
+_TOLERANCE, _NEAR = 1e-8, 1e-5  # without a start, and from a nearby solution
 _MAX_STEPS = 500
 _NEAR_ONE = 0.99
-_OWN_MARGINS = False  # thresholds of each pair from its own rows
+_OWN_MARGINS = False  # whether thresholds of each pair are from its own rows
 
 Counts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 Estimator: TypeAlias = Literal["pairwise", "dwls"]
@@ -89,9 +89,9 @@ def reliability_numbers(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneFactor:
-    """One factor behind binary answers, from the pair counts of one resample."""
+    """One-factor solution for binary answers, from the pair counts of one resample."""
 
-    loadings: FloatArray  # (k,) NaN for an item that does not vary
+    loadings: FloatArray  # (k,) NaN for a zero-variance item
     thresholds: FloatArray  # (k,)
     converged: bool
 
@@ -107,7 +107,7 @@ class OneFactor:
 
 
 def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
-    """Return joint yes, yes of the row's item, and both answered (k, k) of weighted rows."""
+    """Return counts (k, k) of both yes, of yes to the row's item, and of both answered."""
     answered = np.isfinite(values).astype(np.float64)
     yes = np.where(answered > 0.0, values, 0.0)
     weighted = (yes * weights[:, None]).T

@@ -1,10 +1,10 @@
 r"""Omega: proportion of a total score's variance due to all factors or to a general one.
 
-Alpha asks that every item measure one thing equally well. Omega takes the items as they are: a
-general factor, group factors and what is unique (`omega_fit` has the formulas). *Omega total* is
-the reliability of the sum; *omega hierarchical* is the share of its variance due to the general
-factor, low where the sum mixes several things; *omega asymptotic* is that share for infinitely
-many such items.
+Alpha assumes that all items measure one factor with equal loadings. Omega allows different
+loadings, a general factor, group factors and unique variance (`omega_fit` has the formulas).
+*Omega total* is the reliability of the sum. *Omega hierarchical* is the proportion of its variance
+due to the general factor; it is low if the sum depends on several factors. *Omega asymptotic* is
+that proportion for infinitely many such items.
 
 References
 ----------
@@ -60,10 +60,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SINGULAR = 1e-10
-LOST = 0.5  # share of improper resamples beyond which a solution has no intervals
+LOST = 0.5  # largest proportion of improper resamples with which intervals are given
 _BARE = {"alpha", "lambda6"}
-_METHOD = "bootstrap less bias over respondents, inside [0, 1]"
-# With one factor these say nothing, and an interval would say that they do.
+_METHOD = "bias-corrected bootstrap over respondents, clipped to [0, 1]"
+# These are 0 or 1 by definition with one factor; an interval would be misleading.
 _TRIVIAL = {"asymptotic", "explained_common_variance", "specific", "group_specific"}
 
 
@@ -95,27 +95,27 @@ class Omega(Result):
     (array([0.7105]), array([0.4091, 0.45  , 0.5   ]))
     """
 
-    hierarchical: Estimate  # (1,) share of the general factor in the total score
-    total: Estimate  # (1,) share of all factors: the reliability of the total score
-    asymptotic: Estimate  # (1,) share of the general factor in what factors explain
-    explained_common_variance: Estimate  # (1,) the same over items instead of their total
-    specific: Estimate  # (1,) share of group factors, each over its own subscale
+    hierarchical: Estimate  # (1,) proportion of total-score variance due to the general factor
+    total: Estimate  # (1,) reliability of the total score: proportion due to all factors
+    asymptotic: Estimate  # (1,) proportion of the explained variance due to the general factor
+    explained_common_variance: Estimate  # (1,) the same, summed over items
+    specific: Estimate  # (1,) proportion due to group factors, each in its own subscale
     alpha: Estimate  # (1,) standardised
     lambda6: Estimate  # (1,) Guttman's sixth bound
     group_total: Estimate  # (factors,) omega of the subscale of each group factor
     group_general: Estimate  # (factors,) its part due to the general factor
     group_specific: Estimate  # (factors,) its part due to the group factor
-    general: FloatArray  # (items,) loadings; NaN for an item that does not vary
+    general: FloatArray  # (items,) loadings; NaN for a zero-variance item
     groups: FloatArray  # (items, factors)
     uniquenesses: FloatArray  # (items,)
-    factor_correlation: FloatArray  # (factors, factors) before the general factor was taken out
+    factor_correlation: FloatArray  # (factors, factors) before the general factor is removed
     second_order: FloatArray  # (factors,) loadings of the factors on the general one
     member: tuple[Any, ...]  # (items,) the subscale that each item belongs to
-    reversed: BoolArray  # (items,) turned round because the general loading was negative
+    reversed: BoolArray  # (items,) reversed because the general loading was negative
     items: tuple[Any, ...]
-    n: float  # rows behind it, NaN for a matrix
+    n: float  # number of rows, NaN for a matrix
     identified: bool  # three factors or more
-    heywood: bool  # a uniqueness, of an item or a factor, lies at its bound
+    heywood: bool  # a uniqueness of an item or factor is at its bound
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per coefficient, subscales last."""
@@ -307,12 +307,12 @@ def _is_matrix(data: Any) -> bool:
 
 
 def _of_matrix(data: Any, settings: _Settings, level: float) -> Omega:
-    """Return omega of correlations: no respondents, no intervals."""
+    """Return omega of correlations, without intervals because there are no respondents."""
     matrix, items = correlation_matrix(data)
     check_identified(len(matrix), settings.n_factors, of="items")
     fit = settings.fit(matrix)
     if fit is None:
-        msg = f"n_factors={settings.n_factors} is more than the items of the matrix hold: ask less"
+        msg = f"n_factors={settings.n_factors} is too many for the items of the matrix: use fewer"
         raise InputError(msg)
     varying = np.ones(len(items), dtype=np.bool_)
     value = refit_in_blocks(fit, matrix[None], varying[None], flip=settings.flip)[0][0]
@@ -334,17 +334,17 @@ def _of_scores(
     below = np.tril_indices(len(varying), -1)
 
     def packed(counts: FloatArray) -> FloatArray:
-        """Return correlations below the diagonal, then which items vary, per resample."""
+        """Return correlations below the diagonal and a mask of items that vary, per resample."""
         drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
     def solved(rows: FloatArray, lost: float = 1.0) -> tuple[FloatArray, BoolArray]:
-        # All at once: a stack of small problems costs little more than one of them.
+        # All at once, because a stack of small problems costs little more than one.
         matrices, vary = _unpacked(rows, below, len(varying))
         return refit_in_blocks(fit, matrices, vary, flip=settings.flip, lost=lost)
 
     def bare(rows: FloatArray) -> FloatArray:
-        """Return what needs no solution; NaN for the rest."""
+        """Return the coefficients that need no factor solution, and NaN for the others."""
         matrices, vary = _unpacked(rows, below, len(varying))
         return bare_numbers(fit, matrices, vary, flip=settings.flip)
 
@@ -376,7 +376,7 @@ def _undefined(
 
 
 def _in_place(centred: FloatArray, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return correlations of all items, zero with those that do not vary, and which do."""
+    """Return correlations of all items, 0 for zero-variance items, and a mask of the others."""
     correlations, varying = correlation(centred_covariance(centred, counts))
     matrix = np.eye(varying.size)
     matrix[np.ix_(varying, varying)] = correlations
@@ -395,7 +395,7 @@ def _unpacked(
 def _why_undefined(
     scale: ScaleScores, matrix: FloatArray, varying: BoolArray, settings: _Settings
 ) -> Reason:
-    """Say why these scores have no solution."""
+    """Return the reason why these scores have no solution."""
     m, k = settings.n_factors, int(varying.sum())
     if scale.n < 3:
         return Reason.FEW_RESPONDENTS
@@ -412,13 +412,13 @@ def _why_undefined(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What all estimates are cut from."""
+    """The fit and its replicates, from which all estimates are made."""
 
     settings: _Settings
     fit: OmegaFit
     replicates: Replicates
     n: float
-    reason: Reason = Reason.NONE  # of the scores: why nothing is defined, or what qualifies it
+    reason: Reason = Reason.NONE  # why all coefficients are undefined or qualified
     loose: Reason = Reason.NONE  # why a solution of several factors has no intervals
 
     def omega(self, items: Labels, varying: BoolArray) -> Omega:
@@ -483,7 +483,7 @@ class _Parts:
         return replace(estimate, interval=bounds)
 
     def _flag(self, name: str, defined: bool) -> Reason:  # noqa: FBT001
-        """Say why a coefficient is undefined, or what qualifies it."""
+        """Return the reason why a coefficient is undefined or qualified."""
         fit = self.fit
         if np.isnan(fit.pattern).any():
             return self.reason
@@ -502,5 +502,5 @@ class _Parts:
         return next((reason for holds, reason in cases if holds), self.reason)
 
     def _turned(self) -> BoolArray:
-        """Return which items are turned round (items,)."""
+        """Return the mask of reversed items (items,)."""
         return np.asarray(self.settings.flip & (self.fit.hierarchy.general < 0.0))

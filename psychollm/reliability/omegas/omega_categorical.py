@@ -223,17 +223,17 @@ def _of_ratings(
 
 @dataclass(frozen=True, slots=True)
 class _Rated:
-    """One factor behind ratings of one resample, of the items that vary."""
+    """One-factor solution for ratings in one resample, of the items that vary."""
 
     kept: IntArray
     loadings: FloatArray
-    cuts: FloatArray  # (items, steps) NaN where an item has fewer
+    cuts: FloatArray  # (items, steps) NaN for missing categories
     numbers: FloatArray
     heywood: bool
 
 
 def _rated(values: FloatArray, weights: FloatArray, variance: Variance) -> _Rated | None:
-    """Return the solution of rows that count so often; None if fewer than three items vary."""
+    """Return the solution for counts of rows; None if fewer than three items vary."""
     rows = weights > 0.0
     values, weights = values[rows], weights[rows]
     answered = np.isfinite(values).any(axis=0)
@@ -306,7 +306,7 @@ def _of_scores(
 
 
 def _numbers(counts: Counts, model: _Model, start: FloatArray) -> FloatArray:
-    """Return the five numbers of one resample; NaN where fewer than three items vary."""
+    """Return the five coefficients of one resample; NaN if fewer than three items vary."""
     fit = fit_one_factor(counts, model.estimator, start)
     if fit is None or not fit.converged:
         return np.full(len(NUMBERS), np.nan)

@@ -1,9 +1,9 @@
 r"""The hierarchical solution behind omega, in the sample and in resamples.
 
 Factors are extracted, rotated obliquely and split into a general factor and group factors. In a
-resample the iteration starts at the sample's solution: uniquenesses as they are, axes where they
-come closest to the sample's loadings. Factors thus keep their order and meaning, and a search
-over many starts is made once.
+resample the iteration starts at the sample's solution: at its uniquenesses, and at the axes whose
+loadings are closest to the sample's. Factors thus keep their order and meaning, and the search
+over many starts is needed only once.
 
 With loadings g on the general and :math:`F_j` on the group factors, uniquenesses u, and V the sum
 of all correlations,
@@ -22,8 +22,9 @@ The items that load highest on group factor j, C(j), make a subscale with varian
 .. math:: \frac{(\sum_{C(j)} g_i)^2}{V_j} \quad \text{and} \quad
           \frac{(\sum_{C(j)} F_{ij})^2}{V_j}                                             \quad (2)
 
-is due to the general factor and to its own; its omega is their sum, and the sum over subscales of
-the latter's numerators, divided by V, is the share of group factors in the total score.
+are due to the general factor and to the group factor. The omega of the subscale is their sum. The
+sum of the second numerators over subscales, divided by V, is the proportion of the total score's
+variance due to group factors.
 """
 
 from dataclasses import dataclass, replace
@@ -64,7 +65,7 @@ COEFFICIENTS = (
 SUBSCALES = ("group_total", "group_general", "group_specific")
 
 MIN_UNIQUENESS = 0.005
-EMPTY = 1e-6  # a factor with smaller loadings is none
+EMPTY = 1e-6  # a factor with smaller loadings is empty
 _ARRIVED = 1e-7
 _MAX_STEPS = 200
 _BLOCK_BYTES, _AT_ONCE = 8_000_000, 50
@@ -78,13 +79,13 @@ class OmegaFit:
     pattern: FloatArray  # (k, m) oblique loadings
     factor_correlation: FloatArray  # (m, m)
     member: IntArray  # (k,) the group factor of each item
-    heywood: bool  # a uniqueness, of an item or a factor, reached its bound
+    heywood: bool  # a uniqueness of an item or factor reached its bound
     converged: bool
     method: OmegaMethod
     tolerance: float
 
     def refit(self, matrices: FloatArray) -> "Hierarchies":
-        """Solve matrices (b, k, k) from here; what does not arrive is NaN."""
+        """Solve matrices (b, k, k) from this start; NaN without convergence."""
         A, arrived = self._extracted(matrices)
         uniquenesses = 1.0 - np.sum(A**2, axis=2)
         proper = (uniquenesses > MIN_UNIQUENESS + NEAR_BOUND).all(axis=1)
@@ -112,7 +113,7 @@ class OmegaFit:
         return solutions.loadings, solutions.converged
 
     def _axes(self, A: FloatArray) -> FloatArray:
-        """Return oblique axes T (b, m, m) under which A (b, k, m) comes closest to the sample."""
+        """Return oblique axes T (b, m, m) that bring A (b, k, m) closest to the sample."""
         inverse = np.linalg.pinv(A) @ self.pattern
         T = np.swapaxes(np.linalg.pinv(inverse), 1, 2)
         lengths = np.sqrt(np.sum(T**2, axis=1, keepdims=True))
@@ -127,10 +128,10 @@ class Hierarchies:
     general: FloatArray  # (b, k)
     groups: FloatArray  # (b, k, m)
     uniquenesses: FloatArray  # (b, k)
-    proper: BoolArray  # (b,) found, and no uniqueness at its bound
+    proper: BoolArray  # (b,) converged, and no uniqueness at its bound
 
     def reversed(self, keys: FloatArray) -> "Hierarchies":
-        """Return the loadings with items turned round (b, k)."""
+        """Return the loadings after reversing items (b, k)."""
         general, groups = self.general * keys, self.groups * keys[:, :, None]
         return replace(self, general=general, groups=groups)
 
@@ -138,7 +139,7 @@ class Hierarchies:
 def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
-    """Return the solution of a correlation matrix (k, k); None if it holds fewer factors."""
+    """Return the solution of a correlation matrix (k, k); None if it has fewer factors."""
     extraction = extract(
         matrix,
         n_factors=n_factors,
@@ -224,7 +225,7 @@ def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
 
 
 def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    """Return (1) without the specific share (b, 6)."""
+    """Return (1) without the proportion of group factors (b, 6)."""
     k = counted.sum(axis=1)
     variance = _variance(matrices, counted)
     unique = np.sum(hierarchies.uniquenesses * counted, axis=1)
@@ -243,7 +244,7 @@ def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) 
 
 
 def _predicted(matrices: FloatArray) -> FloatArray:
-    """Return squared multiple correlations (b, k); NaN where the matrix cannot be inverted."""
+    """Return squared multiple correlations (b, k); NaN for a singular matrix."""
     regular = np.linalg.eigvalsh(matrices)[:, 0] > 1e-10
     return np.where(regular[:, None], squared_multiple(matrices), np.nan)
 
@@ -260,8 +261,8 @@ def _subscale(
 def refit_in_blocks(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool, lost: float = 1.0
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the numbers of many matrices (b, k, k), some at a time, and which are proper."""
-    # NaN where undefined. Ends once more than the share `lost` is known to be improper.
+    """Return the coefficients of matrices (b, k, k), in blocks, and which are proper."""
+    # NaN if undefined. Stops as soon as more than the proportion `lost` is improper.
     b, k = matrices.shape[:2]
     m = fit.pattern.shape[1]
     numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)
@@ -286,7 +287,7 @@ def refit_in_blocks(
 def bare_numbers(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool
 ) -> FloatArray:
-    """Return alpha and lambda 6 of many matrices, items pointing as they do; NaN elsewhere."""
+    """Return alpha and lambda 6 of many matrices without reversing items, else NaN."""
     parts = (fit.hierarchy.general, fit.hierarchy.groups, fit.hierarchy.uniquenesses)
     general, groups, own = (np.broadcast_to(part, (len(matrices), *part.shape)) for part in parts)
     numbers = np.full(

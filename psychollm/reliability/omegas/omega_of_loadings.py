@@ -34,7 +34,7 @@ NAMES = {
 
 
 def coefficient_rows(result: Any, names: Mapping[str, str]) -> "pd.DataFrame":
-    """Return the tables of several estimates, one below the other, with a name for each."""
+    """Return the concatenated tables of several estimates, with a column of their names."""
     import pandas as pd
 
     rows = []
@@ -63,12 +63,12 @@ class OmegaCategorical(Result):
     latent: Estimate  # (1,) omega of latent responses
     latent_alpha: Estimate  # (1,) alpha of latent responses, "ordinal alpha"
     average_variance: Estimate  # (1,) mean communality of latent responses
-    loadings: FloatArray  # (items, factors) NaN for an item that does not vary
-    thresholds: FloatArray  # (items, categories - 1) NaN where an item has fewer
+    loadings: FloatArray  # (items, factors) NaN for a zero-variance item
+    thresholds: FloatArray  # (items, categories - 1) NaN for missing categories
     items: tuple[Any, ...]
-    n: float  # rows behind it, NaN where only a solution was given
-    heywood: bool  # a loading lies at its bound
-    variance: str  # where the variance of the total score comes from
+    n: float  # number of rows, NaN if only a solution was given
+    heywood: bool  # a loading is at its bound
+    variance: str  # source of the variance of the total score
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per coefficient."""
@@ -105,7 +105,7 @@ def categorical_result(
     heywood: bool,
     variance: str,
 ) -> OmegaCategorical:
-    """Return the result of replicates of the five numbers."""
+    """Return the result from replicates of the five coefficients."""
     estimates: dict[str, Any] = {}
     for row, name in enumerate(NUMBERS):
         defined = bool(np.isfinite(replicates.value[row]))
@@ -182,7 +182,7 @@ def omega_of_loadings(
     if correlation is not None:
         latent, _ = correlation_matrix(correlation, "correlation")
         if len(latent) != len(items):
-            msg = f"correlation is of {len(latent)} items, loadings are of {len(items)}"
+            msg = f"correlation has {len(latent)} items, but loadings have {len(items)}"
             raise ShapeError(msg)
     np.fill_diagonal(latent, 1.0)
     variance = np.empty(latent.shape)
@@ -206,12 +206,12 @@ def _check_communalities(loadings: FloatArray, items: Labels) -> None:
     above = np.flatnonzero(np.sum(loadings**2, axis=1) > 1.0 + 1e-10)
     if above.size:
         names = listed([items[i] for i in above])
-        msg = f"loadings of {names} explain more than all variance: no latent response has that"
+        msg = f"the communalities of {names} exceed 1: pass standardised loadings"
         raise InputError(msg)
 
 
 def _thresholds(given: Any) -> FloatArray:
-    """Return thresholds (k, C), NaN where an item has fewer."""
+    """Return thresholds (k, C), NaN for missing categories."""
     if given is None:
         msg = "thresholds are needed with plain loadings: pass one (or several) per item"
         raise InputError(msg)
@@ -228,7 +228,7 @@ def _thresholds(given: Any) -> FloatArray:
 
 def _check_thresholds(cuts: FloatArray, items: Labels) -> None:
     if len(cuts) != len(items):
-        msg = f"thresholds hold {len(cuts)} items, loadings {len(items)}"
+        msg = f"thresholds have {len(cuts)} items, but loadings have {len(items)}"
         raise ShapeError(msg)
     for item, row in zip(items, cuts, strict=True):
         defined = row[~np.isnan(row)]

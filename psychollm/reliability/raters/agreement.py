@@ -1,10 +1,10 @@
 """Agreement of runs or raters: proportions of agreement, and agreement beyond chance.
 
-Four coefficients correct for chance, and differ in what chance is. Fleiss' kappa and
-Krippendorff's alpha take the categories as often as they occur: where nearly all answers are the
-same, chance agreement is nearly certain and both fall to zero although models hardly ever differ.
-Gwet's AC1 was made for that case. Alpha alone has distances between categories, and corrects for
-small samples.
+The chance-corrected coefficients differ in their definition of chance agreement. Fleiss' kappa and
+Krippendorff's alpha use the observed frequencies of the categories. If nearly all answers are
+equal, chance agreement is nearly 1, and both coefficients are near zero although runs rarely
+differ. Gwet's AC1 was designed for that case. Only alpha has distances between categories and
+corrects for small samples.
 
 References
 ----------
@@ -58,10 +58,10 @@ from psychollm.reliability.raters.unit_bootstrap import (
     estimate_panel,
 )
 
-# Below this many questions with an unusual answer (or, on graded scales, with disagreement) 95 %
-# intervals of chance-corrected agreement hold in 60 to 90 % of samples only.
+# With fewer questions that have an infrequent answer (or, on graded scales, disagreement), nominal
+# 95 % intervals of chance-corrected agreement cover in only 60 to 90 % of samples.
 FEW = 10
-FEW_GRADED = 20  # the same on graded scales, where answers far from the usual one weigh most
+FEW_GRADED = 20  # the same on graded scales, where answers far from the most frequent weigh most
 
 COEFFICIENTS = ("pairwise", "all_identical", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha")
 
@@ -77,8 +77,8 @@ class Agreement(Result):
     (array([0.75]), array([0.667]))
     """
 
-    pairwise: Estimate  # chance that two runs give the same answer
-    all_identical: Estimate  # share of questions with the same answer in all runs
+    pairwise: Estimate  # probability that two runs give the same answer
+    all_identical: Estimate  # proportion of questions with the same answer in all runs
     fleiss_kappa: Estimate
     gwet_ac1: Estimate
     krippendorff_alpha: Estimate
@@ -471,7 +471,7 @@ def estimate_agreement(
     clusters: Any,
     options: Resampling,
 ) -> list[Estimate]:
-    """Estimate named coefficients of every model on the same resamples."""
+    """Estimate named coefficients of every model from the same resamples."""
     members = [_member(list(coefficients.values()), table) for table in unit_tables(ratings)]
     return estimate_panel(
         Panel(
@@ -485,12 +485,12 @@ def estimate_agreement(
 
 
 def _metric(ratings: Ratings, metric: Distance | None) -> Distance:
-    """Return the metric; flag several numbers whose order was ignored by default."""
+    """Return the metric; warn if the order of several numbers is ignored by default."""
     known = ratings.categories
     if metric is None and len(known) > 2 and all(isinstance(one, int | float) for one in known):
         msg = (
-            f"Krippendorff's alpha takes the {len(known)} numbers {listed(known)} for names "
-            'without an order: pass metric="ordinal", "interval" or "ratio" for a scale, '
+            f"Krippendorff's alpha treats the {len(known)} numbers {listed(known)} as unordered "
+            'names: pass metric="ordinal", "interval" or "ratio" for a scale, '
             'metric="nominal" for codes'
         )
         warn(msg)
@@ -517,7 +517,7 @@ def _member(coefficients: list[Coefficient], table: UnitTable) -> Panelist:
 
 
 def _share(coefficient: Coefficient, table: UnitTable) -> UnitShare | None:
-    """Return a coefficient that is a mean over questions as one."""
+    """Return a coefficient that is a mean over questions as a `UnitShare`."""
     ones = table.paired.astype(np.float64)
     if coefficient is IDENTICAL:
         return UnitShare(table.identical, ones, float(ones.sum()))
@@ -528,7 +528,7 @@ def _share(coefficient: Coefficient, table: UnitTable) -> UnitShare | None:
 
 
 def _expected(coefficient: Coefficient, table: UnitTable) -> float:
-    """Return expected disagreement, for the bound of a coefficient of one."""
+    """Return expected disagreement, for the bound of a coefficient of 1."""
     if not coefficient.marginal or not table.paired.any():
         return 1.0
     shares = np.bincount(table.category, table.number) / table.number.sum()

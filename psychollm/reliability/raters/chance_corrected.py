@@ -1,14 +1,14 @@
 r"""Coefficients of agreement as functions of resampled questions.
 
 With :math:`\bar a` the mean over questions of the agreement of two ratings, and :math:`\pi_c` the
-mean over questions of the share of category c (q categories),
+mean over questions of the proportion of category c (q categories),
 
 .. math:: \kappa_F = \frac{\bar a - \sum_c \pi_c^2}{1 - \sum_c \pi_c^2}, \qquad
           \mathrm{AC}_1 = \frac{\bar a - p_e}{1 - p_e}, \quad
           p_e = \frac{1}{q - 1} \sum_c \pi_c (1 - \pi_c).                                 \quad (1)
 
-Krippendorff's coefficient takes the :math:`N_c` ratings of category c among all N that can be
-paired, and squared distances :math:`\delta^2`,
+Krippendorff's coefficient uses the :math:`N_c` ratings of category c among all N pairable ratings,
+and squared distances :math:`\delta^2`,
 
 .. math:: \alpha = 1 - \frac{(N - 1) \sum_u d_u}{\sum_{c, k} N_c N_k \delta^2_{ck}},      \quad (2)
 
@@ -22,19 +22,19 @@ where the distances are
 For the interval distance the denominator of (2) is :math:`2 N \sum_c N_c (v_c - \bar v)^2`, and
 midranks have the mean N/2.
 
-All that the coefficients need is how often each category was given to each question.
-With :math:`n_{uc}` ratings of category c among the :math:`m_u` of question u, two of its ratings
-drawn at random coincide with probability
+The coefficients depend only on the number of ratings of each category for each question. With
+:math:`n_{uc}` ratings of category c among the :math:`m_u` of question u, two random ratings of the
+question agree with probability
 
 .. math:: a_u = \frac{\sum_c n_{uc} (n_{uc} - 1)}{m_u (m_u - 1)}.                         \quad (4)
 
-Questions rated once say nothing about agreement and are left out throughout. Krippendorff's
+Questions rated once carry no information about agreement and are omitted. Krippendorff's
 disagreement of a question is
 
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck},                \quad (5)
 
-for the nominal distance :math:`m_u (1 - a_u)`. A resample changes how often each question counts
-and nothing else: every coefficient is computed from sums over questions of these numbers.
+which is :math:`m_u (1 - a_u)` for the nominal distance. A resample changes only the counts of
+questions, so every coefficient is computed from weighted sums of these terms.
 """
 
 from collections.abc import Callable
@@ -57,14 +57,14 @@ class UnitTable:
 
     start: IntArray  # (questions + 1,) first entry of each question
     category: IntArray  # (entries,)
-    number: FloatArray  # (entries,) how often it was given
-    size: FloatArray  # (questions,) ratings, zero where fewer than two
+    number: FloatArray  # (entries,) number of times it was given
+    size: FloatArray  # (questions,) number of ratings, zero if fewer than two
     agreement: FloatArray  # (questions,) of two ratings drawn at random (4)
-    rated: bool  # whether anything was rated at all
+    rated: bool  # whether there is any rating
     n_categories: int
     owner: IntArray = field(init=False)  # (entries,) question of each entry
     paired: BoolArray = field(init=False)  # (questions,) rated at least twice
-    identical: FloatArray = field(init=False)  # (questions,) 1 where all ratings coincide
+    identical: FloatArray = field(init=False)  # (questions,) 1 if all ratings agree
 
     def __post_init__(self) -> None:
         each = np.diff(self.start)
@@ -79,13 +79,13 @@ class UnitTable:
 
     @property
     def n_unusual(self) -> int:
-        """Questions that hold any but the most frequent answer."""
+        """Number of questions with an answer other than the most frequent."""
         totals = np.bincount(self.category, self.number, max(self.n_categories, 1))
         usual = self.summed(self.number * (self.category == totals.argmax()))
         return int((usual < self.size).sum())
 
     def summed(self, values: FloatArray) -> FloatArray:
-        """Return sums of values per entry over each question (questions,)."""
+        """Return sums over the entries of each question (questions,)."""
         return np.asarray(np.bincount(self.owner, values, self.size.size), dtype=np.float64)
 
 
@@ -99,12 +99,12 @@ class UnitSums:
     agreement: FloatArray  # (resamples,) of (4)
     identical: FloatArray  # (resamples,)
     disagreement: FloatArray  # (resamples,) of (5)
-    shares: FloatArray  # (resamples, categories) of each question's shares
+    shares: FloatArray  # (resamples, categories) of each question's proportions
     totals: FloatArray  # (resamples, categories) of ratings
 
 
 class Summation:
-    """How the sums of one table are formed: laid out once, for any number of resamples."""
+    """Data layout for the sums of one table, built once for all resamples."""
 
     __slots__ = ("_column", "_start", "_value", "_width", "table")
 
@@ -154,7 +154,7 @@ def unit_tables(ratings: Ratings) -> list[UnitTable]:
 
 
 def _unit_table(codes: IntArray, width: int) -> UnitTable:
-    """Return the table of one model from places among categories (questions, runs)."""
+    """Return the table of one model from category indices (questions, runs)."""
     n_questions = codes.shape[0]
     given = codes >= 0
     size = given.sum(axis=1).astype(np.float64)
@@ -185,12 +185,12 @@ class Coefficient:
     """A coefficient of agreement as a function of sums over questions."""
 
     value: Callable[[UnitSums], FloatArray]  # (resamples,)
-    # What chance agreement rests on: nothing, or how often each category occurs, where a single
-    # one leaves the coefficient undefined.
+    # Whether chance agreement depends on category frequencies; the coefficient is then undefined
+    # for a single category.
     marginal: bool
     # Whether some disagreements weigh more than others.
     graded: bool = False
-    # Disagreement of each question where it is not nominal: it goes into the sums.
+    # Disagreement of each question if it is not nominal; added to the sums.
     disagreement: Callable[[UnitTable], FloatArray] | None = None
 
 
@@ -207,20 +207,20 @@ def all_identical(sums: UnitSums) -> FloatArray:
 
 
 def fleiss(sums: UnitSums) -> FloatArray:
-    """Return Fleiss' kappa (1) (resamples,); NaN where a single category occurs."""
+    """Return Fleiss' kappa (1) (resamples,); NaN if a single category occurs."""
     return _beyond(pairwise_agreement(sums), (category_shares(sums) ** 2).sum(axis=1))
 
 
 def gwet(sums: UnitSums) -> FloatArray:
     """Return Gwet's AC1 (1) (resamples,)."""
     shares = category_shares(sums)
-    # A scale of one category leaves nothing to chance correction: agreement is its own measure.
+    # With one category there is no chance correction: return the agreement itself.
     chance = (shares * (1.0 - shares)).sum(axis=1) / max(sums.table.n_categories - 1, 1)
     return _beyond(pairwise_agreement(sums), chance)
 
 
 def category_shares(sums: UnitSums) -> FloatArray:
-    """Return the mean over questions of the share of each category (resamples, categories)."""
+    """Return the mean proportion of each category over questions (resamples, categories)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums.shares / sums.paired[:, None])
 
@@ -275,15 +275,15 @@ def ratio_distances(values: FloatArray) -> FloatArray:
 
 
 def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
-    """Agreement beyond chance; NaN where chance agreement is certain."""
+    """Return agreement beyond chance; NaN if chance agreement is 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         corrected = 1.0 - (1.0 - agreement) / (1.0 - chance)
-    # Shares add up to one but for rounding: what is left of 1 - 1 is no disagreement.
+    # Proportions sum to 1 up to rounding: the residue of 1 - 1 is not disagreement.
     return np.where(1.0 - chance > 1e-12, corrected, np.nan)
 
 
 def _alpha(observed: FloatArray, expected: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return (2) from its sums; NaN where a single category occurs."""
+    """Return (2) from its sums; NaN if a single category occurs."""
     several = (totals > 0).sum(axis=1) > 1
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = 1.0 - (totals.sum(axis=1) - 1.0) * observed / expected
@@ -322,7 +322,7 @@ def _interval_units(table: UnitTable, values: FloatArray) -> FloatArray:
 
 
 def _ratio(sums: UnitSums, squared: FloatArray) -> FloatArray:
-    # Not a matrix product: the last bit of a row must not depend on how many rows there are.
+    # Not a matrix product: rounding in a row must not depend on the number of rows.
     expected = np.einsum("rc,ck,rk->r", sums.totals, squared, sums.totals)
     return _alpha(sums.disagreement, expected, sums.totals)
 

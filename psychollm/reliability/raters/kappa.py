@@ -1,8 +1,8 @@
 r"""Kappa: Cohen's for two runs, Fleiss' for any number of them.
 
-With :math:`p_{ij}` the share of questions given category i by the first run and j by the second,
-margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`, and weights :math:`w_{ij}` that are 1 on the
-diagonal (credit for near misses off it),
+With :math:`p_{ij}` the proportion of questions given category i by the first run and j by the
+second, margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`, and weights :math:`w_{ij}` that are 1
+on the diagonal (credit for near misses off it),
 
 .. math:: \kappa = \frac{P_o - P_e}{1 - P_e}, \quad P_o = \sum_{ij} w_{ij} p_{ij}, \quad
           P_e = \sum_{ij} w_{ij} p_{i\cdot} p_{\cdot j},                                  \quad (1)
@@ -15,8 +15,8 @@ has the large-sample variance (Fleiss, Cohen and Everitt, 1969)
 .. math:: \bar w_{i\cdot} = \sum_j w_{ij} p_{\cdot j}, \qquad
           \bar w_{\cdot j} = \sum_i w_{ij} p_{i\cdot}.                                    \quad (3)
 
-R's psych up to 2.2.9 sums (3) along the wrong side of the weights, so that its standard errors of
-weighted kappa are off by up to 30 % in either direction; unweighted ones agree.
+R's psych up to 2.2.9 sums (3) along the wrong axis of the weights. Its standard errors of weighted
+kappa are wrong by up to 30 % in either direction; unweighted ones agree.
 
 References
 ----------
@@ -57,7 +57,7 @@ from psychollm.reliability.raters.unit_bootstrap import (
 KappaInterval: TypeAlias = Literal["posterior", "score", "asymptotic", "bca", "percentile"]
 KappaWeights: TypeAlias = Literal["linear", "quadratic"]
 
-_PRIOR = 2.0  # questions that the prior is worth
+_PRIOR = 2.0  # weight of the prior, in questions
 _POSTERIOR_DRAWS = 20_000
 
 
@@ -178,7 +178,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
     """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
-        # Losses instead of credits: what both agree on cancels exactly.
+        # Losses instead of credits, so that agreement cancels exactly.
         loss = 1.0 - credit
         rows, columns = shares.sum(axis=2), shares.sum(axis=1)
         expected = (rows[:, :, None] * columns[:, None, :] * loss).sum(axis=(1, 2))
@@ -208,7 +208,7 @@ def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) ->
     if len(pair.runs) != 2:
         msg = (
             f"Cohen's kappa compares two runs, got {len(pair.runs)}: pass two tables, choose with "
-            "Ratings.select(runs=...), or take fleiss_kappa"
+            "Ratings.select(runs=...), or use fleiss_kappa"
         )
         raise ShapeError(msg)
     return pair
@@ -223,7 +223,7 @@ def _equally_spaced(ratings: Ratings) -> bool:
 
 
 def _member(codes: IntArray, credit: FloatArray, uneven: bool) -> Panelist:  # noqa: FBT001
-    """Return one model from places among categories (questions, 2)."""
+    """Return one model from category indices (questions, 2)."""
     size = credit.shape[0]
     both = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
     cell = codes[both, 0] * size + codes[both, 1]
@@ -247,7 +247,7 @@ def _member(codes: IntArray, credit: FloatArray, uneven: bool) -> Panelist:  # n
 
 
 def _table(codes: IntArray, size: int) -> FloatArray:
-    """Return how often each pair of categories was given (categories, categories)."""
+    """Return the counts of each pair of categories (categories, categories)."""
     both = codes[(codes >= 0).all(axis=1)]
     table = np.zeros((size, size))
     np.add.at(table, (both[:, 0], both[:, 1]), 1.0)
@@ -255,7 +255,7 @@ def _table(codes: IntArray, size: int) -> FloatArray:
 
 
 def _expected(table: FloatArray, credit: FloatArray) -> float:
-    """Loss by chance, as a share of the largest one."""
+    """Return the expected loss by chance, as a proportion of the largest loss."""
     loss = 1.0 - credit
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1.0) ** 2
     return max(float((chance * loss).sum()) / max(float(loss.max(initial=0.0)), 1e-12), 1e-12)
@@ -284,14 +284,14 @@ def _reason(codes: IntArray, credit: FloatArray, uneven: bool) -> Reason:  # noq
 def _posterior(
     estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray, rng: RandomState
 ) -> Estimate:
-    """Replace bounds by quantiles of the posterior; the value itself is never outside."""
+    """Replace bounds by quantiles of the posterior, widened to include the estimate."""
     seed = int(check_generator(rng).integers(2**63))
     tails = [0.5 * (1.0 - estimate.level), 0.5 * (1.0 + estimate.level)]
     bounds = np.full((len(tables), 2), np.nan)
     for row, table in enumerate(tables):
         if not estimate.defined[row] or table.sum() < 2.0:
             continue
-        # One stream for every model: its interval does not depend on who else is in the table.
+        # The same stream for every model, so that its interval does not depend on other models.
         generator = np.random.default_rng(seed)
         shares = generator.dirichlet(table.ravel() + _PRIOR / table.size, size=_POSTERIOR_DRAWS)
         kappas = kappa_of(shares.reshape(-1, *table.shape), credit)

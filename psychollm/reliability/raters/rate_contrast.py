@@ -1,25 +1,26 @@
 r"""Contrasts of rates between types of questions, for every model.
 
-A contrast :math:`\sum_k w_k p_k` of the rates on different types of questions, such as the rate
-on questions that have no answer minus the rate on those that have one, takes its bounds from the
-bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 2008):
+A contrast :math:`\sum_k w_k p_k` compares rates on types of questions, such as the rate on
+unanswerable questions minus the rate on answerable ones. Its bounds are computed from the bounds
+:math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 2008):
 
 .. math:: L = \sum_k w_k p_k - \sqrt{\sum_k w_k^2 (p_k - b_k)^2}, \qquad
           b_k = l_k \text{ if } w_k > 0 \text{ else } u_k,                                \quad (1)
 
-and U alike. It holds where rates are near 0 or 1, and needs types that share no cluster.
+and U likewise. The interval covers for rates near 0 or 1, and requires types without common
+clusters.
 
-Where clusters hold questions of several types, such as tellings of one world, each of G clusters
-adds :math:`e_g` to the contrast beyond its share (the influences of its answers, times G), between
-:math:`a - \hat\theta` and :math:`b - \hat\theta` where the contrast lies in [a, b]. Two clusters
-are added, one at each end (Bonett and Price, 2012, for paired rates),
+Clusters may have questions of several types, such as several descriptions of one world. Each of G
+clusters then has an influence :math:`e_g` on the contrast (the sum over its answers, times G). It
+is between :math:`a - \hat\theta` and :math:`b - \hat\theta` if the contrast is inside [a, b]. Two
+clusters are added, one at each end (Bonett and Price, 2012, for paired rates),
 
 .. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
           s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
           {G + 2} - (\tilde\theta - \hat\theta)^2\Big],                                \quad (2)
 
-and the interval is :math:`\tilde\theta \pm t s`, cut at a and b. It has a length where all pairs
-agree.
+and the interval is :math:`\tilde\theta \pm t s`, clipped to [a, b]. Its length is positive even if
+all pairs agree.
 
 References
 ----------
@@ -146,7 +147,7 @@ class Contrast:
 
     hits: FloatArray  # (models, questions)
     sizes: FloatArray  # (models, questions) answers
-    kind: IntArray  # (questions,) place among the weights, -1 for other types
+    kind: IntArray  # (questions,) index into the weights, -1 for other types
     weights: FloatArray  # (types,)
 
     def members(self, kind: int) -> IntArray:
@@ -170,7 +171,7 @@ class Contrast:
 
 
 def stratified_counts(seeds: WordArray, kind: IntArray) -> FloatArray:
-    """Resample questions within types, once per seed."""
+    """Resample questions within types, one resample per seed."""
     counts = np.zeros((len(seeds), kind.size))
     strata = [np.flatnonzero(kind == one) for one in range(kind.max() + 1)]
     for row, seed in enumerate(seeds):
@@ -202,7 +203,7 @@ def _estimate(
         units=units_of(contrast.sizes * (contrast.kind >= 0) > 0, clusters),
         final=False,
     )
-    # A type of one cluster leaves no interval, however many clusters hold the other types.
+    # With one cluster of a type there is no interval, whatever the clusters of other types.
     known = tuple(
         own if own in {Reason.ONE_CLUSTER, Reason.ONE_QUESTION} else flag
         for own, flag in zip(flags, estimate.flags, strict=True)
@@ -216,7 +217,7 @@ def _estimate(
 def _coded(
     kinds: Any, weights: Mapping[Any, float], questions: Labels
 ) -> tuple[IntArray, FloatArray]:
-    """Return the place of each question's type among the weights, and the weights."""
+    """Return the index of each question's type in the weights, and the weights."""
     values = np.array(list(weights.values()), dtype=np.float64)
     size = np.abs(values[values != 0.0])
     if not values.size or not ((size >= 1e-100) & (size <= 1e100)).all():
@@ -234,7 +235,7 @@ def _coded(
 
 
 def _name(weights: Mapping[Any, float]) -> str:
-    """Write the contrast out: C - A, 0.5 A + 0.5 B."""
+    """Return the contrast as text: C - A, 0.5 A + 0.5 B."""
     parts = []
     for kind, weight in weights.items():
         size = "" if abs(weight) == 1 else f"{abs(weight):g} "
@@ -303,7 +304,7 @@ def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -
         around = np.clip(value + shift + np.array([-step, step]), *ends)
         bounds[row] = min(around[0], value), max(around[1], value)
         se[row] = np.sqrt(squares / n / (n - 1.0)) if n > 1.0 else np.nan
-    method = "t of influences and two more clusters"
+    method = "t of influences, two added clusters"
     return replace(estimate, se=se, interval=bounds, method=method)
 
 

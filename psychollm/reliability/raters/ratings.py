@@ -25,9 +25,9 @@ Name = Callable[[Sequence[int]], str]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Ratings as places among categories."""
+    """Ratings as indices into categories."""
 
-    codes: IntArray  # (...) place, -1 where missing
+    codes: IntArray  # (...) index, -1 if missing
     categories: Labels
     ordered: bool  # numbers, or categories that were passed in order
 
@@ -35,7 +35,7 @@ class Encoded:
 def encode_categories(
     cells: AnyArray, categories: Iterable[Hashable] | None, name: Name
 ) -> Encoded:
-    """Return the place of each rating among its categories."""
+    """Return the index of each rating in its categories."""
     given = None if categories is None else tuple(_plain(category) for category in categories)
     codes, values = _distinct(cells, name, given or ())
     if given is None:
@@ -55,12 +55,12 @@ def encode_categories(
 
 
 def _moved(codes: IntArray, target: AnyArray) -> IntArray:
-    """Replace codes by their targets; missing values stay missing."""
+    """Replace codes by their targets; missing codes stay missing."""
     return np.asarray(np.append(target, -1).astype(np.int64)[codes], dtype=np.int64)
 
 
 def _unhashable(cells: AnyArray) -> tuple[int, ...]:
-    """Return the place of the first cell that cannot be a category."""
+    """Return the index of the first cell that cannot be a category."""
     for place in np.ndindex(cells.shape):
         try:
             hash(cells[place])
@@ -70,8 +70,8 @@ def _unhashable(cells: AnyArray) -> tuple[int, ...]:
 
 
 def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntArray, list[Any]]:
-    """Return the number of each cell's value among the distinct ones, -1 where missing."""
-    # Empty text is no answer, unless it is a category that was given.
+    """Return the index of each cell's value among the distinct values, -1 if missing."""
+    # Empty text is missing, unless it is one of the given categories.
     import pandas as pd
 
     if cells.dtype == object:
@@ -125,9 +125,9 @@ class Ratings(Result):
     (('A', 'B', 'C'), [[0, 0], [1, 2], [2, -1]])
     """
 
-    codes: IntArray  # (models, questions, runs) place among the categories, -1 where missing
+    codes: IntArray  # (models, questions, runs) index into the categories, -1 if missing
     categories: Labels  # (categories,) in their order
-    ordered: bool  # whether that order has a meaning: numbers, or categories passed in order
+    ordered: bool  # whether the order is meaningful: numbers, or categories passed in order
     models: Labels
     questions: Labels
     runs: Labels
@@ -362,13 +362,13 @@ def unit_scores(ratings: Ratings) -> FloatArray:
 
 
 def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntArray, Labels]:
-    """Return the positions of the kept entries, and their labels."""
+    """Return the indices of the kept entries, and their labels."""
     rows = positions(kind, labels, wanted)
     return rows, tuple(labels[i] for i in rows)
 
 
 def holds_runs(data: Any) -> bool:
-    """Tell a sequence of vectors or of tables, or three dimensions, from one table."""
+    """Return whether data are several runs (a sequence or three dimensions), not one table."""
     if isinstance(data, np.ndarray):
         return data.ndim == 3
     if not isinstance(data, list | tuple) or not data:

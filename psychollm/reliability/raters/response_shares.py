@@ -1,10 +1,9 @@
 r"""Proportions of all answer categories with simultaneous intervals.
 
-Goodman's intervals of k shares hold together: each is Wilson's at the level :math:`1 - (1 -
-\text{level}) / k`. Answers to one question in several runs depend on each other, so each share
-counts its effective number of answers instead of all of them
-(`psychollm.reliability.raters.score_interval`); with one run that is their number, and the
-intervals are Goodman's own.
+Goodman's intervals of k proportions are simultaneous: each is Wilson's at the level
+:math:`1 - (1 - \text{level}) / k`. Answers to one question in several runs are dependent, so each
+proportion uses its effective number of answers (`psychollm.reliability.raters.score_interval`).
+With one run this is the number of answers, and the intervals equal Goodman's.
 
 References
 ----------
@@ -44,7 +43,7 @@ class ResponseShares(Result):
     value: FloatArray  # (models, categories)
     interval: FloatArray  # (models, categories, 2) simultaneous over categories
     count: FloatArray  # (models, categories) answers
-    effective_n: FloatArray  # (models, categories) independent answers as informative
+    effective_n: FloatArray  # (models, categories) effective number of answers
     n: FloatArray  # (models,) answers of any category
     flags: tuple[Reason, ...]  # (models,)
     method: str
@@ -138,7 +137,7 @@ def response_shares(
 
 
 def _only(ratings: Ratings, among: Iterable[Hashable]) -> Ratings:
-    """Keep some categories, in the order given; other ratings become missing."""
+    """Keep some categories, in the given order; other ratings become missing."""
     chosen = positions("category", ratings.categories, list(among))
     target = np.full(len(ratings.categories) + 1, -1, dtype=np.int64)
     target[chosen] = np.arange(chosen.size)
@@ -147,7 +146,7 @@ def _only(ratings: Ratings, among: Iterable[Hashable]) -> Ratings:
 
 
 def _shares(codes: IntArray, size: int, clusters: IntArray | None, level: float) -> list[Share]:
-    """Return the share of each category in codes (questions, runs)."""
+    """Return the proportion of each category in codes (questions, runs)."""
     sizes = (codes >= 0).sum(axis=1).astype(np.float64)
     single = 1.0 - (1.0 - level) / max(size, 1)
     return [

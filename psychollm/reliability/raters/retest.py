@@ -1,9 +1,9 @@
-"""The same questions in several runs: totals per run, the rate over all runs, majorities.
+"""Scores of the same questions in several runs: totals, the pooled rate and majorities.
 
-Answers to one question in several runs depend on each other, so questions are what varies: a rate
-over questions and runs has Wilson's interval for the effective number of answers
-(`psychollm.reliability.raters.score_interval`), between the number of questions, where runs always
-agree, and the number of answers, where they do not at all.
+Answers to one question in several runs are dependent, so the question is the unit of replication.
+A rate over questions and runs has Wilson's interval for the effective number of answers
+(`psychollm.reliability.raters.score_interval`). It is between the number of questions, if runs
+always agree, and the number of answers, if runs are independent.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Retest(Result):
     """
 
     rate: Estimate  # mean score over all answers
-    majority: Estimate  # share of questions with a score in most runs, ties one half
+    majority: Estimate  # proportion of questions passed in most runs; ties count one half
     totals: FloatArray  # (models, runs) sum of scores
     n: FloatArray  # (models, runs) answers
     rates: FloatArray  # (models, runs)

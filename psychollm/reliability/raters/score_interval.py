@@ -1,31 +1,30 @@
 r"""Intervals of proportions and of chance-corrected agreement that are valid near one.
 
-Models that agree with themselves on 29 of 30 questions are the rule, and there Wald, percentile
-and BCa intervals fail: what was seen once might as well have been seen never, and then they
-collapse to a point. Score intervals take the variance at the hypothesised value instead of at the
-estimate.
+Runs of a model often agree on nearly all questions, such as 29 of 30. Wald, percentile and BCa
+intervals are then invalid: they have length zero in samples without a disagreement. Score
+intervals use the variance at the hypothesised value instead of at the estimate.
 
-*Shares.* With hits :math:`h_u` among :math:`m_u` answers to question u, the share is
-:math:`p = \sum h_u / \sum m_u`. Answers to one question (and questions of one cluster) depend on
-each other; with :math:`r_g` the sum of :math:`h_u - p\, m_u` over cluster g, the share is as
-variable as one of
+*Proportions.* With hits :math:`h_u` among :math:`m_u` answers to question u, the proportion is
+:math:`p = \sum h_u / \sum m_u`. Answers to one question (and questions of one cluster) are
+dependent. With :math:`r_g` the sum of :math:`h_u - p\, m_u` over cluster g, the proportion has the
+variance of one of
 
 .. math:: n^* = \frac{p(1-p)\,(\sum m_u)^2}{\sum_g r_g^2}                                 \quad (1)
 
-independent answers, and has Wilson's interval for n* (Korn and Graubard, 1998; Franco, Little,
-Louis and Slud, 2019). For single answers n* is their number and the interval is Wilson's own.
+independent answers. Its interval is Wilson's for n* (Korn and Graubard, 1998; Franco, Little,
+Louis and Slud, 2019). For single answers n* is their number, and the interval equals Wilson's.
 
-*Agreement beyond chance.* A coefficient is :math:`1 - D`, D the ratio of observed to expected
-disagreement: a sum of rare events, between zero and two. With v the jackknife variance of D, the
-bounds :math:`\delta` are those of Wilson's interval for half of it,
+*Agreement beyond chance.* A coefficient is :math:`1 - D`, with D the ratio of observed to expected
+disagreement. D is a sum of rare events and is between zero and two. With v the jackknife variance
+of D, the bounds :math:`\delta` are those of Wilson's interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)},                 \quad (2)
 
-t being the quantile of Student's distribution with one degree of freedom less than there are
-questions, or that of clusters (`estimates.clustered`). Where two ratings hardly ever share the
-rarer answer, none of them shows how often they might: v is at least :math:`D / P` for P pairs of
-ratings of a question, the variance of D where raters agree by chance alone. Without any
-disagreement (2) takes what one question in full disagreement out of n would give,
+with t the quantile of Student's distribution. Its degrees of freedom are the number of questions
+minus one, or those of clusters (`estimates.clustered`). If two ratings rarely agree on the rarer
+answer, the jackknife underestimates the variance. v is therefore at least :math:`D / P` for P
+pairs of ratings of a question, the variance of D if raters agree only by chance. Without any
+disagreement, (2) uses the value for one question of n with full disagreement,
 :math:`v = D / (n D_e)`, with :math:`D_e` the disagreement expected by chance.
 
 References
@@ -51,12 +50,12 @@ _ZERO = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One share, its standard error and its interval."""
+    """One proportion, its standard error and its interval."""
 
     value: float
     se: float
     interval: FloatArray  # (2,)
-    effective_n: float  # independent answers that would be as informative
+    effective_n: float  # effective number of independent answers
 
 
 def clustered_share(
@@ -67,7 +66,7 @@ def clustered_share(
     level: float = 0.95,
     most: float | None = None,
 ) -> Share:
-    """Return a share with Wilson's interval for the effective number of answers (1)."""
+    """Return a proportion with Wilson's interval for the effective number of answers (1)."""
     total = float(sizes.sum())
     if total == 0.0:
         return Share(np.nan, np.nan, np.full(2, np.nan), 0.0)
@@ -100,7 +99,7 @@ def score_interval(
     if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
         return np.full(2, np.nan)
     disagreement = 1.0 - value
-    # Weights of one's own may make it more than two.
+    # Custom weights may make it larger than two.
     most = max(2.0, disagreement)
     share = disagreement / most if disagreement > _ZERO else 0.0
     spread = share * (1.0 - share)

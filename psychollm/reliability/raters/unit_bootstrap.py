@@ -21,7 +21,7 @@ from psychollm.reliability.raters.score_interval import clustered_share, score_i
 
 AgreementInterval: TypeAlias = Literal["score", "bca", "percentile"]
 
-# counts (resamples, questions) -> coefficients (resamples, outputs), NaN where undefined
+# counts (resamples, questions) -> coefficients (resamples, outputs), NaN if undefined
 Compute = Callable[[FloatArray], FloatArray]
 
 _ROWS = 64
@@ -32,21 +32,21 @@ class UnitShare:
     """A coefficient that is a mean over questions."""
 
     hits: FloatArray  # (questions,)
-    sizes: FloatArray  # (questions,) one, or zero where the question does not count
-    most: float  # independent observations at most
+    sizes: FloatArray  # (questions,) one, or zero for omitted questions
+    most: float  # largest number of independent observations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panelist:
-    """One model: its coefficients as functions of how often each question is drawn."""
+    """One model, with its coefficients as functions of the counts of questions."""
 
     compute: Compute
     paired: BoolArray  # (questions,) answered at least twice
     flags: tuple[Reason, ...]  # one per output
     expected: FloatArray  # (outputs,) disagreement expected by chance
-    pairs: float  # of ratings of one question
+    pairs: float  # number of pairs of ratings of a question
     shares: tuple[UnitShare | None, ...]  # one per output
-    graded: tuple[bool, ...] = (False,)  # one per output: large disagreements weigh more
+    graded: tuple[bool, ...] = (False,)  # one per output: whether large disagreements weigh more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Panel:
 
     @property
     def interval(self) -> str:
-        """How bounds are found."""
+        """Method of the bounds."""
         return self.options.interval or "score"
 
 
@@ -79,13 +79,13 @@ def estimate_panel(panel: Panel) -> list[Estimate]:
 
 
 def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
-    """Return shares as functions of how often each question is drawn."""
+    """Return proportions as functions of the counts of questions."""
     sums = [np.ascontiguousarray(np.stack([one.hits, one.sizes])) for one in shares]
 
     def compute(counts: FloatArray) -> FloatArray:
         columns = []
         for hits, sizes in sums:
-            # Sums row by row: the last bit of a row must not depend on how many there are.
+            # Sums row by row, because rounding in a row must not depend on the number of rows.
             total = (counts * sizes).sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns.append((counts * hits).sum(axis=1) / total)
@@ -95,7 +95,7 @@ def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
 
 
 def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
-    """Return how many questions, or clusters of them, count."""
+    """Return the number of questions, or of clusters, that are used."""
     return int(paired.sum()) if clusters is None else np.unique(clusters[paired]).size
 
 
@@ -111,7 +111,7 @@ def _computed(panel: Panel, counts: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What all outputs were computed from, to be cut into estimates."""
+    """Values and resamples of all outputs, from which estimates are made."""
 
     panel: Panel
     replicates: Replicates  # (models, outputs)
@@ -140,7 +140,7 @@ class _Parts:
         return independent_units(self.panel.members[row].paired, self.panel.clusters)
 
     def _flag(self, row: int, output: int) -> Reason:
-        """Why the coefficient is undefined, else why its interval is, else what qualifies it."""
+        """Return the reason why the coefficient or its interval is undefined or qualified."""
         own = self.panel.members[row].flags[output]
         if not np.isfinite(self.replicates.value[row, output]):
             return own
@@ -151,7 +151,7 @@ class _Parts:
         return Reason.ONE_VARIES if rests else own
 
     def _undefined(self, row: int, output: int) -> bool:
-        """Whether the coefficient is undefined once some group of questions is left out."""
+        """Return whether the coefficient is undefined without some group of questions."""
         return bool(np.isnan(self.replicates.left_out[:, row, output]).any())
 
     def _scored(self, estimate: Estimate, output: int) -> Estimate:
@@ -175,7 +175,7 @@ class _Parts:
             return wilson.se, wilson.interval
         value, units = float(self.replicates.value[row, output]), self._units(row)
         groups = min(units, self.replicates.left_out.shape[0])
-        # NaN with one group left out is NaN here: no variance rests on a single question.
+        # NaN if leaving out one group gives NaN: a variance must not depend on one question.
         moved = self.replicates.left_out[:, row, output] - value
         squares = float((moved**2).sum())
         variance = squares * (1.0 - 1.0 / max(groups, 1))
@@ -184,7 +184,7 @@ class _Parts:
         if clusters is not None:
             df = float(np.fmin(clusters.df[0], skewed_freedom(moved)))
         elif member.graded[output]:
-            # Few large disagreements, between categories that are rare, make up the variance.
+            # Few large disagreements, between rare categories, dominate the variance.
             df = float(np.fmin(df, skewed_freedom(moved)))
         bounds = score_interval(
             value,

@@ -1,17 +1,18 @@
 r"""Coefficient alpha and related coefficients, with standard errors and intervals.
 
-Feldt: if items are normal and essentially tau-equivalent, with n respondents and k items,
+Feldt's interval assumes normal and essentially tau-equivalent items. With n respondents and k
+items,
 
 .. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)},                   \quad (1)
 
-exactly and for every n. Duhachek and Iacobucci: for normal items with any covariances C, with
-total variance :math:`V = 1'C1` and in large samples,
+exactly, for every n. The interval of Duhachek and Iacobucci assumes normal items with any
+covariances C. With the total variance :math:`V = 1'C1`, in large samples,
 
 .. math:: \operatorname{var}(\hat\alpha) = \frac{2 k^2}{n (k-1)^2 V^3}
           \left[V (\operatorname{tr} C^2 + \operatorname{tr}^2 C)
                 - 2 \operatorname{tr}(C)\, 1'C^2 1\right].                               \quad (2)
 
-The others are from replicates over respondents.
+The other intervals use replicates over respondents.
 
 References
 ----------
@@ -45,21 +46,21 @@ from psychollm.reliability.scales.score_table import ScaleScores, ScoreTable
 
 
 def chosen_interval(table: ScoreTable, interval: str | None) -> str:
-    """Return the interval to use; those that take rows for independent are refused for repeats."""
+    """Return the interval; raise if it assumes independent rows but respondents repeat."""
     if interval is None:
         return "jackknife" if table.has_repeats else "feldt"
     check_choice("interval", interval, AlphaInterval)
     if table.has_repeats and interval in {"feldt", "duhachek"}:
         msg = (
-            f"interval={interval!r} takes rows for independent, but respondents repeat: use "
-            "'jackknife' or 'bootstrap', or read `of_means`"
+            f"interval={interval!r} assumes independent rows, but respondents repeat: use "
+            "'jackknife' or 'bootstrap', or see `of_means`"
         )
         raise OptionError(msg)
     return interval
 
 
 class AlphaParts:
-    """Makes the estimates of all conditions from replicates (conditions, coefficients)."""
+    """Make the estimates of all conditions from replicates (conditions, coefficients)."""
 
     def __init__(self, table: ScoreTable, replicates: Replicates) -> None:
         self.labels, self.replicates = table.conditions, replicates
@@ -67,7 +68,7 @@ class AlphaParts:
     def alpha(
         self, name: str, column: int, scales: Sequence[ScaleScores], interval: str
     ) -> Estimate:
-        """Return alpha with the interval asked for."""
+        """Return alpha with the requested interval."""
         if interval in {"jackknife", "bootstrap"}:
             return self.other(name, column, scales, RELIABILITY)
         value, options = self.replicates.value[:, column], self.replicates.options
@@ -119,7 +120,7 @@ def normal_theory_se(scale: ScaleScores) -> float:
 
 
 def mean_correlation_scale(k: int) -> Scale:
-    """Return the scale log(1 - standardised alpha) of the mean correlation of k items."""
+    """Return the scale log(1 - standardised alpha) for the mean correlation of k items."""
 
     def forward(mean: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -160,7 +161,7 @@ def feldt_interval(alpha: Any, n: Any, k: Any, *, level: float = 0.95) -> FloatA
 
 
 def duhachek_se(matrix: FloatArray, n: float) -> float:
-    """Return the standard error (2) of alpha; NaN where it is undefined."""
+    """Return the standard error (2) of alpha; NaN if undefined."""
     square = float((matrix * matrix).sum())
     return alpha_se(np.diagonal(matrix).sum(), matrix.sum(axis=0), square, len(matrix), n)
 
@@ -171,12 +172,12 @@ def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: flo
     if k < 2 or n < 2 or not total**3 > 0.0:
         return float("nan")
     bracket = total * (square + trace**2) - 2.0 * trace * float((with_total**2).sum())
-    # The bracket is a variance: below zero by rounding only.
+    # The bracket is a variance: it can be negative only by rounding.
     return float(np.sqrt(2.0 * max(bracket, 0.0) / n / total**3) * k / (k - 1.0))
 
 
 def squared_norm(centred: FloatArray) -> float:
-    """Return tr C^2 of complete scores less their means, through the smaller of two products."""
+    """Return tr C^2 of complete centred scores, from the smaller of two products."""
     rows, items = centred.shape
     gram = centred @ centred.T if rows < items else centred.T @ centred
     return float((gram * gram).sum()) / (rows - 1.0) ** 2 if rows > 1 else float("nan")

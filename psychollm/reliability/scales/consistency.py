@@ -7,12 +7,12 @@ With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the t
           \alpha_{\text{std}} = \frac{k \bar r}{1 + (k - 1) \bar r}, \qquad
           \text{SEM} = s_T \sqrt{1 - \alpha}.                                            \quad (1)
 
-Alpha is undefined where the total does not vary, and it is 1 where every respondent gives all
-items the same score and respondents differ. Items that correlate negatively with the rest are
-named by a flag and never reversed without `keys`.
+Alpha is undefined if the total does not vary. It is 1 if every respondent gives all items the same
+score and respondents differ. Items with a negative item-rest correlation are flagged, and reversed
+only by `keys`.
 
-Alpha of a matrix of polychoric correlations is ordinal alpha: the consistency of the normal
-variables behind the answers, which is higher than that of the answers themselves.
+Alpha of a matrix of polychoric correlations is ordinal alpha: the consistency of the latent normal
+variables, which is higher than that of the observed answers.
 
 References
 ----------
@@ -75,7 +75,7 @@ class Consistency(Result):
     """
 
     alpha: Estimate  # (conditions,) of single rows
-    standardised: Estimate  # (conditions,) of items brought to equal variance
+    standardised: Estimate  # (conditions,) of standardised items
     of_means: Estimate  # (conditions,) alpha of the respondents' means
     mean_correlation: Estimate  # (conditions,) between items
     sem: Estimate  # (conditions,) standard error of measurement of a row's total score
@@ -113,7 +113,7 @@ class Consistency(Result):
         return "\n".join(map(self._sentence, range(len(self.conditions))))
 
     def _sentence(self, row: int) -> str:
-        """Say what alpha is under one condition, and why it is not where it is not."""
+        """Describe alpha under one condition, or the reason why it is undefined."""
         alpha, n = self.alpha, int(self.alpha.n[row])
         rows = f"{self.n_items} items, {n} rows of {int(self.n_respondents[row])} respondents"
         flag = alpha.flags[row]

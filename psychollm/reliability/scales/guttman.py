@@ -1,7 +1,7 @@
 r"""Guttman's six lower bounds of reliability.
 
-With the matrix C of correlations (or covariances) of k items, :math:`V = 1'C1`, and
-:math:`e_j^2` the variance of item j that the others do not predict,
+With the matrix C of correlations (or covariances) of k items, :math:`V = 1'C1`, and :math:`e_j^2`
+the residual variance of item j given the others,
 
 .. math::
    \lambda_1 &= 1 - \operatorname{tr} C / V, &
@@ -12,10 +12,10 @@ With the matrix C of correlations (or covariances) of k items, :math:`V = 1'C1`,
    \lambda_6 &= 1 - \textstyle\sum_j e_j^2 / V.
 
 All are lower bounds of the reliability of the total in the population (lambda 1 <= 3 <= 2). In a
-sample lambda 4 is the best of many splits and exceeds its value in the population, with 10 items
-and 50 respondents by 0.06 to 0.11: a 95 % interval from resamples covers 60 to 70 %, and none is
-given. On correlations (as R's psych does) lambda 3 is standardised alpha; on covariances it
-is alpha.
+sample, lambda 4 is the maximum over many splits and exceeds its population value: by 0.06 to 0.11
+with 10 items and 50 respondents. A nominal 95 % interval from resamples covers in 60 to 70 %, so
+none is given. Lambda 3 of correlations (as in R's psych) is standardised alpha; that of
+covariances is alpha.
 
 References
 ----------
@@ -193,7 +193,7 @@ def _estimate(replicates: Replicates, n: float, flags: tuple[Reason, ...]) -> Es
 
 
 def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
-    """Return (1), given the coefficient of the best split; NaN where the total does not vary."""
+    """Return (1), given the coefficient of the best split; NaN if the total does not vary."""
     k, total, variance = len(matrix), float(matrix.sum()), np.diagonal(matrix)
     if k < 2 or not total > ROUNDING * k * float(variance.sum()):
         return np.full(6, np.nan)

@@ -13,7 +13,7 @@ item with all others,
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
                                   {\sqrt{1'R1 - k + \sum_i m_i}};                        \quad (2)
 
-in the second the item meets only its shared part in the total.
+In the second, only the common part of the item's variance is included in the total.
 """
 
 from collections.abc import Callable
@@ -51,12 +51,12 @@ from psychollm.reliability.scales.score_table import ScaleScores, scale_scores, 
 
 Of: TypeAlias = Literal["correlations", "covariances"]
 
-# Below this share of the largest, the smallest eigenvalue is taken for zero.
+# Below this proportion of the largest eigenvalue, the smallest is treated as zero.
 _SINGULAR = float(np.sqrt(np.finfo(float).eps))
 
 
 class ResampledMatrix:
-    """The matrix of items in a resample of respondents."""
+    """The covariance matrix of items in a resample of respondents."""
 
     def __init__(self, scale: ScaleScores, of: Of) -> None:
         self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
@@ -69,7 +69,7 @@ class ResampledMatrix:
 
 def multiple_correlations(matrix: FloatArray) -> FloatArray:
     """Return each item's squared multiple correlation with all others (items,)."""
-    # The pseudo-inverse of a singular matrix keeps lower bounds of reliability low.
+    # For a singular matrix, the pseudo-inverse keeps lower bounds of reliability valid.
     if not matrix.size or not np.isfinite(matrix).all():
         return np.full(len(matrix), np.nan)
     values, vectors = np.linalg.eigh(matrix)
@@ -79,7 +79,7 @@ def multiple_correlations(matrix: FloatArray) -> FloatArray:
 
 
 def is_singular(matrix: FloatArray) -> bool:
-    """Tell whether a matrix of correlations is singular or indefinite."""
+    """Return whether a matrix of correlations is singular or indefinite."""
     values = np.linalg.eigvalsh(matrix)
     return bool(values[0] <= _SINGULAR * values[-1])
 
@@ -96,17 +96,17 @@ class ItemStatistics(Result):
     """
 
     items: Labels
-    n: FloatArray  # (items,) rows that have the item
+    n: FloatArray  # (items,) rows with a score of the item
     mean: FloatArray  # (items,)
     sd: FloatArray  # (items,)
     item_rest: Estimate  # (items,) correlation with the sum of the other items
     alpha_without: Estimate  # (items,) alpha of the other items
     standardised_alpha_without: FloatArray  # (items,)
     standardised_flags: tuple[Reason, ...]  # (items,) why it is undefined
-    item_total: FloatArray  # (items,) correlation with the rows' mean score, the item included
+    item_total: FloatArray  # (items,) correlation with the rows' mean score, including the item
     standardised_item_total: FloatArray  # (items,) the same of standardised items
     corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
-    correlations: FloatArray  # (items, items) NaN for an item that does not vary
+    correlations: FloatArray  # (items, items) NaN for a zero-variance item
 
     _AXES = Axes(
         {"item": "items"},
@@ -267,7 +267,7 @@ def _per_item(moments: ItemMoments) -> FloatArray:
         moments.with_total.sum(axis=1, keepdims=True) - 2.0 * moments.with_total + moments.variance
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        # As with totals: what is zero but for rounding is zero.
+        # As for totals, rounding errors become zero.
         rest = np.where(rest > ROUNDING * k * trace, rest, np.nan)
         joint = moments.with_total - moments.variance
         item_rest = joint / np.sqrt(
@@ -279,14 +279,14 @@ def _per_item(moments: ItemMoments) -> FloatArray:
 
 
 def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return (2), and standardised alpha without each item; NaN for items that do not vary."""
+    """Return (2), and standardised alpha without each item; NaN for zero-variance items."""
     correlations, varies = correlation(matrix)
     k, sums = len(correlations), correlations.sum(axis=0)
     total, shared = float(sums.sum()), multiple_correlations(correlations)
     nil = ROUNDING * k**2
 
     def positive(part: Any) -> Any:
-        return np.where(part > nil, part, np.nan)  # what is zero but for rounding is zero
+        return np.where(part > nil, part, np.nan)  # rounding errors are zero variance
 
     with np.errstate(invalid="ignore", divide="ignore"):
         with_total = sums / np.sqrt(positive(total))
@@ -315,7 +315,7 @@ def _item_total(values: FloatArray) -> FloatArray:
 
 
 def _with_constants(matrix: FloatArray) -> FloatArray:
-    """Return correlations (items, items), NaN for items that do not vary."""
+    """Return correlations (items, items), NaN for zero-variance items."""
     correlations, varies = correlation(matrix)
     everywhere = np.full(matrix.shape, np.nan)
     everywhere[np.ix_(varies, varies)] = correlations

@@ -1,7 +1,8 @@
 r"""Kuder-Richardson formulas 20 and 21: internal consistency of binary scores.
 
-Formula 20 is coefficient alpha of binary items. Formula 21 supposes besides that all items are
-equally hard, and needs only mean M and variance (with divisor n) of the number of k items correct:
+Formula 20 is coefficient alpha of binary items. Formula 21 also assumes that all items are equally
+difficult. It needs only the mean M and the variance (with divisor n) of the number correct of k
+items:
 
 .. math:: \text{KR-21} = \frac{k}{k - 1} \Big(1 - \frac{M (k - M)}{k\, s_T^2}\Big)
                        \le \text{KR-20}.                                                 \quad (1)
@@ -189,7 +190,7 @@ def _binary(responses: Any, respondents: Any, by: Any) -> ScoreTable:
         msg = (
             f"responses: row {row}, item {table.items[item]!r} holds "
             f"{table.values[row, item]:g}, but the Kuder-Richardson formulas are for answers "
-            "that are right (1) or wrong (0): use alpha for graded scores"
+            "that are correct (1) or wrong (0): use alpha for graded scores"
         )
         raise CodeError(msg)
     return table

@@ -1,20 +1,20 @@
 r"""Variances of items and covariances with the total score, over resamples.
 
-With complete scores :math:`x_{ij}` of rows i on items j, total :math:`T_i = \sum_j x_{ij}` and
-counts :math:`w_i`, how often row i was drawn, everything about internal consistency follows from
+With complete scores :math:`x_{ij}` of rows i on items j, totals :math:`T_i = \sum_j x_{ij}` and
+resampling counts :math:`w_i` of rows, all coefficients of internal consistency follow from
 
 .. math:: s_j^2 = \operatorname{cov}(x_j, x_j), \quad c_j = \operatorname{cov}(x_j, T), \quad
           \sum_j c_j = s_T^2, \quad
           \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big),               \quad (1)
 
-which are sums over rows: no matrix of items x items is formed, so that five thousand questions
-cost no more than their answers. Where scores are missing, each covariance rests on the rows that
-have both items,
+which are sums over rows. No matrix of items x items is formed, so the cost is proportional to
+the number of answers. If scores are missing, each covariance is computed from the rows that have
+both items,
 
 .. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
                    - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big),                          \quad (2)
 
-all sums over those rows; then the matrix is needed, once per resample.
+with all sums over those rows; the matrix is then needed, once per resample.
 """
 
 from dataclasses import dataclass
@@ -27,23 +27,23 @@ from psychollm.kernels.item_moments import resampled_moments
 
 Incomplete: TypeAlias = Literal["pairwise", "listwise"]
 
-# A variance below this share of what rounding can be told from is none.
+# A variance below this proportion of its scale is a rounding error.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemMoments:
-    """What internal consistency is made of, per resample."""
+    """Variances and covariances that internal consistency is computed from, per resample."""
 
     variance: FloatArray  # (resamples, items)
     with_total: FloatArray  # (resamples, items) covariance with the total score
     correlation_sum: FloatArray  # (resamples,) over all pairs of items that vary, and the diagonal
-    varying: FloatArray  # (resamples,) items that vary
+    varying: FloatArray  # (resamples,) number of items that vary
 
     @property
     def total_variance(self) -> FloatArray:
         """Variance of the total score (resamples,); rounding errors become zero."""
-        # Negative where pairwise covariances contradict each other.
+        # Negative if pairwise covariances are inconsistent with each other.
         total = self.with_total.sum(axis=1)
         items = self.variance.sum(axis=1)
         return np.where(np.abs(total) <= ROUNDING * self.variance.shape[1] * items, 0.0, total)
@@ -65,12 +65,12 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
 
 def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
     """Return covariances of items in one resample of rows, pairwise (2) where missing."""
-    # 0 for an item that does not vary, NaN below two common rows.
+    # 0 for a zero-variance item, NaN with fewer than two common rows.
     return centred_covariance(centred_items(values), counts)
 
 
 def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the correlations of the items that vary, and which these are.
+    """Return the correlations of the items that vary, and the mask of these items.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def constant_items(values: FloatArray) -> BoolArray:
 
 
 def centred_items(values: FloatArray) -> FloatArray:
-    """Return scores less their item's mean; exactly zero for an item that does not vary."""
+    """Return scores minus their item's mean; exactly zero for a zero-variance item."""
     present = np.isfinite(values)
     count = np.maximum(present.sum(axis=0), 1)
     centred = values - np.where(present, values, 0.0).sum(axis=0) / count
@@ -112,7 +112,7 @@ def centred_items(values: FloatArray) -> FloatArray:
 
 
 def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return (1) where nothing is missing."""
+    """Return (1) for complete scores."""
     shape = (len(counts), centred.shape[1])
     moments = ItemMoments(
         variance=np.empty(shape),
@@ -144,7 +144,7 @@ def matrix_moments(matrix: FloatArray) -> ItemMoments:
 
 
 def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return `covariance` of scores that are already less their item's mean."""
+    """Return `covariance` of scores that are already centred."""
     present = np.isfinite(centred)
     scores = np.where(present, centred, 0.0)
     weighted = counts[:, None] * scores
@@ -167,11 +167,11 @@ def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def _nil(centred: FloatArray) -> FloatArray:
-    """Return what counts as no variance of each item (items,)."""
+    """Return the largest variance of each item that counts as zero (items,)."""
     largest = np.where(np.isfinite(centred), centred**2, 0.0).max(axis=0, initial=0.0)
     return np.asarray(ROUNDING * largest)
 
 
 def complete_rows(values: FloatArray) -> BoolArray:
-    """Return which rows have no missing score (rows,)."""
+    """Return the mask of rows without missing scores (rows,)."""
     return np.asarray(np.isfinite(values).all(axis=1), dtype=np.bool_)

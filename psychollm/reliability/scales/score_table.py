@@ -1,7 +1,7 @@
 """Scores of respondents on items, with respondents, conditions and keys of items.
 
-A row is one respondent, or one of several repetitions by it. Thirty rows made by ten models in
-three runs are not thirty respondents: what is resampled or left out is always the respondent.
+A row is one respondent, or one of its repetitions. Thirty rows of ten models in three runs are ten
+respondents: resamples and the jackknife always use whole respondents.
 """
 
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ class ScoreTable(Result):
 
     values: FloatArray  # (rows, items) NaN where missing
     items: Labels
-    respondent: IntArray  # (rows,) place among `respondents`
+    respondent: IntArray  # (rows,) index into `respondents`
     respondents: Labels
-    condition: IntArray  # (rows,) place among `conditions`
+    condition: IntArray  # (rows,) index into `conditions`
     conditions: Labels
 
     @property
@@ -49,16 +49,16 @@ class ScoreTable(Result):
         return bool(np.unique(pairs).size < pairs.size)
 
     def rows(self, condition: int) -> IntArray:
-        """Return the rows of one condition that hold any score."""
+        """Return the rows of one condition that have any score."""
         answered = np.isfinite(self.values).any(axis=1)
         return np.flatnonzero(answered & (self.condition == condition))
 
     def means(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return each respondent's mean over repetitions (respondents, items) and their places."""
+        """Return respondents' means over repetitions (respondents, items) and their indices."""
         who, row = np.unique(self.respondent[rows], return_inverse=True)
         values = self.values[rows]
         present = np.isfinite(values)
-        # A shifted sum: repeats of one score have exactly that score as their mean.
+        # A shifted sum, so that the mean of equal repeats is exact.
         first = np.full((who.size, values.shape[1]), np.nan)
         first[row[::-1]] = values[::-1]
         first = np.where(np.isfinite(first), first, 0.0)
@@ -133,7 +133,7 @@ def _table(scores: Any, respondents: Any, argument: str) -> Table:
         repeated = listed(list(dict.fromkeys(index[index.duplicated()].tolist())))
         msg = (
             f"{argument}: several rows are labelled {repeated}: if they repeat one respondent, "
-            f"pass respondents={argument}.index; otherwise label them apart"
+            f"pass respondents={argument}.index; otherwise use unique labels"
         )
         raise LabelError(msg)
     return as_table(scores, models=range(len(scores)), argument=argument)
@@ -153,7 +153,7 @@ class ScaleScores(Result):
 
     values: FloatArray  # (rows, items) NaN where missing
     respondent: IntArray  # (rows,)
-    left_out: bool  # whether incomplete rows were left out
+    left_out: bool  # whether incomplete rows were omitted
 
     @property
     def n(self) -> int:
@@ -162,12 +162,12 @@ class ScaleScores(Result):
 
     @property
     def n_items(self) -> int:
-        """Items, those that do not vary included."""
+        """Number of items, including zero-variance items."""
         return int(self.values.shape[1])
 
     @property
     def n_respondents(self) -> int:
-        """Respondents who made the rows."""
+        """Number of respondents of the rows."""
         return np.unique(self.respondent).size
 
     def moments(self, counts: FloatArray) -> ItemMoments:
@@ -176,7 +176,7 @@ class ScaleScores(Result):
 
     @property
     def reason(self) -> Reason:
-        """Why alpha is undefined, or what qualifies it."""
+        """Reason why alpha is undefined or qualified."""
         if self.n_items < 2:
             return Reason.ONE_QUESTION
         if self.n < 2:
@@ -219,7 +219,7 @@ def coefficients(moments: ItemMoments) -> FloatArray:
         correlations = np.where(correlations > nil, correlations, np.nan)
         standardised = varying / (varying - 1.0) * (1.0 - varying / correlations)
         mean = (correlations - varying) / (varying * (varying - 1.0))
-        # s_T^2 (1 - alpha), without the difference of near equals where alpha is 1.
+        # s_T^2 (1 - alpha), computed without cancellation if alpha is near 1.
         error = np.maximum(k * trace - total, 0.0) / np.float64(k - 1)
     parts = [*map(_snapped, (alpha, standardised, mean)), np.sqrt(error)]
     every = np.stack(parts, axis=1)
@@ -232,7 +232,7 @@ def _snapped(value: FloatArray) -> FloatArray:
 
 
 def negative_items(moments: ItemMoments) -> BoolArray:
-    """Return which items correlate negatively with the sum of the others (items,)."""
+    """Return the mask of items with a negative item-rest correlation (items,)."""
     variance, joint = moments.variance[0], moments.with_total[0]
     return np.asarray(joint - variance < -ROUNDING * variance, dtype=np.bool_)
 

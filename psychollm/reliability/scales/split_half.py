@@ -1,12 +1,13 @@
 r"""Split-half reliability: over all splits of the items, or many.
 
 Each split into halves A and B has Guttman's coefficient 4 cov(A, B) / var(A + B), which needs no
-step-up. Its mean over all splits of an even number of items is coefficient alpha; the maximum is
-lambda 4. How far maximum and minimum lie apart says how far the items measure one thing.
+Spearman-Brown correction. Its mean over all splits of an even number of items is coefficient
+alpha; the maximum is lambda 4. The difference between maximum and minimum indicates departure from
+unidimensionality.
 
-With signs s for the halves the coefficient is 1 - s'Cs / 1'C1. Up to a stated
-number all splits are tried; above it, random ones, and the extremes are searched from the best of
-them by exchanging items between the halves until no exchange helps.
+With signs s for the halves the coefficient is 1 - s'Cs / 1'C1. All splits are evaluated up to a
+given number. Above it, random splits are evaluated, and the extremes are found by a local search
+that starts from the best of them and exchanges items between the halves.
 
 References
 ----------
@@ -42,24 +43,24 @@ from psychollm.reliability.scales.item_statistics import Of, ResampledMatrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, constant_items
 from psychollm.reliability.scales.score_table import scale_scores, score_table
 
-# So many of the random splits start a search.
+# Number of random splits that start a local search.
 _STARTS = 20
-_AT_ONCE = 2**22  # splits without an interrupt
-_MOST_SPLITS = 10**9  # that memory holds
+_AT_ONCE = 2**22  # splits evaluated between checks for interrupts
+_MOST_SPLITS = 10**9  # limit of memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Splits:
-    """The splits that were tried, and the two extremes."""
+    """The evaluated splits, and the two extremes."""
 
     coefficients: FloatArray  # (splits,)
     highest: FloatArray  # (items,) signs
     lowest: FloatArray  # (items,) signs
-    exhaustive: bool  # whether all splits were tried
+    exhaustive: bool  # whether all splits were evaluated
 
 
 def n_splits_of(k: int) -> int:
-    """Return how many splits of k items into halves there are (sizes differ by one for odd k)."""
+    """Return the number of splits of k items into halves (sizes differ by one for odd k)."""
     return comb(k, k // 2) // (1 if k % 2 else 2)
 
 
@@ -77,7 +78,7 @@ def tried_splits(
 
 
 def coefficient(matrix: FloatArray, signs: FloatArray) -> float:
-    """Return the coefficient of one split; NaN where the total does not vary."""
+    """Return the coefficient of one split; NaN if the total does not vary."""
     total = float(matrix.sum())
     varies = total > ROUNDING * len(matrix) * float(np.trace(matrix))
     return 1.0 - float(signs @ matrix @ signs) / total if varies else float("nan")
@@ -91,7 +92,7 @@ def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
 def mean_coefficient(matrix: FloatArray) -> float:
     """Return the mean over all splits, in closed form."""
     # Alpha (lambda 3) for an even number of items; for odd k alpha times 1 - 1 / k^2, because
-    # halves of unequal length share less.
+    # halves of unequal length have a smaller covariance.
     k, total, trace = len(matrix), float(matrix.sum()), float(np.trace(matrix))
     if not total > ROUNDING * k * trace or k < 2:
         return float("nan")
@@ -100,7 +101,7 @@ def mean_coefficient(matrix: FloatArray) -> float:
 
 
 def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatArray:
-    """Return a split that no exchange of two items makes higher (or lower)."""
+    """Return a split that no exchange of two items improves (maximum or minimum)."""
     better = signs.copy()
     exchange(matrix, better, 1.0 if highest else -1.0)
     return better
@@ -109,7 +110,7 @@ def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatAr
 def splits_of(
     matrix: FloatArray, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits | None:
-    """Return the splits of a matrix; None where no coefficient of a split is defined."""
+    """Return the splits of a matrix; None if no coefficient of a split is defined."""
     total = float(matrix.sum())
     if len(matrix) < 2 or not total > ROUNDING * len(matrix) * float(np.trace(matrix)):
         return None
@@ -122,7 +123,7 @@ def _all_splits(matrix: FloatArray) -> Splits:
     ends: list[tuple[float, FloatArray, float, FloatArray]] = []
     for start in range(0, forms.size, _AT_ONCE):  # an interrupt waits for one part
         part, lowest, highest = forms[start : start + _AT_ONCE], np.empty(k), np.empty(k)
-        # Of two mirror images one is enough: with equal halves, the first item stays in the first.
+        # Equal halves can be swapped, so the first item is always in the first half.
         enumerate_splits(matrix, chosen, 1 - k % 2, part, lowest, highest)
         ends.append((part.min(), lowest, part.max(), highest))
     return Splits(
@@ -148,7 +149,7 @@ def _random_splits(matrix: FloatArray, n: int, rng: np.random.Generator) -> Spli
 
 
 def _searched(matrix: FloatArray, starts: FloatArray, *, highest: bool) -> FloatArray:
-    """Return the most extreme split that exchanges reach from several starts."""
+    """Return the most extreme split found by local search from several starts."""
     reached = [improved(matrix, start, highest=highest) for start in starts]
     values = [coefficient(matrix, signs) for signs in reached]
     return reached[int(np.argmax(values) if highest else np.argmin(values))]
@@ -169,7 +170,7 @@ class SplitHalf(Result):
     """
 
     split_half: Estimate  # (3,) maximum, mean and minimum over all splits
-    coefficients: FloatArray  # (splits,) of the splits that were tried
+    coefficients: FloatArray  # (splits,) of the evaluated splits
     exhaustive: bool  # whether these are all splits
     best: tuple[Labels, Labels]  # the halves of the maximum
     worst: tuple[Labels, Labels]  # the halves of the minimum

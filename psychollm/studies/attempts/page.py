@@ -37,7 +37,7 @@ def _facts(result: "Attempts", smallest: SmallestEffects) -> tuple[Fact, ...]:
 
 
 LAYOUT = Layout(
-    title="Does it work every time?",
+    title="Repeated attempts: how often does each model succeed?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: source or "result = psy.attempts(results, rng=1)",

@@ -219,7 +219,7 @@ class EvaluationCard(Study, Result):
         models = found["models"]
         yield Finding(
             key="attempts",
-            question="Does it work every time?",
+            question="How often do repeated attempts succeed?",
             statement=found.verdict,
             rows=models.rows,
             explanation=models.explanation,

@@ -263,7 +263,7 @@ def _raw(given: FloatArray, both: Verdicts, clusters: IntArray | None, level: fl
             (mean.n_clusters == 1, Reason.ONE_QUESTION),
             (mean.se == 0.0, Reason.NO_SPREAD),
         ),
-        method="over questions like these",
+        method="over the question population",
         level=level,
         labels=both.models,
     )

@@ -137,7 +137,7 @@ def test_the_card_holds_attempts():
     tries = (rng.random((3, 50, 3)) < np.array([0.8, 0.6, 0.4])[:, None, None]).astype(int)
     card = psy.evaluation_card(tries, attempts=(1, 3), rng=1)
     assert card.attempts.pass_hat_k[3].value[0] == pytest.approx(tries[0].all(axis=1).mean())
-    assert "Does it work every time?" in card.summary()
+    assert "How often do repeated attempts succeed?" in card.summary()
     assert "attempts" in card.tables()
     assert psy.evaluation_card(tries, rng=1).attempts is None
     with pytest.raises(OptionError, match="cost and seconds need attempts"):

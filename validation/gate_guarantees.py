@@ -1,12 +1,12 @@
 """How often a gate breaks its guarantee: docs/gate.md.
 
-    python -m validation.gate_promises [MOORE.parquet GASTRO.csv.gz] [--write]
+    python -m validation.gate_guarantees [MOORE.parquet GASTRO.csv.gz] [--write]
 
-Simulated data sets, then halves drawn at random of the answers of each model to each question set
+Simulated data sets, then random halves of the answers of each model to each question set
 (stated confidence of 11 models on five sets, NoamMichael/Comparing-Confidence-in-LLMs, MIT; 48
 configurations on board examinations, narimannr2x/confidence_scoring, Apache-2.0): a gate is made
-from one half and tried on the other. Then gates are made from four sets and tried on the fifth.
-``--write`` makes docs/gate_promises_tables.md. Takes two minutes.
+from one half and tested on the other. Then gates are made from four sets and tested on the fifth.
+``--write`` makes docs/gate_guarantees_tables.md. Runs for two minutes.
 """
 
 import argparse
@@ -19,49 +19,49 @@ from scipy.special import ndtr, ndtri
 from psychollm.calibration import confidence_gate
 from validation.attempts_rates import markdown
 
-OUT = Path(__file__).parents[1] / "docs" / "gate_promises_tables.md"
+OUT = Path(__file__).parents[1] / "docs" / "gate_guarantees_tables.md"
 AT_MOST = 0.1
 LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
-USUAL = np.array([0.05, 0.1, 0.2, 0.3, 0.25, 0.1])  # how often each is stated
-SMOOTH = np.linspace(0.0, 1.0, 2001)[1:]  # as good as continuous
+USUAL = np.array([0.05, 0.1, 0.2, 0.3, 0.25, 0.1])  # probability of each level
+SMOOTH = np.linspace(0.0, 1.0, 2001)[1:]  # nearly continuous
 
 
 def worlds():
-    """Return by name: confidences, their probabilities, chance of a wrong answer, answers."""
+    """Return by name: confidences, their probabilities, error rates, numbers of answers."""
     even = np.full(SMOOTH.size, 1.0 / SMOOTH.size)
     rising = np.array([0.5, 0.35, 0.25, 0.12, 0.11, 0.09])
     bad_top = np.where(SMOOTH > 0.9, 0.25, np.where(SMOOTH > 0.5, 0.05, 0.3))
     short = np.where(SMOOTH > 0.98, 0.6, np.where(SMOOTH > 0.6, 0.06, 0.3))
     return {
-        "rising, 30 answers": (LEVELS, USUAL, rising, 30),
-        "rising, 100 answers": (LEVELS, USUAL, rising, 100),
-        "rising, 1,000 answers": (LEVELS, USUAL, rising, 1000),
-        "all just too often wrong, 100": (LEVELS, USUAL, np.full(6, 0.101), 100),
-        "all just too often wrong, 1,000": (LEVELS, USUAL, np.full(6, 0.101), 1000),
-        "one confidence, 200": (np.array([0.9]), np.ones(1), np.array([0.101]), 200),
-        "nearly always right, 200": (LEVELS, USUAL, np.full(6, 0.01), 200),
-        "nearly always wrong, 200": (LEVELS, USUAL, np.full(6, 0.95), 200),
-        "upside down, 300": (LEVELS, USUAL, np.array([0.02, 0.04, 0.06, 0.1, 0.2, 0.3]), 300),
+        "increasing accuracy, 30": (LEVELS, USUAL, rising, 30),
+        "increasing accuracy, 100": (LEVELS, USUAL, rising, 100),
+        "increasing accuracy, 1,000": (LEVELS, USUAL, rising, 1000),
+        "error rate just too high, 100": (LEVELS, USUAL, np.full(6, 0.101), 100),
+        "error rate just too high, 1,000": (LEVELS, USUAL, np.full(6, 0.101), 1000),
+        "single confidence, 200": (np.array([0.9]), np.ones(1), np.array([0.101]), 200),
+        "high accuracy, 200": (LEVELS, USUAL, np.full(6, 0.01), 200),
+        "low accuracy, 200": (LEVELS, USUAL, np.full(6, 0.95), 200),
+        "reversed, 300": (LEVELS, USUAL, np.array([0.02, 0.04, 0.06, 0.1, 0.2, 0.3]), 300),
         "continuous, 200": (SMOOTH, even, 0.4 * (1.0 - SMOOTH), 200),
         "continuous, 1,000": (SMOOTH, even, 0.4 * (1.0 - SMOOTH), 1000),
-        "bad at the top, 250": (SMOOTH, even, bad_top, 250),
-        "a short bad stretch, 1,000": (SMOOTH, even, short, 1000),
+        "inaccurate at the top, 250": (SMOOTH, even, bad_top, 250),
+        "short inaccurate range, 1,000": (SMOOTH, even, short, 1000),
     }
 
 
 def true_error(levels, weights, wrong):
-    """Return the share of wrong answers at or above each level."""
+    """Return the proportion of wrong answers at or above each level."""
     return np.cumsum((weights * wrong)[::-1])[::-1] / np.cumsum(weights[::-1])[::-1]
 
 
 def observed(gate, which):
-    """Return the lowest threshold whose observed share of errors is tolerated, without a bound."""
+    """Return the lowest threshold whose observed error rate is tolerated, without a bound."""
     here = (gate.step_gate == which) & (gate.step_error <= gate.at_most)
     return gate.step_threshold[here].min(initial=np.inf)
 
 
 def simulated(rng, n_sets):
-    """Return rows: gates promised and broken of so many data sets, and what is answered."""
+    """Return rows: guaranteed and failed gates of `n_sets` data sets, and coverage."""
     rows = []
     for name, (levels, weights, wrong, n) in worlds().items():
         place = rng.choice(levels.size, (n_sets, n), p=weights / weights.sum())
@@ -88,7 +88,7 @@ def simulated(rng, n_sets):
 
 
 def clustered(rng, n_sets):
-    """Return rows: gates broken where passages hold several questions, counted and not."""
+    """Return rows: failed gates for passages of several questions, with and without clusters."""
     rows = []
     sizes = {"five each": np.full(60, 5), "one to twenty": np.tile([1, 2, 4, 8, 20], 12)}
     for name, size in sizes.items():
@@ -127,7 +127,7 @@ def answers(moore, gastro):
 
 
 def tried(rng, table, n_splits):
-    """Return rows: gates from halves drawn at random, tried on the other halves."""
+    """Return rows: gates from random halves, tested on the other halves."""
     rows = []
     for source, at_most in (
         ("stated", 0.05), ("stated", 0.1), ("stated", 0.2), ("token", 0.1),
@@ -160,7 +160,7 @@ def tried(rng, table, n_splits):
 
 
 def elsewhere(table):
-    """Return rows: gates made from all other question sets, on the set left out."""
+    """Return rows: gates from all other question sets, tested on the omitted set."""
     rows = []
     stated = table[table["source"] == "stated"]
     for name in sorted(stated["qset"].unique()):
@@ -200,14 +200,14 @@ def main():
     parts = [
         "<!-- simulated -->",
         markdown(
-            ["confidence", "promised, %", "broken, %", "broken without a bound, %",
-             "answered alone, %", "could be, %"],
+            ["confidence", "guaranteed, %", "failed, %", "failed without a bound, %",
+             "answered alone, %", "best possible, %"],
             simulated(rng, options.sets), 1,
         ),
         "<!-- clusters -->",
         markdown(
-            ["questions of a passage, correlation", "broken, by passage, %",
-             "answered alone, by passage, %", "broken, by question, %",
+            ["questions of a passage, correlation", "failed, by passage, %",
+             "answered alone, by passage, %", "failed, by question, %",
              "answered alone, by question, %"],
             clustered(rng, options.sets), 1,
         ),
@@ -217,13 +217,13 @@ def main():
         parts += [
             "<!-- halves -->",
             markdown(
-                ["confidence", "splits", "promised", "broken", "broken without a bound",
+                ["confidence", "splits", "guaranteed", "failed", "failed without a bound",
                  "answered alone, %"],
                 tried(rng, table, options.splits), 0,
             ),
             "<!-- elsewhere -->",
             markdown(
-                ["question set left out", "gates from the others", "broken on it",
+                ["omitted question set", "gates from the others", "failed on it",
                  "worst, % wrong"],
                 elsewhere(table), 0,
             ),
