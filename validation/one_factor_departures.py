@@ -35,12 +35,13 @@ proportion of variance, with [these criteria](theory_factors.md#the-verdict).
 
 The tables of verdicts have these columns, with 99 draws for each test:
 
-* number of tables; proportion with one normal factor rejected;
-* proportions with a verdict of two without lapses; with one factor with lapses rejected by the
-  scores; with a verdict of **two**;
-* open: among tables fitted with lapses, the proportion in which a second factor of 2.5 % is not
-  excluded; mean proportion of variance of a second factor with lapses;
-* CPU seconds of the tests without lapses, and of all tests.
+* *tables*: their number; *normal rejected*: proportion with one normal factor rejected;
+* *two, without*: proportion with a verdict of two if lapses are ignored; *rejected, with*:
+  proportion in which the score test rejects one factor with lapses; **two**: proportion with that
+  verdict;
+* *open*: among tables fitted with lapses, the proportion in which a second factor of 2.5 % is not
+  excluded; *share*: mean proportion of variance of a second factor with lapses;
+* *s*: CPU seconds of the tests without lapses, and of all tests.
 
 The tables of estimates give the number of data sets fitted with lapses, the true and estimated
 mean lapse rate, the coverage of 95 % intervals, and the mean error of loadings without and with
@@ -52,13 +53,13 @@ Second factors with 5 % or more of the variance are detected in at least 95 % of
 exception. With 500 questions and a factor on which only the most extreme models load, the verdict
 is two in 23 % of tables and open in the others.
 
-Intervals of lapse rates cover 94 to 95 % if the rates of models have a log standard deviation of
-.8. They cover 98 % and more if all models have the same rate, because 19 models cannot exclude
-different rates. Coverage is too low in four cases: logistic noise (93 %), a single model that
-lapses (87 %), a skewed factor with guesses (89 %), and a strongly skewed factor (55 %), which
-looks like lapses of extreme models. The row of 40 tables with guesses contains only tables in
-which one normal factor was rejected although guesses have little effect. Its rates are biased by
-that selection.
+Intervals of lapse rates have a coverage of 94 to 95 % if the rates of models have a log standard
+deviation of .8. Coverage is 98 % or more if all models have the same rate, because 19 models
+cannot exclude different rates. Coverage is too low in four cases: logistic noise (93 %), a single
+model that lapses (87 %), a skewed factor with guesses (89 %), and a strongly skewed factor (55 %),
+which looks like lapses of extreme models. The row of 40 tables with guesses contains only tables
+in which one normal factor was rejected although guesses have little effect. Its rates are biased
+by that selection.
 
 ```{include} lapses_tables.md
 ```

@@ -229,10 +229,10 @@ nominal 5 % level.
   another; the factors correlate 0.8, 0.5 or 0. In "split" one half contains the models with low
   thresholds, in "mixed" every other model.
 
-Yes rates are spaced evenly, moderate 20-80 %, extreme 2-98 %. Each test uses {draws} bootstrap
-draws, fewer than the default of `dimensionality`. This reduces power slightly and does not
-change the false positive rate. ± is the Monte Carlo standard error, at most .035 for power. "ms
-per test" is the processor time of a whole test, including the simulation of the data.
+Yes rates are spaced evenly over 20-80 % (moderate) or 2-98 % (extreme). Each test uses {draws}
+bootstrap draws, fewer than the default of `dimensionality`. This reduces power slightly and does
+not change the false positive rate. ± is the Monte Carlo standard error, at most .035 for power.
+"ms per test" is the processor time of a whole test, including the simulation of the data.
 
 These rates are for the first of two steps, the test of one normal factor. For other departures see
 [What the one-factor test assumes](one_factor_departures.md).
