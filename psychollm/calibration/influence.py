@@ -66,8 +66,8 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, are in a few clusters."""
-    # With fewer degrees of freedom bootstrap intervals cover in 69 to 93 % if one answer in eleven
-    # is wrong; with more, in 93 % or more (validation/coverage_clusters.py).
+    # With fewer degrees of freedom bootstrap intervals have a coverage of 69 to 93 % if one answer
+    # in eleven is wrong; with more, of at least 93 % (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
     sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T

@@ -76,7 +76,7 @@ FEW = 3.5  # degrees of freedom below five clusters of equal size, or more unequ
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
     """Return the degrees of freedom (2) of variances, from `shares` (..., clusters)."""
-    # A cluster without weight has share 0; NaN where there is one cluster only.
+    # A cluster without weight has share 0; NaN if there is only one cluster.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
         cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)

@@ -19,7 +19,7 @@ the value without group g of G and f the scale, say :math:`f(\alpha) = \log(1 - 
 
 The centre is corrected for bias, which matters for fitted regressions (lambda 6). The interval
 does not assume a distribution of scores and respects the dependence of a respondent's repetitions,
-which are left out together. With ten respondents it covers better than percentiles.
+which are left out together. With ten respondents its coverage is better than that of percentiles.
 
 References
 ----------

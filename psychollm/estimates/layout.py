@@ -63,8 +63,8 @@ class Criterion:
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.null_se is not None:
-            # For absence, the longer side of the interval and the SD under the null hypothesis; to
-            # detect, the bound of the test and the SD with an effect.
+            # To show absence, use the longer side of the interval and the SD under the null
+            # hypothesis; to detect an effect, use the bound of the test and the SD with an effect.
             sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
             longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
             reach, scatter = (longer, self.null_se) if absence else (self.null_se, se)
@@ -114,7 +114,7 @@ _MOST = 1e9  # a larger number is not printed
 
 
 def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
-    """Return how many units would settle inconclusive effects; None if there are none."""
+    """Return the numbers of units needed for conclusions; None if no effect is inconclusive."""
     rows: list[tuple[Any, ...]] = []
     for one in wanted:
         estimate, least = one.estimate, one.smallest
@@ -134,40 +134,43 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     columns = list(zip(*rows, strict=True))
     decides = [most for row in rows if np.isfinite(most := max(row[6:8]))]
     text = (
-        f"Some effects are inconclusive. The table gives how many {units} would decide with "
-        f"{percent(POWER)} power: to show that a null effect is negligible; to detect the "
-        "smallest effect of interest; and to detect an effect of the estimated size. The numbers "
-        "allow for the error of the standard errors and assume that intervals shrink with the "
-        "square root of the number."
+        f"Some effects are inconclusive. The table gives the numbers of {units} that are needed "
+        f"with {percent(POWER)} power to show that a null effect is negligible, to detect the "
+        "smallest effect of interest, and to detect an effect of the estimated size. These "
+        "numbers allow for the uncertainty of the standard errors, and assume that standard "
+        f"errors are inversely proportional to the square root of the number of {units}."
     )
     if decides:
-        text += f" {about(max(decides)).capitalize()} {units} decide all."
+        text += (
+            f" {about(max(decides)).capitalize()} {units} are needed for conclusions about all of "
+            "these effects."
+        )
     now = [float(f"{n:.6g}") for n in columns[5]]
     table = Table.of(
         [
             name_column("who", columns[0]),
             text_column("effect", columns[1]),
-            interval_column("found", columns[2], columns[3]),
-            number_column("smallest of interest", columns[4]),
+            interval_column("estimate", columns[2], columns[3]),
+            number_column("smallest effect of interest", columns[4]),
             number_column(f"{units} now", now, digits=0),
             *(
                 number_column(heading, [n if n < _MOST else np.nan for n in numbers], digits=0)
                 for heading, numbers in zip(
                     (
-                        "to show it is negligible",
-                        "to detect the smallest",
-                        "to detect the estimate",
+                        "to show that it is negligible",
+                        "to detect the smallest effect",
+                        "to detect the estimated effect",
                     ),
                     columns[6:],
                     strict=True,
                 )
             ),
         ],
-        caption=f"How many {units} would decide",
+        caption=f"Numbers of {units} needed",
     )
     return Finding(
         key="needed",
-        question="How many would be needed?",
+        question=f"How many {units} are needed?",
         statement=text,
         exhibits=(Listing(table=lambda: table, folded=len(rows) > 12),),
     )

@@ -11,8 +11,8 @@ Graubard (1998) did for the exact interval. If p is 0 or 1, or there is one unit
 uninformative, and each unit counts once. With one answer per unit the size is the count.
 
 In 400 data sets each of 20, 50 and 200 units with one or four answers (proportions .1, .4, .9;
-beta distributed over units), 95 % intervals of proportions covered in 92 to 98 %, those of paired
-differences in 93 % or more.
+beta distributed over units), 95 % intervals of proportions had a coverage of 92 to 98 %, and
+those of paired differences of at least 93 %.
 
 References
 ----------

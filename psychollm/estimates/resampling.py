@@ -1,12 +1,12 @@
-"""One engine for the jackknife and the bootstrap: a statistic is a function of counts.
+"""Jackknife and bootstrap of statistics that are functions of counts.
 
-A resample is a vector of counts, how often each unit (question, respondent, model) was drawn.
-A statistic takes many such vectors in one call: for the sample (all counts one), without each
-group of units, and for resamples. Differences between models are taken within the same resample,
-so that the difficulty of the questions cancels. Clustered units (several questions about one
-passage) are drawn and left out as whole clusters. The number of resamples per call depends only on
-the number of units: matrix products round by their shape, so blocks cut by the clock would not be
-reproducible to the last bit.
+A resample is a vector of counts: how often each unit (question, respondent, model) was drawn. A
+statistic takes many such vectors in one call: that of the sample (all counts one), those without
+each group of units, and those of resamples. Differences between models are taken within the same
+resample, so that the difficulty of the questions cancels. Clustered units (several questions about
+one passage) are drawn and left out as whole clusters. The number of resamples per call depends
+only on the number of units, because rounding in matrix products depends on their shape and results
+must be reproducible to the last bit.
 """
 
 from collections.abc import Callable

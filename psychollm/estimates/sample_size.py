@@ -11,8 +11,8 @@ and, without an effect, is within :math:`\pm\delta` (two one-sided tests) with p
 
 .. math:: P_0 = E\bigl[\max\{0,\; 2 \Phi(\delta / \sigma - c v) - 1\}\bigr].              \quad (2)
 
-(2) assumes a zero effect: with a pilot's estimate the number of units would follow the pilot's
-  noise, and would not exist beyond :math:`\delta`.
+(2) assumes a zero effect: with a pilot's estimate, the number of units would depend on the pilot's
+noise, and would be undefined for estimates beyond :math:`\delta`.
 
 :math:`\sigma` is known from a pilot, up to its own error: with :math:`\nu_0` degrees of freedom it
 is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Treating it as exact overstates power:

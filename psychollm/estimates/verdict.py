@@ -11,9 +11,10 @@ An interval that covers the null value does not establish equality. Eight answer
   smaller than the smallest effect of interest, even if it differs significantly from zero;
 * *inconclusive*: the other intervals.
 
-"Negligible" is a test of equivalence (Schuirmann, 1987). Two one-sided tests at 5 % need a 90 %
-interval. The printed interval is 95 %, so each test is at 2.5 %: at most one in forty effects of
-size :math:`\delta` is called negligible. One in twenty null effects is called significant.
+"Negligible" is a test of equivalence (Schuirmann, 1987). Two one-sided tests at 5 % correspond to
+a 90 % interval. The printed interval has a level of 95 %, so each test has a level of 2.5 %: at
+most one in forty effects of size :math:`\delta` is called negligible. One in twenty null effects
+is called significant.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Form that presents the prompts of models to a person: one page, without network."""
+"""Form on one page that presents the prompts of models to a person, without network access."""
 
 import json
 import re

@@ -269,4 +269,4 @@ def test_bad_tables_are_refused():
 def test_a_sentence_per_model():
     lines = corp([[0.4, 0.8, 0.9], [np.nan] * 3], [[1, 0, 1]] * 2, **FEW).summary().split("\n")
     assert lines[0].startswith("0: ")
-    assert lines[-1].endswith("undefined, no question has both a confidence and a correctness.")
+    assert lines[-1].endswith("undefined, no question has both confidence and correctness.")

@@ -204,4 +204,4 @@ def test_a_sentence_per_model():
         .split("\n")
     )
     assert lines[0].startswith("0: ")
-    assert lines[-1].endswith("undefined, no question has both a confidence and a correctness.")
+    assert lines[-1].endswith("undefined, no question has both confidence and correctness.")

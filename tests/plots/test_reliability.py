@@ -128,7 +128,7 @@ def test_one_confidence_is_a_point_in_a_bar(ax: Axes, curves: Corp) -> None:
 def test_no_answers_are_a_reason_and_no_curve(ax: Axes, kind: str, request) -> None:
     plots.plot_reliability(request.getfixturevalue(kind), model=3, ax=ax)
     words = " ".join(said_in(ax).split())
-    assert "no question has both a confidence and a correctness" in words
+    assert "no question has both confidence and correctness" in words
     assert not named(ax, "curve 3")
     assert not ax.patches
 

@@ -85,7 +85,7 @@ def test_the_risk_grid_says_what_is_undefined(risk: RiskCoverage) -> None:
     figure = plots.plot_risk_coverage_grid(risk, columns=3, figure=Figure(layout="constrained"))
     assert len(figure.axes) == 5
     said = " ".join(" ".join(words(figure.axes[3])).split())
-    assert "no question has both a confidence and a correctness" in said
+    assert "no question has both confidence and correctness" in said
     assert np.isnan(line(figure.axes[3], "curve 3")[:, 1]).all()
     assert f"AURC {risk.aurc.value[0]:.3f}" in words(figure.axes[0])[0]
     assert np.array_equal(line(figure.axes[1], "curve 1")[:, 1], risk.risk[1])
@@ -114,7 +114,7 @@ def test_the_roc_legend_sorts_areas_and_says_what_is_undefined(ax: Axes, roc: Ty
     assert shown[0].startswith(f"{value[order[0]]:.2f} [")
     assert set(shown[3:]) == {
         "2: never wrong",
-        "3: no question has both a confidence and a correctness",
+        "3: no question has both confidence and correctness",
     }
 
 

@@ -94,7 +94,7 @@ def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> N
 OF_TABLES = {
     **dict.fromkeys(("n", "answers"), 0),
     **dict.fromkeys(("ECE", "under calibration", "corrected", "difference"), 3),
-    **dict.fromkeys(("from", "to", "mean confidence", "share correct"), 3),
+    **dict.fromkeys(("from", "to", "mean confidence", "proportion correct"), 3),
     **dict.fromkeys(("p", "p, adjusted", "p of MCB"), 3),
     **dict.fromkeys(("risk at 0.50", "risk at 0.80", "risk at 1.00"), 2),
 }

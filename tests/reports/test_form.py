@@ -109,7 +109,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[object], str]
 
 def test_what_a_person_sees(walked: tuple[list[object], str]) -> None:
     assert walked[0] == [
-        "Write a name or a number first.",
+        "Enter a name or a number first.",
         "Question 1 of 3",
         0,
         True,

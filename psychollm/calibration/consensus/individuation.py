@@ -12,9 +12,9 @@ measure how well each signal ranks: s, the mean vote, Y, s with Y, and s split a
 yes rate. The last is the fair comparison for a binary answer, because the AUROC favours graded
 scores.
 
-A small p-value in (1) is *not yet* privileged access. s is measured with error, so that an answer
-that reflects only the common factor still improves the prediction, significantly so with many
-questions. `private_signal` corrects for that error.
+A small p-value in (1) does *not* by itself establish privileged access. s is measured with error,
+so that an answer that reflects only the common factor still improves the prediction, significantly
+so with many questions. `private_signal` corrects for that error.
 """
 
 from dataclasses import dataclass, replace

@@ -161,7 +161,7 @@ def confusion(
     LabelError
         If the two tables do not hold the same models and questions.
     CodeError
-        If one of them is not binary, or, with `yes_above`, confidence is no probability.
+        If one of them is not binary, or, with `yes_above`, confidence is not a probability.
     OptionError
         If an option is out of range, or clusters or weights come without resamples.
 
@@ -257,29 +257,29 @@ def _check_plain(answers: StatedAnswers) -> None:
 YES_NO = yes_no_metric().in_panel(
     "decisions",
     1,
-    Output("yes_rate", "yes rate", "share of answers with a confidence above the cut"),
-    Output("accuracy", "accuracy", "share of correct answers", better="higher", listed=False),
-    Output("precision", "precision", "share correct among yes", better="higher"),
-    Output("recall", "recall", "share of yes among correct answers", better="higher"),
-    Output("specificity", "specificity", "share of no among wrong answers", better="higher"),
+    Output("yes_rate", "yes rate", "proportion of answers with a confidence above the cut"),
+    Output("accuracy", "accuracy", "proportion of correct answers", better="higher", listed=False),
+    Output("precision", "precision", "proportion correct among yes", better="higher"),
+    Output("recall", "recall", "proportion of yes among correct answers", better="higher"),
+    Output("specificity", "specificity", "proportion of no among wrong answers", better="higher"),
     Output(
         "negative_predictive_value",
         "negative predictive value",
-        "share wrong among no",
+        "proportion wrong among no",
         better="higher",
         listed=False,
     ),
     Output(
         "agreement",
         "agreement",
-        "yes where correct or no where wrong",
+        "proportion of answers with yes if correct or no if wrong",
         better="higher",
         listed=False,
     ),
     Output(
         "yes_overconfidence",
         "yes rate − accuracy",
-        "yes rate less accuracy",
+        "yes rate minus accuracy",
         better="near",
         neutral=0.0,
         listed=False,
@@ -299,7 +299,7 @@ YES_NO = yes_no_metric().in_panel(
     Output(
         "youden_j",
         "Youden’s J",
-        "recall less the share of yes among wrong",
+        "recall minus the proportion of yes among wrong answers",
         better="higher",
         neutral=0.0,
     ),
@@ -307,9 +307,9 @@ YES_NO = yes_no_metric().in_panel(
     Output(
         "type2_d_prime",
         "type-2 d′",
-        "z of recall less z of yes among wrong",
+        "z of recall minus z of the proportion of yes among wrong answers",
         better="higher",
         neutral=0.0,
     ),
-    Output("type2_criterion", "type-2 c", "below 0: yes comes easily"),
+    Output("type2_criterion", "type-2 c", "response criterion; below 0: tendency to say yes"),
 )

@@ -189,8 +189,8 @@ def lower_envelope(
     tp: FloatArray, yes: FloatArray, correct: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the successive best models from beta = 0 to infinity, and the betas between them."""
-    # Follows the lower envelope of the lines (1) by (2). Of models with equal lines the first is
-    # taken. Models without a correct yes are never best.
+    # Follows the lower envelope of the lines (1) by (2). Among models with equal lines, the
+    # first is chosen. Models without a correct yes are never best.
     able = np.flatnonzero(tp > 0)
     if not able.size:
         return np.empty(0, dtype=np.int64), np.empty(0)

@@ -17,8 +17,8 @@ cells :math:`n_i` the delta method therefore gives
 Proportions have Wilson's interval, J Newcombe's from two of these, and the yes rate minus accuracy
 that of Bonett and Price. Those of phi, kappa (on Fisher's z) and F (on log odds) use (3) in the
 table with half an answer added to each cell, and are widened to include the estimate. They are
-defined even with empty cells. With 50 answers they cover in 92 to 97 % at nominal 95 %, the plain
-delta method in as few as 81 %.
+defined even with empty cells. With 50 answers their coverage is 92 to 97 % at nominal 95 %; that
+of the plain delta method is as low as 81 %.
 
 References
 ----------

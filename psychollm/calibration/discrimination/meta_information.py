@@ -144,10 +144,9 @@ def confidence_information(
 
     Notes
     -----
-    With 2 to 10 groups and informative confidence, the 95 % interval covers in 97 to 99 % of
-    samples of 50 answers. With 200 and 1,000 answers it covers in 94 to 98 %. With uninformative
-    confidence it covers in more than 99 %, because the estimate then has a chi-square
-    distribution.
+    With 2 to 10 groups and informative confidence, the 95 % interval has a coverage of 97 to 99 %
+    with 50 answers, and of 94 to 98 % with 200 and 1,000 answers. With uninformative confidence
+    its coverage exceeds 99 %, because the estimate then has a chi-square distribution.
 
     Examples
     --------
@@ -273,7 +272,7 @@ META_INFORMATION = information_metric().in_panel(
     Output(
         "relative_meta_information",
         "relative meta-I",
-        "the same as a proportion of the maximum",
+        "meta-I as a proportion of its maximum",
         better="higher",
         neutral=0.0,
     ),

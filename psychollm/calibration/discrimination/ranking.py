@@ -22,8 +22,8 @@ it is :math:`s^2(V^+)/C + s^2(V^-)/W`.
 
 At values of 0, 1 or -1 the estimated variance is zero. The bound then is Wilson's with min(C, W)
 trials, which is conservative because no score has a variance larger than A (1 - A) / min(C, W)
-(Birnbaum and Klose). At nominal 95 %, intervals covered 93 to 96 % in simulations with 50, 200 and
-1,000 answers; only average precision near one (.97) was covered in 90 % with 50 answers.
+(Birnbaum and Klose). At nominal 95 %, intervals had a coverage of 93 to 96 % in simulations with
+50, 200 and 1,000 answers; only that of average precision near one (.97) had 90 % with 50 answers.
 
 References
 ----------
@@ -283,7 +283,8 @@ RANKING = Metric(
     Output(
         "somers_d",
         "Somers’ d",
-        "the same for all pairs: 2 AUROC − 1",
+        "concordant minus discordant pairs of correct and wrong answers as a proportion of all "
+        "pairs, with ties: 2 AUROC − 1",
         better="higher",
         neutral=0.0,
         listed=False,
@@ -309,7 +310,8 @@ RANKING = Metric(
     Output(
         "average_precision_errors",
         "average precision of errors",
-        "the same for errors from the least confident up; knowing nothing gives the error rate",
+        "mean precision at each error, from the least confident up; uninformative confidence "
+        "gives the error rate",
         better="higher",
     ),
     Output(

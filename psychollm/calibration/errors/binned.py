@@ -24,10 +24,11 @@ absolute gaps. Every error is therefore reported with its expectation under cali
   `psychollm.calibration.errors.calibration_error`. It is valid for good and bad calibration, and
   its interval is for the error in the population, with the same bins.
 
-Coverage of the 95 % interval, simulated for calibrated, mildly (0.06) and strongly (0.30)
-miscalibrated models with continuous, eleven or two different confidences: ECE 92 to 98 % with 200
-and 1,000 questions, 90 to 97 % with 50, lowest for strong miscalibration; for a calibrated model
-only the lower bound can miss. RMSCE with 50 questions, and MCE, are covered in 96 to 100 %.
+Coverage of the 95 % interval was simulated for calibrated, mildly (0.06) and strongly (0.30)
+miscalibrated models with continuous, eleven or two different confidences. That of the ECE is 92 to
+98 % with 200 and 1,000 questions and 90 to 97 % with 50, and lowest for strong miscalibration; for
+a calibrated model only the lower bound can miss. That of the RMSCE with 50 questions, and of the
+MCE, is 96 to 100 %.
 Bootstrap percentiles never cover the ECE of a calibrated model. In the population, ACE and MCE
 include rare bins; the interval refers to bins with answers in the sample.
 
@@ -247,7 +248,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     share = size[0] / n
     distance, square = gap[0] / size[0], _square_residuals(tally, bins) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)
-    # Without any gap there is no direction; noise gives one.
+    # If all gaps are zero, they have no shape: use that of the noise.
     around = np.sqrt(square)
     noise = _norm(around, share, norm)
     shape = distance / value if value > 0.0 else around / noise if noise > 0.0 else around
@@ -359,13 +360,11 @@ RMSCE = binned_metric("l2").in_panel(
     Output(
         "rmsce",
         "RMSCE",
-        f"root mean square of the same differences; {NOISY}",
+        f"root mean square difference between confidence and accuracy over bins; {NOISY}",
         better="lower",
         listed=False,
     ),
-    Output(
-        "rmsce_debiased", "debiased RMSCE", "the same with its noise subtracted", better="lower"
-    ),
+    Output("rmsce_debiased", "debiased RMSCE", "RMSCE with its noise subtracted", better="lower"),
 )
 ACE = binned_metric("average")
 ECE_SWEEP = binned_metric(bins="sweep")

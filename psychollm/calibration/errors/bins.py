@@ -9,8 +9,8 @@ r"""Bins of stated confidence: of equal width, of equal mass, or one for each st
 * *Discrete*: one bin for each confidence that occurs.
 
 Floating-point decimals are inexact: 0.1 + 0.2 differs from 0.3, as does 0.3 in single precision.
-Confidences closer than :math:`10^{-7}` therefore count as equal, and one that close to an edge as
-on it.
+Confidences closer than :math:`10^{-7}` therefore count as equal, and a confidence that close to an
+edge counts as on the edge.
 """
 
 from collections.abc import Callable, Sequence

@@ -113,7 +113,7 @@ def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: flo
 
 def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatArray:
     """Return the largest x at which each curve (n, points) does not exceed a level."""
-    # Beyond the last point a curve rises as x does.
+    # Beyond the last point, curves have slope one.
     below = curves <= level[:, None]
     last = x.size - 1
     here = last - np.argmax(below[:, ::-1], axis=1)

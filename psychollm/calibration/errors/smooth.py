@@ -1,7 +1,7 @@
 r"""Smooth calibration error: gaps between accuracy and confidence without bins.
 
-Residuals, correct (1) or wrong (0) less confidence, are smoothed by a Gaussian of standard
-deviation sigma, reflected at 0 and 1; the error is their mean absolute value,
+Residuals (correctness, 1 or 0, minus confidence) are smoothed by a Gaussian of standard deviation
+sigma, reflected at 0 and 1; the error is their mean absolute value,
 
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
           \qquad \text{smECE} = s(\sigma^*) = \sigma^*,                                   \quad (1)
@@ -11,7 +11,7 @@ the error are smoothed over. Unlike a binned error it is continuous in the state
 needs no number of bins. It has the same upward bias, and is reported with the same quantities: its
 expectation under calibration, a p-value, and the corrected error with its interval. The interval
 keeps the bandwidth of the sample; in the simulations described in
-`psychollm.calibration.errors.binned` it covers in 92 to 99 %.
+`psychollm.calibration.errors.binned` its coverage is 92 to 99 %.
 
 References
 ----------
@@ -352,7 +352,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         start=max(value, grid.finest),
         bandwidth=bandwidth,
         own=own,
-        # A sample without any gap has no direction: use a constant gap instead.
+        # If all gaps are zero, they have no shape: use a constant gap.
         shape=own / value if value > 0.0 else np.ones_like(own),
         scale=scales(value, noise),
         short=short(tally),

@@ -51,7 +51,7 @@ class ConfidenceGate(Study, Result):
     coverage: FloatArray  # (models, groups) proportion of answers at or above it
     error: FloatArray  # (models, groups) proportion of these that were wrong
     upper: FloatArray  # (models, groups) its upper bound at this certainty
-    promised: BoolArray  # (models, groups) whether a threshold has the guarantee
+    promised: BoolArray  # (models, groups) whether there is such a threshold
     flags: tuple[tuple[Reason, ...], ...]  # (models, groups) why there is none
     n: FloatArray  # (models, groups) answers with confidence and correctness
     step_gate: IntArray  # (steps,) number of the gate, group by group within models
@@ -161,8 +161,8 @@ class ConfidenceGate(Study, Result):
         unseen = [name for name in dict.fromkeys(names) if name not in place]
         if unseen:
             warn(
-                f"group {listed(unseen)} is unknown to the gate, so there is no guarantee and "
-                "no answer alone: make a gate from answers to such questions"
+                f"group {listed(unseen)} is unknown to the gate, so there is no guarantee and no "
+                "question is answered alone: fit a gate to answers to such questions"
             )
         found = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         return np.broadcast_to(found[0], shape) if one else found.reshape(shape)
@@ -213,7 +213,7 @@ class ConfidenceGate(Study, Result):
         more = len(order) - _SHOWN
         share, sure = (f"{100.0 * one:g} %" for one in (self.at_most, self.certainty))
         several = "for each group of each model" if self.grouped else "for each model"
-        promise = f"at most {share} of its answers are wrong, with {sure} certainty"
+        promise = f"at most {share} of the answers are wrong, with {sure} certainty"
         rows = tuple(self._line(gate) for gate in order[:_SHOWN])
         rows += (f"and {more} more, in the table of gates",) if more > 0 else ()
         items = (
@@ -227,15 +227,15 @@ class ConfidenceGate(Study, Result):
                 rows=rows,
                 explanation=(
                     f"A gate is the lowest confidence above which {promise}. The guarantee is "
-                    f"made {several} separately, and needs {count(self.fewest)} answers."
+                    f"made {several} separately, and needs at least {count(self.fewest)} answers."
                 ),
             ),
             Finding(
                 key="unseen",
                 question="Does it apply to other questions?",
                 statement=(
-                    "Only to questions from the same population. Other kinds of questions "
-                    "have no guarantee: make a gate from answers to them."
+                    "The guarantee applies only to questions from the same population. For other "
+                    "kinds of questions, fit a gate to answers to such questions."
                 ),
             ),
         )
@@ -248,18 +248,18 @@ class ConfidenceGate(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw errors by the proportion answered: `psychollm.plots.plot_confidence_gate`."""
+        """Draw errors by the share that is answered: `psychollm.plots.plot_confidence_gate`."""
         return drawn_by("plot_confidence_gate")(self, ax=ax)
 
     def _verdict(self, order: list[int], good: int, promise: str) -> str:
         if self.promised.size == 1:
             row = sentence(self._line(order[0]))
-            return f"{row} Of these answers, {promise}." if good else row
+            return f"{row} Above this confidence, {promise}." if good else row
         if not good:
             return f"No gate: there is no confidence above which {promise}."
         return (
-            f"{good} of {self.promised.size} gates can be guaranteed: {promise}. "
-            f"{self.name(order[0])} may answer the largest proportion alone, "
+            f"{good} of {self.promised.size} gates have a guarantee: {promise}. "
+            f"{self.name(order[0])} may answer the largest proportion of questions alone, "
             f"{percent(self.coverage.flat[order[0]])}."
         )
 
@@ -272,7 +272,8 @@ class ConfidenceGate(Study, Result):
         bound = number(100.0 * self.upper.flat[gate], 1)
         return (
             f"{name} may answer {percent(self.coverage.flat[gate])} of the questions alone, from "
-            f"confidence {self.threshold.flat[gate]:.4g}: {wrong} % were wrong, at most {bound} %"
+            f"confidence {self.threshold.flat[gate]:.4g}: {wrong} % of the answers were wrong "
+            f"(upper bound {bound} %)"
         )
 
 

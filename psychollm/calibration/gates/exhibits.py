@@ -23,9 +23,11 @@ def exhibits(
         of=result,
         key="gates",
         title="Proportion of wrong answers by proportion answered",
-        caption="Share of wrong answers among those answered alone, by the share that is answered "
-        "as the threshold falls. Circles are gates, with a line up to the guaranteed bound; "
-        "the dashed line is the tolerated proportion.",
+        caption=(
+            "Proportion of wrong answers among the questions answered alone, by the proportion "
+            "answered, which increases as the threshold falls. Circles mark gates, with a line "
+            "up to the guaranteed bound; the dashed line marks the tolerated proportion."
+        ),
     )
     return {"gates": (curves, Listing(table=partial(_gates, result), instead=True))}
 
@@ -42,8 +44,8 @@ def _gates(result: "ConfidenceGate") -> Table:
             text_column("threshold", map(_threshold, result.threshold.ravel().tolist())),
             number_column("answered, %", 100.0 * result.coverage.ravel(), digits=1),
             number_column("wrong, %", 100.0 * result.error.ravel(), digits=1),
-            number_column("at most, %", 100.0 * result.upper.ravel(), digits=1),
-            text_column("why none", [str(flag) for flags in result.flags for flag in flags]),
+            number_column("upper bound, %", 100.0 * result.upper.ravel(), digits=1),
+            text_column("reason", [str(flag) for flags in result.flags for flag in flags]),
         ],
         caption="Gates",
     )

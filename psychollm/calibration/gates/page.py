@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     clusters = (
-        "Clustered answers are dependent. Their effective number is between the worst case, all "
-        "correct or all wrong, and an estimate from their variance.",
+        "Clustered answers are dependent: their effective number is between that of the worst "
+        "case, in which the answers of a cluster are all right or all wrong, and that implied by "
+        "their variance.",
     ) * result.clustered
     return (
-        "Thresholds are tested from the highest confidence down. A threshold passes if the "
-        "upper Clopper-Pearson bound of the error rate at or above it is at most "
+        "Thresholds are tested from the highest confidence down. A threshold passes if the upper "
+        "Clopper-Pearson bound of the error rate at or above it is at most "
         f"{100.0 * result.at_most:g} %, at a certainty of {100.0 * result.certainty:g} %; the "
-        f"gate is the last before the first that fails {cite('ltt')}.",
+        f"gate is the last threshold before the first failure {cite('ltt')}.",
         "The guarantee applies to each gate separately and to questions from the same population.",
         *clusters,
     )
@@ -35,7 +36,9 @@ def _facts(result: "ConfidenceGate", smallest: SmallestEffects) -> tuple[Fact, .
             detail=f"certainty {100.0 * result.certainty:g} %",
         ),
         Fact(name="Guaranteed gates", value=count(good), detail=f"of {count(size)}"),
-        Fact(name="Most answered alone", value=percent(float(result.coverage.max()))),
+        Fact(
+            name="Largest proportion answered alone", value=percent(float(result.coverage.max()))
+        ),
     )
 
 

@@ -70,9 +70,9 @@ def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         key="overview-forest",
         title="Main metrics of all models with intervals",
         caption="Main metrics with intervals. Models are ordered by "
-        f"{escape(evidence.outputs[keys[-1]].heading)}, with the best first. The dashed line is "
-        "the value of uninformative, or of perfectly calibrated, confidence. Hollow marks are "
-        '<a href="#flags">flagged</a> values.',
+        f"{escape(evidence.outputs[keys[-1]].heading)}, with the best first. The dashed line "
+        "marks the value of uninformative, or of perfectly calibrated, confidence. Hollow marks "
+        'are <a href="#flags">flagged</a> values.',
     )
     shown = _held(evidence, _TABLE) or every[: len(_TABLE)]
     return (
@@ -114,13 +114,10 @@ def _diagrams(evidence: "Evidence") -> Drawing:
         key="reliability",
         title="Reliability diagrams of all models",
         caption=(
-            "Accuracy over stated confidence. The diagonal is calibration; below it the model "
-            "is "
-            "overconfident. The line is the recalibrated curve; the grey band contains "
-            "it under "
-            "calibration; the area of rings, the observed accuracies, shows the "
-            "number of "
-            "answers. Below: frequency of each confidence."
+            "Accuracy by stated confidence. On the diagonal a model is calibrated, below it "
+            "overconfident. The line is the recalibrated curve, and the grey band is its range "
+            "under calibration. Rings mark observed accuracies; their area shows the number of "
+            "answers. The lower panel shows the frequency of each confidence."
         ),
     )
 
@@ -157,7 +154,7 @@ def _bins(evidence: "Evidence") -> Table:
             number_column("to", frame["upper"], digits=3),
             number_column("answers", frame["n"], digits=0),
             number_column("mean confidence", frame["confidence"], digits=3),
-            interval_column("share correct", frame["accuracy"], bounds, digits=3),
+            interval_column("proportion correct", frame["accuracy"], bounds, digits=3),
         ],
         caption="All bins",
     )
@@ -169,9 +166,9 @@ def _ranking(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         of=evidence.curves.roc,
         key="roc",
         title="Type-2 ROC curves of all models",
-        caption="Proportions of correct and wrong answers above a falling threshold; "
-        "dashed: uninformative confidence. The area under a curve is the probability that a "
-        "correct answer has higher confidence than a wrong one.",
+        caption="Proportions of correct and wrong answers above a falling threshold. The dashed "
+        "line is that of uninformative confidence. The area under a curve is the probability "
+        "that a correct answer has higher confidence than a wrong one.",
     )
     yes_or_no = "Binary confidence: above one half"
     return (
@@ -191,16 +188,20 @@ def _selection(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         of=curve,
         key="risk-coverage",
         title="Risk-coverage curves of all models",
-        caption="Error rate among the most confident answers, by coverage. A curve that "
-        "stays level does not benefit from abstention.",
+        caption=(
+            "Error rate among the most confident answers, by coverage. If a curve is level, "
+            "abstention does not reduce errors."
+        ),
     )
     each = Drawing(
         plot="plot_risk_coverage_grid",
         of=curve,
         key="risk-coverage-grid",
         title="Risk-coverage curve of each model with its baselines",
-        caption="Risk-coverage curve with band by model. Dashed: random order; dotted: "
-        "all errors last, which is optimal.",
+        caption=(
+            "Risk-coverage curve of each model, with its band. The dashed line is that of a "
+            "random order, the dotted line that of the optimal order, with all errors last."
+        ),
     )
     few = 3 < len(evidence.labels) <= _MOST_PANELS
     return every, each if few else None, Listing(table=partial(_risks, curve)), folded
@@ -236,8 +237,10 @@ def _matrix(evidence: "Evidence", key: str) -> Drawing:
         options={"order": best_first},
         key=f"compare-{key.replace('_', '-')}",
         title=f"Differences in {output.heading} between all pairs of models",
-        caption=f"Paired differences in {escape(output.heading)}, row minus column; a dot "
-        "where the two differ after adjustment for all pairs.",
+        caption=(
+            f"Paired differences in {escape(output.heading)}, row minus column. A dot marks pairs "
+            "that differ significantly after adjustment for all pairs."
+        ),
     )
 
 
@@ -304,7 +307,7 @@ def _definitions(panel: "CalibrationPanel") -> Table:
     return Table.of(
         [
             text_column("metric", [output.heading for output in words.values()]),
-            text_column("what it is", [output.meaning or "–" for output in words.values()]),
+            text_column("meaning", [output.meaning or "–" for output in words.values()]),
             text_column("better", [output.better or "–" for output in words.values()]),
             text_column(
                 "neutral",
@@ -313,5 +316,8 @@ def _definitions(panel: "CalibrationPanel") -> Table:
             text_column("interval", [output.method for output in panel.estimates.values()]),
             text_column("key", list(words)),
         ],
-        caption="Metrics; neutral: no information, or perfectly calibrated",
+        caption=(
+            "Metrics; the neutral value is that of uninformative, or of perfectly calibrated, "
+            "confidence"
+        ),
     )

@@ -69,7 +69,7 @@ def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
     points = extent(np.abs(100.0 * overconfidence.value), digits=0)
     size = f" by {points} points" if alike else ""
     if len(judged.labels) > 1:
-        about = "whether they are over- or underconfident"
+        about = "whether the model is over- or underconfident"
         return counted(judged, words, whether=about, named=None if alike else Outcome.BELOW) + size
     if judged.outcomes[0] is Outcome.OPEN:
         return "the answers do not show whether the model is over- or underconfident"
@@ -91,7 +91,7 @@ def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
         }[judged.outcomes[0]]
     above, open_ = judged.count(Outcome.ABOVE), judged.count(Outcome.OPEN)
     if open_ == n:
-        return f"the answers do not show whether {what} in {every(n, 'model')}"
+        return f"for {every(n, 'model')} the answers do not show whether {what}"
     parts = [f"{what} in {every(n, 'model') if above == n else f'{above} of {n} models'}"]
     if below := judged.which(Outcome.BELOW):
         parts.append(f"it is higher for wrong answers in {len(below)} ({names_of(below)})")
@@ -197,7 +197,8 @@ class Evidence:
             data = "simulated data sets"
             least_p = f"adjusted p-value can be below {number(tested / (simulated + 1))}"
             cannot = (
-                f" {futile(f'{count(simulated)} {data}', least_p, enough)} (--null, n_draws=)."
+                f" {futile(f'{count(simulated)} {data}', least_p, enough)} (option --null, "
+                "argument n_draws)."
             )
         judged = verdicts(
             error.corrected,
@@ -209,7 +210,7 @@ class Evidence:
                 Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
                 Outcome.SMALL: (f"is {to_within}", f"are {to_within}"),
             }
-            told = counted(judged, words, data=data, whether="whether they are calibrated")
+            told = counted(judged, words, data=data, whether="whether the model is calibrated")
             n = len(judged.labels)
             if judged.count(Outcome.ABOVE) == n:
                 who = "neither model" if n == 2 else f"none of the {n} models"

@@ -65,12 +65,11 @@ def _uncertainty(panel: "CalibrationPanel") -> str:
     return (
         f"<b>Uncertainty.</b> Intervals have {percent(panel.level)} nominal coverage. Questions "
         f"were resampled {count(panel.n_bootstrap)} times, identically for all models and "
-        "metrics: differences between models are paired. The table of metrics names the interval "
-        f"of each: BCa {cite('efron')}, DeLong {cite('delong')}, Wilson {cite('wilson')} and "
-        "others, chosen for their coverage. Comparisons of all pairs are adjusted by the "
+        "metrics, so that differences between models are paired. The table of metrics names the "
+        f"interval of each: BCa {cite('efron')}, DeLong {cite('delong')}, Wilson {cite('wilson')} "
+        "and others, chosen for their coverage. Comparisons of all pairs are adjusted by the "
         f"step-down maximum of their t statistics over the resamples {cite('maxt')}; their "
-        "intervals are simultaneous. "
-        "Undefined values were not replaced by numbers."
+        "intervals are simultaneous. Undefined values were not replaced by numbers."
     )
 
 
@@ -80,10 +79,10 @@ def _noise(evidence: "Evidence") -> str:
         f"<b>Calibration.</b> The binned error {cite('ece')} of a calibrated model is above zero "
         "by chance. Its expectation is computed from data sets simulated under calibration, with "
         "the model's own confidences. The p-value is the proportion of these with an error at "
-        f"least as large, adjusted for the number of models {cite('holm')}. Up to 20 distinct "
-        "confidences are the bins. The corrected error is median-unbiased; intervals are for the "
-        f"error in the population. Isotonic regression {cite('corp')} decomposes the score "
-        "without bins into miscalibration (MCB), discrimination (DSC) and uncertainty. The "
+        f"least as large, adjusted for the number of models {cite('holm')}. If there are up to 20 "
+        "distinct confidences, each is a bin. The corrected error is median-unbiased; intervals "
+        f"are for the error in the population. Isotonic regression {cite('corp')} decomposes the "
+        "score without bins into miscalibration (MCB), discrimination (DSC) and uncertainty. The "
         f"{percent(draws.level)} pointwise band around the diagonal is for a calibrated model. "
         "Bands assume independent answers. P-values account for clusters of questions, and are "
         "omitted if clusters are few."
@@ -160,7 +159,7 @@ def _notices(evidence: "Evidence") -> tuple[str, ...]:
         return ()
     verb = "has" if int(little.sum()) == 1 else "have"
     return (
-        f"<b>{names(evidence.labels, little)}</b> {verb} no value on most metrics: see "
+        f"<b>{names(evidence.labels, little)}</b> {verb} no value for most metrics: see "
         '<a href="#flags">why</a>.',
     )
 

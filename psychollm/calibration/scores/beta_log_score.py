@@ -103,7 +103,8 @@ BETA_LOG_SCORE = beta_log_score_metric().in_panel(
     Output(
         "beta_log_score",
         "log score of a Beta prior",
-        "mean surprise where confidence is worth ten answers and learns from those it comes with",
+        "mean −ln of the probability of the outcomes, if each confidence is a Beta prior with "
+        "the weight of ten answers",
         better="lower",
     ),
 )

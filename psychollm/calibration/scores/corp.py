@@ -443,7 +443,8 @@ CORP = corp_metric("brier", "log").in_panel(
     Output(
         "corp_dsc",
         "DSC",
-        "gain of recalibrated confidence over stating the accuracy",
+        "reduction of the Brier score by recalibrated confidence, relative to stating the "
+        "accuracy",
         better="higher",
         neutral=0.0,
         digits=3,

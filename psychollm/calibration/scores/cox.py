@@ -10,9 +10,10 @@ flagged `CLIPPED`.
 
 Intervals are bootstrapped: if the true curve is not linear in log odds, as for a model that says 0
 and 1, estimates are those of the best line, and intervals that assume (1) are too narrow.
-Bootstrap intervals of slope and intercepts covered in 92 to 97 % with 200 and 1,000 questions, and
-in 90 to 98 % with 50. Profile-likelihood intervals (``interval="profile"``) cover in 93 to 97 %
-under (1). With clusters or weights both use t with a sandwich variance (`estimates.clustered`).
+Bootstrap intervals of slope and intercepts had a coverage of 92 to 97 % with 200 and 1,000
+questions, and of 90 to 98 % with 50. Profile-likelihood intervals (``interval="profile"``) had a
+coverage of 93 to 97 % under (1). With clusters or weights both use t with a sandwich variance
+(`estimates.clustered`).
 
 If a threshold of confidence separates correct from wrong answers, the likelihood has no maximum,
 and Firth's penalised estimate is returned, flagged `SEPARATED`. Slope and intercept are not
@@ -349,7 +350,8 @@ COX = cox_metric().in_panel(
     Output(
         "cox_slope",
         "Cox slope",
-        "slope of log odds of being correct on stated log odds; below 1: too extreme",
+        "slope of log odds of being correct on stated log odds; below 1: confidence is too "
+        "extreme",
         better="near",
         neutral=1.0,
     ),
@@ -357,7 +359,7 @@ COX = cox_metric().in_panel(
     Output(
         "calibration_in_the_large",
         "calibration in the large",
-        "the intercept with the slope held at 1; below 0: too confident on the whole",
+        "intercept with the slope held at 1; below 0: overconfident on average",
         better="near",
         neutral=0.0,
     ),

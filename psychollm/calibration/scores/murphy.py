@@ -276,14 +276,14 @@ MURPHY = murphy_metric().in_panel(
     Output(
         "murphy_reliability_corrected",
         "corrected reliability",
-        "the same with its noise subtracted; may be below zero",
+        "reliability with its noise subtracted; may be below zero",
         better="lower",
         listed=False,
     ),
     Output(
         "murphy_resolution_corrected",
         "corrected resolution",
-        "the same with its noise subtracted",
+        "resolution with its noise subtracted",
         better="higher",
         neutral=0.0,
         listed=False,

@@ -107,8 +107,8 @@ class Overconfidence(Result):
         if not self.difference.defined[row]:
             return f"{label}: undefined, {self.difference.flags[row]}."
         return (
-            f"{label}: states {self.mean_confidence[row]:.3f} on average and is correct in "
-            f"{self.accuracy[row]:.3f}, a difference of "
+            f"{label}: states {self.mean_confidence[row]:.3f} on average and is correct in a "
+            f"proportion of {self.accuracy[row]:.3f}, a difference of "
             f"{self.difference.text(row, 3)}."
         )
 
@@ -308,7 +308,7 @@ MISCALIBRATION = miscalibration_metric().in_panel(
     Output(
         "underconfident_part",
         "underconfident part",
-        f"contribution of underconfident bins to it; {NOISY}",
+        f"contribution of underconfident bins to the calibration error; {NOISY}",
         better="lower",
         listed=False,
     ),

@@ -11,8 +11,8 @@ where r is a constant confidence: by default the model's own accuracy, for which
 the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score lies in [0, 1]. The logarithmic score
 of a certain but wrong answer is infinite. Confidence is therefore moved into [clip, 1 - clip]
 before logarithms are taken, with a flag. Scores depend on `clip` and are comparable only for equal
-values; their name includes it. A few such answers dominate the score, and its interval at 50
-questions then covers in 91 %; otherwise the intervals of all three cover in 93 to 97 %.
+values; their name includes it. If a few such answers dominate the score, its interval has a
+coverage of 91 % at 50 questions; otherwise the intervals of all three scores have 93 to 97 %.
 
 References
 ----------

@@ -84,7 +84,7 @@ class Abstention(Result):
     fn: FloatArray  # (models,) attempted what they should abstain from
     tn: FloatArray  # (models,) attempted what they should answer
     n: FloatArray  # (models,) questions judged
-    unjudged: FloatArray  # (models,) answers not known to abstain or not
+    unjudged: FloatArray  # (models,) answers without a verdict on abstention
     ungraded: FloatArray  # (models,) attempts at answerable questions without a grade
     precision: Estimate  # share of abstentions that are due, tp / (tp + fp)
     recall: Estimate  # share of due abstentions that are made, tp / (tp + fn)

@@ -213,7 +213,7 @@ SELECTIVE = Metric(
     Output(
         "aurc_normalised",
         "normalised AURC",
-        "the same relative to that of a random order",
+        "E-AURC relative to that of a random order",
         better="lower",
         neutral=1.0,
     ),

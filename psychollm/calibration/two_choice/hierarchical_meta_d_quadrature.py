@@ -116,7 +116,7 @@ def _posterior(profiles: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArra
 
 
 def _weights(grid: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:
-    """Weights (n, grid) that integrate a broken line against N(mu, sigma)."""
+    """Weights (n, grid) that integrate a piecewise linear function against N(mu, sigma)."""
     z = (grid - mu[:, None]) / sigma[:, None]
     below = sigma[:, None] * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))
     slopes = np.diff(below, axis=1) / np.diff(grid)
@@ -142,7 +142,7 @@ def _models(
             summed = np.cumsum(weights * profiles.likelihood[model], axis=1)
             level = generator.random(rows.size) * summed[:, -1]
             node = (summed < level[:, None]).sum(axis=1)
-            # Within a cell a triangular deviation reproduces the broken line.
+            # Triangular deviations from the nodes reproduce the piecewise linear interpolation.
             corner = generator.triangular(-step, 0.0, step, rows.size)
             log_m[block, model] = profiles.log_m[node] + corner
             noise = generator.standard_normal(rows.size) * profiles.d_prime_se[model, node]

@@ -292,8 +292,8 @@ def meta_d(
     Standard errors and intervals use the observed information and the delta method, which accounts
     for the uncertainty of d' and c. With clusters or weights they come from the bootstrap.
     Simulations had 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2. The 95 %
-    intervals of d', meta-d', M-ratio and M-diff covered in 93 to 97 %. Those of log M-ratio and
-    meta-c covered in 92 to 100 %, and in 94 to 99 % from 400 trials on. The intervals are wide:
+    intervals of d', meta-d', M-ratio and M-diff had a coverage of 93 to 97 %. Those of log M-ratio
+    and meta-c had 92 to 100 %, and 94 to 99 % with at least 400 trials. The intervals are wide:
     with d' = 1.2 the margin of error of the M-ratio is 0.5 with 200 trials and 0.23 with 1,000.
 
     References

@@ -20,14 +20,14 @@ function keep() {
 }
 function warn() {
   at("warning").hidden = shelf !== null;
-  at("warning").textContent = "This browser keeps nothing when the page is closed: save your answers before, and go on from the saved file later.";
+  at("warning").textContent = "This browser does not keep your answers when the page is closed: save them first, and continue from the saved file later.";
 }
 function recall() {
   try {
     const held = JSON.parse(shelf?.getItem(key) ?? "null");
     if (!held || !Object.values(held.said).some((one) => one.trim())) return;
     said = held.said; place = held.place; at("person").value = held.person;
-    at("person-note").textContent = `${count()} answers are kept in this browser: Begin goes on with them.`;
+    at("person-note").textContent = `${count()} answers are kept in this browser: press Begin to continue.`;
     at("anew").hidden = false;
   } catch { said = {}; place = 0; }
 }
@@ -142,7 +142,7 @@ function cells(text) { // of a saved file
 function load(text) {
   const [head, ...rows] = cells(text);
   if (!head || head.join() !== HEADER.join()) {
-    at("person-note").textContent = "This is no file that this form saved.";
+    at("person-note").textContent = "This file was not saved by this form.";
     return;
   }
   for (const [person, , name, , reply] of rows) {
@@ -151,7 +151,7 @@ function load(text) {
   }
   place = Math.max(prompts.findIndex((one) => !(said[one.key] ?? "").trim()), 0);
   keep();
-  at("person-note").textContent = `${count()} answers were read: Begin goes on with them.`;
+  at("person-note").textContent = `${count()} answers were read: press Begin to continue.`;
 }
 function save() {
   const link = document.createElement("a");
@@ -165,7 +165,7 @@ function save() {
 
 at("begin").addEventListener("click", () => {
   if (!at("person").value.trim()) {
-    at("person-note").textContent = "Write a name or a number first.";
+    at("person-note").textContent = "Enter a name or a number first.";
     at("person").focus();
     return;
   }

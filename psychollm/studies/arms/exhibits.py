@@ -65,8 +65,11 @@ def _differences(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
         shown,
         key=f"contrasts-{place}",
         title=f"Differences in {measure} between arms",
-        caption=f"Differences from {study.baseline}, for each model and for their mean. For these "
-        "models only questions are sampled; for models like these, models are sampled as well.",
+        caption=(
+            f"Differences from {study.baseline}, for each model and for the mean of the models. "
+            "The interval for these models reflects the sampling of questions only; the interval "
+            "for models like these also reflects that of models."
+        ),
         x=f"difference in {measure}",
         reference=0.0,
         strong=[row < len(_over(study)) for row in range(len(rows))],
@@ -140,5 +143,8 @@ def _table(study: "ArmStudy", measure: str) -> Table:
             p_column("p, by Holm", p),
             number_column("n", [estimate.n[row] for _, estimate, row in rows], digits=0),
         ],
-        caption=f"Differences in {measure}; n counts questions, or models for models like these",
+        caption=(
+            f"Differences in {measure}; n is the number of questions, or of models in rows for "
+            "models like these"
+        ),
     )

@@ -116,7 +116,7 @@ def _self_prediction(cells: Cells, options: Resampling, repeats: Any = "error") 
         "overconfidence": Measure(estimate=found.overconfidence),
         "rate of yes": Measure(estimate=found.yes_rate, rate=True),
         "accuracy": Measure(estimate=found.accuracy, rate=True),
-        "hit rate less false alarms": Measure(estimate=found.youden),
+        "hit rate minus false-alarm rate": Measure(estimate=found.youden),
     }
 
 
@@ -149,11 +149,11 @@ def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
         passed = mean(done, rate=True)
         found["share of tasks passed"] = passed
         less = _less(found["mean rating, 0 to 1"].estimate, passed.estimate)
-        found["mean rating less share of tasks passed"] = Measure(estimate=less)
+        found["mean rating minus share of tasks passed"] = Measure(estimate=less)
     levels = sorted(set(base["level"]) - {0.0})
     if len(levels) > 1:
         hard, easy = (base[base["level"] == one] for one in (levels[-1], levels[0]))
-        found["ratings of the hardest tasks less the easiest"] = shift(hard, easy, "level")
+        found["ratings of the hardest minus the easiest tasks"] = shift(hard, easy, "level")
     again = rows[(rows["phrasing"] != "") & (rows["feedback"] == "")]
     told = rows[(rows["phrasing"] == "") & (rows["feedback"] != "")]
     ways = ((again, "phrasing", "when asked again"), (told, "feedback", "by feedback"))
@@ -244,9 +244,9 @@ def _abstention(cells: Cells, options: Resampling) -> Measures:
     answers["model"] = [label for label, one in cells.items() for _ in one.items]
     answers["due"] = answers["should_abstain"].map({1.0: "due", 0.0: "undue"})
     weights: dict[str, Mapping[Any, float]] = {
-        "rate of abstaining where it is due": {"due": 1.0},
-        "rate of abstaining where it is not due": {"undue": 1.0},
-        "abstaining where due, less where not": {"due": 1.0, "undue": -1.0},
+        "rate of abstention when appropriate": {"due": 1.0},
+        "rate of abstention when inappropriate": {"undue": 1.0},
+        "abstention when appropriate minus when inappropriate": {"due": 1.0, "undue": -1.0},
     }
     return _rates(answers, "due", "abstained", weights, options)
 

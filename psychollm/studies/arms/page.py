@@ -40,7 +40,7 @@ def _methods(study: "ArmStudy") -> tuple[str, ...]:
         "<b>Over models.</b> The interval for these models reflects the sampling of questions "
         "only. The interval for models like these also treats models as a sample: Student's t of "
         "the models' differences plus the common effect of questions, with Satterthwaite degrees "
-        "of freedom. With two or three models it is wide.",
+        "of freedom. With two or three models this interval is wide.",
         f"<b>Intervals.</b> {percent(study.level)} intervals come from resampling questions. For "
         "differences of rates, two questions are added, one at each extreme (Bonett and Price, "
         "2012); the interval then has positive length even if all pairs agree. P-values are "

@@ -232,8 +232,9 @@ class ArmStudy(Study, Result):
                     )
         pairs = "paired by question" if self.shared else "of different questions"
         return (
-            f"{text} Differences are {pairs}. For these models only questions are sampled; for "
-            f"models like these, models are too. Intervals cover {percent(self.level)}."
+            f"{text} Differences are {pairs}. Intervals for these models reflect the sampling of "
+            "questions only; those for models like these also reflect that of models. All "
+            f"intervals have {percent(self.level)} coverage."
         )
 
 

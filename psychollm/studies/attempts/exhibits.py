@@ -32,8 +32,11 @@ def exhibits(
         of=result,
         key="attempts",
         title="Probability of success in one attempt, at least once, and every time",
-        caption="Points: one attempt, with its interval. Bars: from the probability that all of "
-        f"{top} attempts succeed to the probability that at least one does.",
+        caption=(
+            "Points show the probability that one attempt succeeds, with its interval. Bars "
+            f"extend from the probability that all of {top} attempts succeed to the probability "
+            "that at least one succeeds."
+        ),
     )
     named = {
         quantity.called(k): estimate
@@ -57,9 +60,11 @@ def _frontier(found: "Frontier") -> Sequence[Exhibit]:
         of=found,
         key=f"frontier_{found.of}",
         title=f"Success and {what} of one attempt",
-        caption="Models with both intervals. The line connects the frontier: models without a "
-        f"rival of lower {what} and equal or higher success. Hollow: significantly worse than "
-        "another in both.",
+        caption=(
+            f"Success and {what} of each model, with intervals. The line connects the models on "
+            f"the frontier, to which no other model with lower {what} is equal or superior in "
+            "success. Hollow marks are models that are significantly worse than another in both."
+        ),
     )
     return (drawing, Listing(table=partial(_of_frontier, found, what), folded=True, instead=True))
 
@@ -71,7 +76,7 @@ def _of_frontier(found: "Frontier", what: str) -> Table:
             estimate_column(what, found.spent, digits=3),
             estimate_column(found.score.name, found.score, digits=3),
             text_column("on the frontier", ("yes" if one else "no" for one in found.on_frontier)),
-            number_column("resamples on it, %", 100.0 * found.share, digits=0),
+            number_column("resamples on the frontier, %", 100.0 * found.share, digits=0),
             text_column("beaten by", found.beaten_by),
         ],
         caption=f"Success and {what}",

@@ -61,7 +61,7 @@ def plot_frontier(result: "Frontier", *, ax: "Axes | None" = None) -> "Axes":
         )  # fmt: skip
     names = short_names(result.labels, _LONGEST)
     for row in front[:_NAMED]:
-        # Labels go to the left, because no model there succeeds as often for less.
+        # Labels are to the left of the points, where no model has equal success at a lower cost.
         ax.annotate(
             names[row], (cost.value[row], score.value[row]), xytext=(-4, 4), ha="right",
             textcoords="offset points", fontsize=TEXT_SIZE - 1, zorder=4,

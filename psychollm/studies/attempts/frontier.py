@@ -99,7 +99,7 @@ class Frontier(Result):
             return f"{told}; {self.beaten_by[row]} beats it"
         place = "on" if self.on_frontier[row] else "behind"
         share = percent(self.share[row])
-        return f"{told}; {place} the frontier (on it in {share} of resamples)"
+        return f"{told}; {place} the frontier, which includes it in {share} of resamples"
 
 
 def frontier_of(

@@ -298,8 +298,8 @@ class Attempts(Study, Result):
                 question=f"How far is each model from the next in {self._top(top)}?",
                 rows=tuple(self._next(top)),
                 explanation=(
-                    "Differences on the questions that both models attempted. The intervals are "
-                    "simultaneous over all pairs."
+                    "The differences are computed on the questions that both models attempted. "
+                    "The intervals are simultaneous over all pairs."
                 ),
                 numbers={name: found.value for name, found in self.differences.items()},
             ),
@@ -308,7 +308,7 @@ class Attempts(Study, Result):
                 question="Where does the variance of attempts come from?",
                 statement=self._reasons(),
                 explanation=(
-                    "Proportions of the variance of one attempt: differences between questions, "
+                    "The variance of one attempt is divided into differences between questions, "
                     "differences between models, their interaction, and differences between "
                     "attempts of one model at one question."
                 ),
@@ -344,13 +344,13 @@ class Attempts(Study, Result):
         return Finding(
             key=f"frontier_{of}",
             question=f"Which models are worth their {what}?",
-            statement=told if front else f"The {what} of no attempt is known.",
+            statement=told if front else f"No attempt has a known {what}.",
             rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
             explanation=(
                 f"A model is on the frontier if no other model succeeds as often for less {what}. "
-                f"The {what} is the mean of one attempt. The percentage counts resamples of "
-                "questions in which the model is on the frontier. One model beats another if "
-                "simultaneous intervals of both differences exclude zero."
+                f"The {what} is the mean of one attempt. The percentage is the proportion of "
+                "resamples of questions in which the model is on the frontier. One model beats "
+                "another if simultaneous intervals of both differences exclude zero."
             ),
             numbers={"score": found.score, of: found.spent, "share": found.share},
         )
@@ -446,12 +446,14 @@ class Attempts(Study, Result):
             "family": "differences between families",
         }
         if not self.shares.defined.any():
-            return "Not estimated: this takes several models, questions and attempts."
+            return "Not estimated: several models, questions and attempts are needed."
         parts = [
-            f"{percent(max(value, 0.0))} to {sources[name]}"
-            for name, value in zip(self.shares.labels, self.shares.value, strict=True)
+            f"{percent(max(value, 0.0))} {'is due ' * (k == 0)}to {sources[name]}"
+            for k, (name, value) in enumerate(
+                zip(self.shares.labels, self.shares.value, strict=True)
+            )
         ]
-        return f"The variance of one attempt is due {sentence_list(parts)}."
+        return f"Of the variance of one attempt, {sentence_list(parts)}."
 
 
 def _all_of(k: int) -> str:

@@ -30,8 +30,10 @@ def exhibits(
         of=result,
         key="scores",
         title="Scores of all models in both benchmarks",
-        caption="Scores of each model in both benchmarks, with intervals. A red line joins two "
-        "models that the benchmarks significantly order oppositely.",
+        caption=(
+            "Scores of each model in both benchmarks, with intervals. A red line joins two "
+            "models that the benchmarks rank in significantly opposite orders."
+        ),
     )
     models = Listing(table=partial(_models, result), folded=True)
     return {
@@ -69,5 +71,5 @@ def _pairs(result: "BenchmarkAgreement") -> Table | None:
             ),
             p_column("p, adjusted", result.reversal_p[rows]),
         ],
-        caption="Pairs that the benchmarks order oppositely",
+        caption="Pairs that the benchmarks rank in opposite orders",
     )

@@ -42,7 +42,7 @@ def _facts(result: "BenchmarkAgreement", smallest: SmallestEffects) -> tuple[Fac
         Fact(
             name="Observed rank correlation",
             value=number(result.rank_correlation),
-            detail=f"noise limits it to {number(result.ceiling)}",
+            detail=f"{number(result.ceiling)} expected with sampling noise alone",
         ),
         Fact(
             name="Reversed pairs", value=count(float(result.reversed.sum())), detail="significant"

@@ -205,7 +205,7 @@ class BenchmarkAgreement(Study, Result):
             ),
             Finding(
                 key="reversed",
-                question="Which models do the benchmarks order oppositely?",
+                question="Which models do the benchmarks rank in opposite orders?",
                 statement="" if rows else "No pair of models is significantly reversed.",
                 rows=(
                     *map(self._pair, rows[:_SHOWN]),
@@ -234,8 +234,8 @@ class BenchmarkAgreement(Study, Result):
             return f"The agreement of {both} is undefined: {self.agreement.flags[0]}."
         low, high = self.agreement.interval[2]
         opposite = (
-            f"Their true scores order {percent(self.agreement.value[2])} of pairs of models "
-            f"oppositely ({percent(low)} to {percent(high)})"
+            f"By true scores, {percent(self.agreement.value[2])} of pairs of models are in "
+            f"opposite orders ({percent(low)} to {percent(high)})"
         )
         if judged is Outcome.SMALL:
             least = f"fewer than {percent(smallest)}"
@@ -243,8 +243,8 @@ class BenchmarkAgreement(Study, Result):
         if judged.shown:
             return f"The benchmarks {both} rank models differently. {opposite}."
         return (
-            f"Whether {both} rank models alike is inconclusive with "
-            f"{count(len(self.labels))} models. {opposite}."
+            f"With {count(len(self.labels))} models, it is inconclusive whether {both} rank "
+            f"models alike. {opposite}."
         )
 
     def _agreement(self) -> tuple[str, ...]:
@@ -254,8 +254,8 @@ class BenchmarkAgreement(Study, Result):
         rows = [f"{name}: {found.text(row)}" for row, name in enumerate(QUANTITIES)]
         return (
             f"observed rank correlation: {number(self.rank_correlation)}",
-            f"reliability of the scores: {reliability}; with noise alone, expect a correlation of "
-            f"{number(self.ceiling)} and {noise} of pairs reversed",
+            f"reliability of the scores: {reliability}; with sampling noise alone, the expected "
+            f"correlation is {number(self.ceiling)}, with {noise} of pairs reversed",
             *rows,
         )
 
@@ -320,16 +320,17 @@ def benchmark_agreement(
     >>> tables = [rng.random((12, 300)) < 1.0 / (1.0 + np.exp(-able)) for _ in range(2)]
     >>> print(benchmark_agreement(*tables, rng=1).summary())
     12 models, 300 and 300 questions.
-    Whether first and second rank models alike is inconclusive with 12 models. Their true scores
-      order 0 % of pairs of models oppositely (0 % to 12 %).
+    With 12 models, it is inconclusive whether first and second rank models alike. By true scores,
+      0 % of pairs of models are in opposite orders (0 % to 12 %).
     How similar are the rankings?
       observed rank correlation: 0.84
-      reliability of the scores: 0.97 and 0.96; with noise alone, expect a correlation of 0.97 and
-        8 % of pairs reversed
+      reliability of the scores: 0.97 and 0.96; with sampling noise alone, the expected correlation
+        is 0.97, with 8 % of pairs reversed
       true correlation: 1.00 [0.93, 1.00]
       Kendall's tau: 1.00 [0.76, 1.00]
       share of opposite pairs: 0.00 [0.00, 0.12]
-    Which models do the benchmarks order oppositely? No pair of models is significantly reversed.
+    Which models do the benchmarks rank in opposite orders? No pair of models is significantly
+      reversed.
     """
     check_fraction("level", level)
     generator = check_generator(rng)

@@ -63,12 +63,12 @@ def _pairs(result: "Comparison", smallest: SmallestEffects) -> Table:
             ),
             p_column("p, adjusted", pairs.adjusted, reasons=pairs.flags),
             number_column("questions", pairs.n, digits=0),
-            number_column("questions to detect it", result.needed, digits=0),
+            number_column("questions to detect the difference", result.needed, digits=0),
             number_column(
                 f"questions to exclude {smallest.share:g}",
                 result.to_exclude(smallest.share),
                 digits=0,
             ),
         ],
-        caption="Pairs of models, with the number of questions that would decide",
+        caption="Pairs of models, with the numbers of questions needed",
     )

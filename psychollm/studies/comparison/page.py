@@ -19,9 +19,10 @@ def _methods(result: "Comparison") -> tuple[str, ...]:
         "The intervals of all differences are simultaneous. Their critical value is the quantile "
         "of the largest standardised error of all pairs. Errors are drawn jointly, because pairs "
         f"share models {cite('chernozhukov')}.",
-        "The number of questions that would decide a pair follows from its standard error, whose "
-        f"own uncertainty is included {cite('julious')}. Equivalence is tested by two one-sided "
-        f"tests {cite('schuirmann')} and planned for equal models.",
+        "The number of questions needed for a conclusion about a pair is computed from the "
+        "standard error of the difference, and allows for the uncertainty of that error "
+        f"{cite('julious')}. Equivalence is tested by two one-sided tests {cite('schuirmann')}; "
+        "the number of questions needed for it assumes equal models.",
         "A model's best rank is one more than the number of significantly better models. Its "
         "worst rank is the number of models that are not significantly worse "
         f"{cite('mogstad')}. A tier ends before the first model that is significantly worse than "
@@ -40,8 +41,10 @@ def _facts(result: "Comparison", smallest: SmallestEffects) -> tuple[Fact, ...]:
         Fact(
             name="Smallest detectable difference",
             value=extent(result.detectable, 3),
-            detail=f"with a power of {percent(result.power)}; between equal models, "
-            f"{extent(result.excludable, 3)} is excluded",
+            detail=(
+                f"with a power of {percent(result.power)}; between equal models, a difference of "
+                f"{extent(result.excludable, 3)} is excluded"
+            ),
         ),
     )
 

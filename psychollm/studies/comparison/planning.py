@@ -48,8 +48,11 @@ def power_in_words(result: Any) -> str:
     )
     if not detected:
         return "None: there are too few questions."
-    rest = f" Between equal models, {excluded} are excluded." if excluded else ""
-    return f"With a power of {percent(result.power)}, {detected} between two models.{rest}"
+    rest = f" If the models are equal, differences of {excluded} are excluded." if excluded else ""
+    return (
+        f"With a power of {percent(result.power)}, differences of {detected} between two models "
+        f"are detected.{rest}"
+    )
 
 
 def _sizes(values: FloatArray, *, shares: bool) -> str:

@@ -188,9 +188,9 @@ class Comparison(Study, Result):
                     "pairs",
                 ),
                 explanation=(
-                    "Differences on the questions that both models answered. Pairing removes the "
-                    "variance of question difficulty. The intervals are simultaneous over all "
-                    "pairs."
+                    "Differences are computed on the questions that both models answered. "
+                    "Pairing removes the variance of question difficulty. The intervals are "
+                    "simultaneous over all pairs."
                 ),
                 numbers={"value": self.differences.value, "interval": self.differences.interval},
             ),
@@ -337,10 +337,8 @@ class Comparison(Study, Result):
             return text
         fewer = self.to_exclude(smallest)[row]
         if fewer < _MANY:
-            text += f"; {about(fewer)} questions exclude {smallest:g}"
-        return text + (
-            f", {about(found).removeprefix('about ')} detect it" if found < _MANY else ""
-        )
+            text += f"; {about(fewer)} questions would exclude a difference of {smallest:g}"
+        return text + (f"; {about(found)} would detect the estimated one" if found < _MANY else "")
 
     def _clustered(self) -> bool:
         return bool((self.differences.n_clusters < self.differences.n).any())
@@ -416,9 +414,11 @@ def compare(
       2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
     How much does each model differ from the next?
       0 - 1: +0.232 [+0.158, +0.307]
-      1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions exclude 0.05, 23,000 detect it
-    Which differences can these questions detect? With a power of 80 %, 10.0 to 11.5 points between
-      two models. Between equal models, 11.3 to 13.1 points are excluded.
+      1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions would exclude a difference of 0.05;
+        about 23,000 would detect the estimated one
+    Which differences can these questions detect? With a power of 80 %, differences of 10.0 to 11.5
+      points between two models are detected. If the models are equal, differences of 11.3 to 13.1
+      points are excluded.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)

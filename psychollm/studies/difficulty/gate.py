@@ -102,13 +102,18 @@ class Gate(Result):
         return np.asarray(chance >= self.cut, dtype=np.bool_)
 
     def __repr__(self) -> str:
-        kind = "features" if self.words is None else f"{len(self.words.terms)} terms and surface"
+        kind = (
+            "features"
+            if self.words is None
+            else f"{len(self.words.terms)} terms and surface features"
+        )
         said = ", ".join(
             f"{name} {three[0]:.3f} [{three[1]:.3f}, {three[2]:.3f}]"
             for name, three in self.expected.items()
         )
         return (
-            f"Gate for {self.goal}: {kind}, from {self.n} questions; expected {said or 'unknown'}"
+            f"Gate for {self.goal}: {kind}, fitted to {self.n} questions; expected "
+            f"{said or 'unknown'}"
         )
 
 

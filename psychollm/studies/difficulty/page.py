@@ -81,7 +81,7 @@ LAYOUT = Layout(
 )
 
 GATE = Layout(
-    title="Should the model answer? A gate from the text of the question",
+    title="Should the model answer? A gate based on the text of the question",
     subtitle=lambda fit: f"{count(fit.correct.size)} questions, {percent(fit.level)} intervals",
     models=lambda fit: (),
     methods=lambda fit: (

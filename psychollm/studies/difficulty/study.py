@@ -118,7 +118,9 @@ class Difficulty(Study, Result):
             for row, name in enumerate(PREDICTORS[:2])
         ]
         if np.isfinite(self.ceiling):
-            rows.append(f"ceiling of R² (reliability of the scores): {number(self.ceiling, 3)}")
+            rows.append(
+                f"upper bound of R² (reliability of the scores): {number(self.ceiling, 3)}"
+            )
         rows.append(f"{len(self.labels)} questions; {self.n_folds} folds of held-out {units}")
         found = Finding(
             statement=self._verdict(smallest),
@@ -138,9 +140,9 @@ class Difficulty(Study, Result):
         # A negative R2, worse than the mean, counts as no prediction.
         judged = outcome((max(low, 0.0), high), smallest=least)
         if judged is Outcome.OPEN:
-            return f"Whether the text predicts the shared difficulty is inconclusive ({value})."
+            return f"It is inconclusive whether the text predicts the shared difficulty ({value})."
         if judged is Outcome.SMALL:
-            return f"The text hardly predicts the shared difficulty ({value})."
+            return f"The text predicts almost none of the shared difficulty ({value})."
         beyond = {
             Outcome.ABOVE: "It is better than its length alone",
             Outcome.BELOW: "It is worse than its length alone",

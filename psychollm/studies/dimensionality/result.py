@@ -266,10 +266,10 @@ def _tests(result: Dimensionality) -> Finding:
     if lapses is not None:
         twice = 2.0 * (lapses.fit.log_likelihood - fit.log_likelihood)
         added = lapses.fit.n_parameters - fit.n_parameters
-        gain = f"; of lapses over none {number(twice, 1)} for {added} asymptotes"
+        gain = f"; twice the gain by lapses is {number(twice, 1)} for {added} asymptotes"
     rows = (
-        f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over "
-        f"none {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
+        f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over no "
+        f"factor is {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
         f"{fit.n_parameters // 2} loadings{gain}.",
         f"Largest residuals: {_pairs(result)}.",
     )
@@ -319,7 +319,7 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     )
     return Finding(
         key="tests",
-        question="Without any empty-cell rule (these decide):",
+        question="Tests without an empty-cell rule, on which the verdict is based:",
         statement=(
             f"a model without common factors is {_rejected(none, result.alpha)}; a one-factor "
             f"model is {_rejected(one, result.alpha)}{allowed}. A second factor has "
@@ -382,12 +382,13 @@ def _spectrum(result: Dimensionality) -> Finding:
             f"under the rule {plain.correlation.empty_cells!r}, the first component has "
             f"{percent(plain.shares[0])} and the second {percent(plain.shares[1])} of the total "
             f"variance, including noise. {count(plain.n_empty)} of {count(k * (k - 1) // 2)} "
-            "pairs of models have an empty cell, and their correlation depends on the rule. "
+            "pairs of models have an empty cell, and their correlations depend on the rule. "
             "Loadings on the first component are a quadratic function of the threshold with R2 = "
             f"{number(float(bend.observed))}; one-factor data with these thresholds give "
             f"{number(low)} to {number(high)} ({p_equals(float(bend.p_value))}). The second "
             f"component's loadings have a congruence of {number(plain.congruence)} with those of "
-            f"one-factor data (single one-factor replicates: {number(plain.null_congruence)})."
+            "one-factor data (median of single one-factor replicates: "
+            f"{number(plain.null_congruence)})."
         ),
         rows=(
             *rows,

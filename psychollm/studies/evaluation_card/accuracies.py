@@ -210,7 +210,7 @@ def _estimate(
         interval=np.where(open_[:, None], np.nan, bounds),
         n=n,
         flags=first_reason(*reasons),
-        method="Wilson, of as many answers as would vary like it",
+        method="Wilson at the effective number of answers",
         level=level,
         labels=labels,
         df=df,

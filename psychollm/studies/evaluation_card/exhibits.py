@@ -32,9 +32,12 @@ def exhibits(
         of=result,
         key="accuracies",
         title="Accuracies and ranks of all models",
-        caption="Accuracies with intervals, best first: thick for benchmark accuracy, thin for "
-        "generalised accuracy. Models of one tier share a colour: none differs significantly "
-        "from its best. The right panel shows the intervals of the ranks.",
+        caption=(
+            "Accuracies with intervals, the best model first. Thick lines are intervals of "
+            "benchmark accuracy, thin lines those of generalised accuracy. Models of one tier "
+            "share a colour: none differs significantly from the best of its tier. The right "
+            "panel shows the intervals of the ranks."
+        ),
     )
     shown: dict[str, Sequence[Exhibit]] = {
         "accuracy": (

@@ -45,8 +45,8 @@ def gaps(
         )
     if "domains" not in given:
         yield (
-            "No domains were given: questions are treated as one population, and strengths of "
-            "models in single subjects are ignored."
+            "No domains were given: questions are treated as one population, and differences of "
+            "a model between subjects are ignored."
         )
     if "families" not in given and n_models > 2:
         yield "No families were given: related models count as independent."

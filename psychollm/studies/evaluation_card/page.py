@@ -53,10 +53,10 @@ def _facts(result: "EvaluationCard", smallest: SmallestEffects) -> tuple[Fact, .
 def _methods(result: "EvaluationCard") -> tuple[str, ...]:
     return (
         "Benchmark accuracy is the mean probability of a correct answer over these questions; "
-        "generalised accuracy is the mean over the question population "
-        f"{cite('nist')}. The first varies with answers only. The second also varies with "
-        f"questions, within domains if these are given {cite('miller')}. Wilson intervals use the "
-        "effective number of answers.",
+        f"generalised accuracy is the mean over the question population {cite('nist')}. Benchmark "
+        "accuracy varies only with the sampled answers. Generalised accuracy also varies with "
+        f"the sampled questions, within domains if domains are given {cite('miller')}. Wilson "
+        "intervals use the effective number of answers.",
         "Variance components come from a logistic mixed model with crossed effects of models, "
         "questions and, if given, families, domains and repeats. Adaptive quadrature integrates "
         "over questions and interactions, Laplace's approximation over models. Intervals include "

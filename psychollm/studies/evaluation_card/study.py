@@ -148,7 +148,7 @@ class EvaluationCard(Study, Result):
             Finding(
                 key="gaps",
                 question="What is not known?",
-                statement="" if self.gaps else "The table shows no gap.",
+                statement="" if self.gaps else "The data have no known gaps.",
                 rows=self.gaps,
             ),
         ]

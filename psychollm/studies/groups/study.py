@@ -117,8 +117,10 @@ class Grouped(Study, Result):
                 key="differences",
                 question="By how much do the groups differ?",
                 rows=(*map(self._row, told[:_SHOWN]), *more),
-                explanation=f"Differences {whose}with pointwise intervals; p-values are adjusted "
-                "for all differences in a metric (Holm).",
+                explanation=(
+                    f"Differences {whose}have pointwise intervals; p-values are adjusted for all "
+                    "differences in a metric (Holm)."
+                ),
                 numbers={"value": self.differences.value, "adjusted": self.differences.adjusted},
             ),
             *(
@@ -127,7 +129,7 @@ class Grouped(Study, Result):
                     question=f"{group}, {count(n)} {self.of if n > 1 else self.of[:-1]}:",
                     statement=self.results[group].findings(smallest=smallest).verdict
                     if group in self.results
-                    else "There is one model only, so no comparison.",
+                    else "There is only one model, so models are not compared.",
                 )
                 for group, n in zip(self.labels, self.n.tolist(), strict=True)
             ),
@@ -154,7 +156,7 @@ class Grouped(Study, Result):
             return f"{whose}, {one.first[row]} - {one.second[row]}: undefined ({one.flags[row]})"
         gap = with_interval(one.value[row], one.interval[row], 3, signed=True)
         p = p_equals(one.adjusted[row])
-        return f"{whose}, {one.first[row]} - {one.second[row]}: {gap}, {p} adjusted"
+        return f"{whose}, {one.first[row]} - {one.second[row]}: {gap}, adjusted {p}"
 
 
 def compare_by(

@@ -1,1 +1,1 @@
-"""Inference boundary: whether models recognise which questions given rules answer."""
+"""Inference boundary: whether models recognise which questions the given rules can answer."""

@@ -31,8 +31,10 @@ def exhibits(
         of=study,
         key="rates-by-type",
         title="Pass rates by type of question",
-        caption="Pass rates by type of question, with intervals; models in order of certainty "
-        "inversion, the largest first. Bold names: inversion is significant.",
+        caption=(
+            "Pass rates by type of question, with intervals. Models are in descending order of "
+            "certainty inversion; bold names mark significant inversion."
+        ),
     )
     by_type = {str(kind): one.retest.rate for kind, one in study.profiles.items()}
     contrast = {"open events minus answerable": study.certainty_inversion}
@@ -40,8 +42,11 @@ def exhibits(
         contrast,
         key="certainty-inversion",
         title="Certainty inversion of each model",
-        caption="Pass rate on uncovered events minus pass rate on answerable questions. A "
-        "positive value means doubt about answerable questions and none about open ones.",
+        caption=(
+            "Pass rate on uncovered events minus pass rate on answerable questions. A positive "
+            "value means that the model recognises open questions more often than it answers "
+            "answerable ones correctly."
+        ),
         x="pass rate on uncovered events minus answerable questions",
         reference=0.0,
         strong=[one in study.inverted for one in study.labels],
@@ -81,8 +86,10 @@ def _confabulation(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
         contrast,
         key="confabulation",
         title="Invented meanings of words",
-        caption="Pass rate on answerable questions minus pass rate on undefined words. Large "
-        "values: the model applies rules well but invents meanings.",
+        caption=(
+            "Pass rate on answerable questions minus pass rate on undefined words. A large value "
+            "means that the model applies rules well but invents meanings of words."
+        ),
         x="pass rate on answerable questions minus undefined words",
         reference=0.0,
     )
@@ -113,8 +120,10 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
             refusals,
             key="refusals",
             title="Refusals of answerable questions",
-            caption="Proportion of answerable questions that the model refuses. A refusal bias "
-            "is not a lack of knowledge.",
+            caption=(
+                "Proportion of answerable questions that the model refuses. A refusal does not "
+                "show that the model cannot apply the rules."
+            ),
             x="proportion of answerable questions refused",
         ),
         forest(
@@ -131,12 +140,12 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
 
 
 _CHOSEN = (
-    "Confabulated: {made_up}. Misattributed: the answer calls something open that the rules "
-    "settle. Unmonitored: the answer ignores the gap."
+    "Confabulated: {made_up}. Misattributed: the answer says that the rules do not settle "
+    "something that they settle. Unmonitored: the answer ignores the gap."
 )
 _SAID = (
     "Invented: a number without doubt. Hedged: a number with doubt. Declined: doubt that does not "
-    "name the word. Astray: another answer. Refusal: the model refuses the task."
+    "name the word. Astray: any other failed answer. Refusal: the model refuses the task."
 )
 
 

@@ -72,7 +72,8 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
         f"questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "
         "Certainty inversion is the pass rate on uncovered events minus that on answerable "
         "questions. Effects are equivalent if the interval is within the smallest effect of "
-        f"interest {cite('schuirmann')}, and inconclusive if it extends beyond on both sides.",
+        f"interest {cite('schuirmann')}, and inconclusive if they are neither equivalent nor "
+        "significant.",
     )
 
 
@@ -108,7 +109,7 @@ def _call(study: "InferenceBoundary", source: str, options: str) -> str:
 
 
 LAYOUT = Layout(
-    title="Inference boundary: do models recognise which questions rules answer?",
+    title="Inference boundary: do models recognise which questions the rules can answer?",
     subtitle=_subtitle,
     lead=_lead,
     facts=_facts,

@@ -1,9 +1,8 @@
-"""Profiles of models on questions that given rules do and do not answer.
+"""Profiles of models on questions that a given set of rules can and cannot answer.
 
 The rules answer some questions; others contain a word that no rule defines, or an event that no
 rule covers. A single score would hide the kinds of failure, so pass rates are reported by type and
-contrasted. A model with a higher rate on open than on answerable questions doubts in the wrong
-place (certainty inversion).
+contrasted. A higher pass rate on open than on answerable questions is called certainty inversion.
 """
 
 from __future__ import annotations
@@ -226,7 +225,10 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     """Return the models with inverted, normal, equivalent and inconclusive rates."""
     least = f"(±{smallest.share:g})"
     words = {
-        Outcome.ABOVE: ("doubts in the wrong place", "doubt in the wrong place"),
+        Outcome.ABOVE: (
+            "passes more open than answerable questions",
+            "pass more open than answerable questions",
+        ),
         Outcome.BELOW: (
             "passes fewer open than answerable questions",
             "pass fewer open than answerable questions",
@@ -234,8 +236,8 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
         Outcome.SMALL: (f"passes both equally {least}", f"pass both equally {least}"),
     }
     judged = verdicts(study.certainty_inversion, smallest=smallest.share)
-    whether = "whether they doubt in the wrong place"
-    text = counted(judged, words, data="questions", named=Outcome.ABOVE, whether=whether)
+    whether = "whether the model passes more open or more answerable questions"
+    text = counted(judged, words, named=Outcome.ABOVE, whether=whether)
     numbers = {"certainty_inversion": study.certainty_inversion}
     return Finding(statement=sentence(text), numbers=numbers, outcome=judged)
 
@@ -265,13 +267,13 @@ def _failed(profile: BoundaryProfile) -> str:
     low, high, total = int(np.argmin(n)), int(np.argmax(n)), n.sum()
     span = f"{n[low]:.0f} ({labels[low]}) to {n[high]:.0f} ({labels[high]}) answers fail"
     if n[low] == n[high]:
-        span = f"{n[low]:.0f} answers fail ({every(n.size, 'model')})"
+        span = f"{n[low]:.0f} answers fail" + f" in {every(n.size, 'model')}" * (n.size > 1)
     pooled = failures.count.sum(axis=0) / total
     ways = ", ".join(
         f"{percent(pooled[k])} {failures.categories[k]}"
         for k in np.argsort(-pooled, kind="stable")
     )
-    return f"{profile.kind}: {span}; of all {total:.0f}, {ways}"
+    return f"{profile.kind}: {span}; kinds of all {total:.0f} failed answers: {ways}"
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:
@@ -294,7 +296,9 @@ def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     if one.detectable is None or not np.isfinite(one.smallest_shown):
         return f"{text}; there are too few questions to detect any difference."
     n, most, fewer = one.detectable.n_questions, one.needed, one.to_exclude(smallest)
-    more = "" if most is None else f"; detecting this one takes {about(most.n_questions)}"
+    more = ""
+    if most is not None:
+        more = f"; detecting the observed difference takes {about(most.n_questions)}"
     more += "" if fewer is None else f"; excluding {smallest:g} takes {about(fewer)}"
     return f"{text}; {n} questions detect a difference of {number(one.smallest_shown)}{more}."
 
@@ -314,7 +318,7 @@ def inference_boundary(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> InferenceBoundary:
-    """Profile models on questions that given rules do and do not answer.
+    """Profile models on questions that a given set of rules can and cannot answer.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ population, of which the N are a sample, the factor :math:`1 - \pi` is omitted a
 of the mean predictions is added. With clusters the summands are sums over clusters, with the
 correction CR2.
 
-If a judge is nearly always right, few residuals are nonzero, and (2) would be too small. So a
-quarter of a squared wrong label is added to each model's sum of squares, and half of one for a
-single score.
+If a judge is nearly always right, few residuals are nonzero, and (2) would be too small. Therefore
+a quarter of the square of a wrong label is added to each model's sum of squares, and half of it
+for a single score.
 
 The interval of a score with binary labels and verdicts combines intervals of proportions within
 each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the

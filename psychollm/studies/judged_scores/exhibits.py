@@ -28,8 +28,10 @@ def exhibits(
         of=result,
         key="judged",
         title="Scores by the judge and by people",
-        caption="Dots: estimated human scores, with intervals. Diamonds: the judge's scores. The "
-        "distance between both is the judge's bias for that model.",
+        caption=(
+            "Dots show estimated human scores, with intervals; diamonds show the judge's scores. "
+            "The distance between the two is the judge's bias for that model."
+        ),
     )
     shown: dict[str, Sequence[Exhibit | None]] = {
         "scores": (drawing, Listing(table=partial(_models, result), instead=True)),

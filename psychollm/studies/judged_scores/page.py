@@ -27,10 +27,10 @@ def _methods(result: "JudgedScores") -> tuple[str, ...]:
         "A score is the mean predicted label of all answers, corrected by the labels of some: "
         "prediction-powered inference with a weight tuned for each model "
         f"{cite('ppi', 'sarndal')}. Scores refer to {result.target}.",
-        "Intervals combine Jeffreys' intervals within each verdict "
-        f"{cite('brown', 'zou')}; graded verdicts have Wilson's, with the effective sample size. "
-        "If few labels disagree with the judge, half a wrong label is added, "
-        "so that no interval has zero width.",
+        "Intervals of binary scores combine Jeffreys' intervals within each verdict "
+        f"{cite('brown', 'zou')}; those of graded scores are Wilson's, with the effective sample "
+        "size. If few labels disagree with the judge, half a wrong label is added, so that no "
+        "interval has zero width.",
         "Differences are paired by question: their intervals combine those of the scores with the "
         f"correlation of their errors {cite('zou')}. They are simultaneous, at the level that "
         f"covers the largest error of all pairs {cite('chernozhukov')}. A tier ends "

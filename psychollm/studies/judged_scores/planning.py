@@ -86,14 +86,17 @@ class LabelPlan(Result):
         """Return the number of labels needed."""
         known = np.isfinite(self.equal)
         if not known.any():
-            return f"No number of labels reaches ±{number(self.wanted, 3)}."
+            return (
+                "No number of labels is enough for a margin of error of "
+                f"±{number(self.wanted, 3)}."
+            )
         equal, unsure = self.equal[known].max(), self.unsure[known].max()
         text = (
-            f"±{number(self.wanted, 3)} for {count(known.sum())} of "
-            f"{count(known.size)} models takes {count(equal)} randomly chosen labelled questions"
+            f"A margin of error of ±{number(self.wanted, 3)} for {count(known.sum())} of "
+            f"{count(known.size)} models takes labels of {count(equal)} randomly chosen questions"
         )
         if unsure < equal:
-            text += f", or {count(unsure)} chosen by the judge's uncertainty (`probability`)"
+            text += f", or of {count(unsure)} chosen by the judge's uncertainty (`probability`)"
         return f"{text}."
 
 

@@ -229,9 +229,9 @@ class JudgedScores(Study, Result):
                     *([f"{more} more in the table of models"] if more > 0 else []),
                 ),
                 explanation=(
-                    "The judge's mean over all answers, corrected by the labels of some: "
-                    "unbiased for any judge, and more precise for a better one. Intervals are "
-                    f"pointwise and refer to {self.target}."
+                    "A score is the judge's mean over all answers, corrected by human labels of "
+                    "some of them. It is unbiased for any judge, and more precise for a better "
+                    f"one. Intervals are pointwise and refer to {self.target}."
                 ),
                 numbers={"raw": self.raw, "bias": self.bias},
             ),
@@ -254,7 +254,7 @@ class JudgedScores(Study, Result):
                     question="How much does each model differ from the next?",
                     rows=tuple(self._next()),
                     explanation=(
-                        "Differences of corrected scores; the intervals are simultaneous."
+                        "Differences are between corrected scores; the intervals are simultaneous."
                     ),
                     numbers={
                         "value": self.differences.value,
@@ -358,18 +358,22 @@ class JudgedScores(Study, Result):
 
     def _remarks(self) -> Iterator[str]:
         if not self.score.defined.any():
-            yield "without labels only the judge's score is known: label 30 answers"
+            yield (
+                "without human labels, only the judge's score is known: have people label 30 "
+                "answers"
+            )
             return
         worth = self.worth
         if np.isfinite(worth) and not self.helps:
             yield (
-                f"the judge does not help: with it a label is worth {number(max(worth, 0.0), 2)} "
-                "labels"
+                "the judge does not help: a label with it is as informative as "
+                f"{number(max(worth, 0.0), 2)} labels without it"
             )
         elif np.isfinite(worth):
             n = self.score.n[self.score.n > 0].mean()
             yield (
-                f"with the judge, {count(n)} labels are worth {count(round(n * worth))} without it"
+                f"{count(n)} labels with the judge are as informative as "
+                f"{count(round(n * worth))} without it"
             )
         pairs = np.flatnonzero(self.errs_differently)
         if pairs.size:
@@ -384,7 +388,7 @@ class JudgedScores(Study, Result):
             )
         bare = [str(self.labels[row]) for row in np.flatnonzero(self.score.n == 0)]
         if bare:
-            yield f"no score, because of no labels: {sentence_list(bare[:4])}" + (
+            yield f"no score, because no answer has a label: {sentence_list(bare[:4])}" + (
                 f" and {len(bare) - 4} more" if len(bare) > 4 else ""
             )
 

@@ -111,12 +111,12 @@ def test_graded_tasks_and_feedback_are_arms() -> None:
         "falling": rated(graded=True, falls=1, seed=2, feedback=True),
     }
     study = compare_arms(arms, "self_efficacy", bootstrap=200, rng=0)
-    hard = "ratings of the hardest tasks less the easiest"
+    hard = "ratings of the hardest minus the easiest tasks"
     told, again = (
         "change of ratings by feedback, too high",
         "change of ratings when asked again, neutral",
     )
-    tasks = ("share of tasks passed", "mean rating less share of tasks passed")
+    tasks = ("share of tasks passed", "mean rating minus share of tasks passed")
     assert set(study.measures) == {"mean rating, 0 to 1", *tasks, hard, told, again}
     (fall,) = study.contrasts[hard]
     assert fall.pooled.interval[0, 1] < -0.4  # of the range; two levels

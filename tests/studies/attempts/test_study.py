@@ -153,7 +153,7 @@ def test_it_says_what_it_found(agents):
     text = psy.attempts(agents, **COUNTS, k=(1, 3), rng=1).summary()
     assert "m0 has the highest pass^3" in text
     assert "pass^3" in text
-    assert "The variance of one attempt is due" in text
+    assert "Of the variance of one attempt," in text
 
 
 def test_errors_name_the_place_and_the_remedy(agents):

@@ -192,7 +192,7 @@ def test_absence_takes_more_questions_than_an_effect(right) -> None:
     # Both ends of an interval about zero lie within .05 in four of five studies.
     assert (half + stats.norm.ppf(0.9) * se) * np.sqrt(n / needed) == pytest.approx(0.05, rel=0.01)
     assert found.excludable[row] > found.detectable[row]
-    assert f"{about(needed)} questions exclude 0.05" in found.summary()
+    assert f"{about(needed)} questions would exclude a difference of 0.05" in found.summary()
 
 
 def test_equal_scores_need_no_number_of_questions() -> None:
@@ -200,7 +200,7 @@ def test_equal_scores_need_no_number_of_questions() -> None:
     found = compare([first, 1 - np.roll(1 - first, 1)], rng=1)
     assert found.differences.value == pytest.approx([0.0], abs=1e-12)
     assert np.isinf(found.needed).all()
-    assert "detect it" not in found.summary()
+    assert "would detect the" not in found.summary()
 
 
 def test_logs_give_what_their_scores_give(tmp_path) -> None:
@@ -319,7 +319,7 @@ def test_models_without_a_common_question_are_not_ranked():
     assert "6 have no common questions" in text
     assert "c - a" not in text
     flags = found.pairs().set_index(["first", "second"])["flag"]
-    assert flags["c", "a"] == "no question has a score of both models"
+    assert flags["c", "a"] == "no question has scores of both models"
 
 
 def test_each_set_has_the_intervals_that_it_has_alone():

@@ -100,10 +100,11 @@ def test_the_study_sets_both_scores_side_by_side() -> None:
 def test_the_number_of_failed_answers_is_beside_the_shares(form: str) -> None:
     study = inference_boundary(table(form), bootstrap=50, rng=1)
     (found,) = (one for one in study.findings().items if one.key == "failures")
-    assert found.rows[0].startswith("B: 0 (names) to 16 (hedges) answers fail; of all 32, ")
-    assert (
-        found.rows[1] == "C: 0 (names) to 16 (hedges) answers fail; of all 32, 100 % confabulated"
+    assert found.rows[0].startswith(
+        "B: 0 (names) to 16 (hedges) answers fail; kinds of all 32 failed answers: "
     )
+    kinds = "C: 0 (names) to 16 (hedges) answers fail; kinds of all 32 failed answers: "
+    assert found.rows[1] == f"{kinds}100 % confabulated"
     failures = study.tables()["failures"]
     assert list(failures.columns[:2]) == ["model", "type"]
     own = failures[(failures["type"] == "B") & (failures["model"] == "hedges")]

@@ -168,7 +168,10 @@ def test_inversions_are_found_and_named() -> None:
     assert study.thinking[0].inverted
     assert study.stage_one is None
     text = study.summary()
-    assert "1 of 2 models doubts in the wrong place (crossed), 1 passes fewer open" in text
+    assert (
+        "1 of 2 models passes more open than answerable questions (crossed), 1 passes fewer open"
+        in text
+    )
     assert "sound minus crossed: -" in text
     calm = inference_boundary(frame[frame["model"] == "sound"], **QUICK)
     assert calm.summary().startswith("1 of 1 model passes fewer open than answerable questions.")
