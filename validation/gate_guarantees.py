@@ -6,7 +6,7 @@ Simulated data sets, then random halves of the answers of each model to each que
 (stated confidence of 11 models on five sets, NoamMichael/Comparing-Confidence-in-LLMs, MIT; 48
 configurations on board examinations, narimannr2x/confidence_scoring, Apache-2.0): a gate is made
 from one half and tested on the other. Then gates are made from four sets and tested on the fifth.
-``--write`` makes docs/gate_guarantees_tables.md. Runs for two minutes.
+``--write`` makes docs/gate_guarantees_tables.md. Takes two minutes.
 """
 
 import argparse
