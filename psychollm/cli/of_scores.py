@@ -101,7 +101,7 @@ class Judged(Analysis):
     out: Path | None = option(
         "folder of the page and the tables", "DIR", default=None, group=OUTPUT
     )
-    report: bool = option("write a page with a figure, too", default=True, group=OUTPUT)
+    report: bool = option("also write a page with a figure", default=True, group=OUTPUT)
     markdown: bool = option(
         "print only Markdown, for example for a pull request", default=False, group=OUTPUT
     )

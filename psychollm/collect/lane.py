@@ -341,7 +341,9 @@ class Lane:
             if wait > self._endpoint.longest_wait:
                 self._halt_all(f"it asks clients to wait for {wait:.0f} s")
         if asked.kind in BUSY and now - self._answered_at > self._endpoint.patience:
-            self._halt_all(f"{asked.kind.value} for {self._endpoint.patience:.0f} s on end")
+            self._halt_all(
+                f"{asked.kind.value} for {self._endpoint.patience:.0f} s without a break"
+            )
         delay = 0.0
         if asked.kind is not Kind.REFUSED_PARAMETER:
             count = pending.busy if asked.kind in BUSY else pending.tries

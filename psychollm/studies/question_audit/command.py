@@ -68,7 +68,7 @@ class Audit(Analysis, OneTable):
     out: Path | None = option(
         "folder for the page, the table and all other files", "DIR", default=None, group=OUTPUT
     )
-    report: bool = option("write a page, too", default=True, group=OUTPUT)
+    report: bool = option("also write a page", default=True, group=OUTPUT)
     json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
     quiet: bool = option("print nothing", default=False, group=OUTPUT)
 

@@ -180,7 +180,7 @@ def _rules_table(study: "SharedConfidence") -> Table:
             text_column("rule", dimensions.factors_by_rule),
             number_column("factors", dimensions.factors_by_rule.values(), digits=0),
         ],
-        caption="Number of factors by each rule; the first decides",
+        caption="Number of factors by each rule; the verdict uses the first",
         emphasised=[row == 0 for row in range(len(dimensions.factors_by_rule))],
     )
 
