@@ -31,8 +31,8 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Shared factors",
             value=_factors(dimensions, smallest),
-            detail=f"one factor against more: {p_equals(deciding.p_value)} with lapses modelled; a "
-            f"second explains {percent(deciding.second_share.observed, 1)} of latent variance"
+            detail=f"one factor against more: {p_equals(deciding.p_value)} with lapses modelled; "
+            f"a second explains {percent(deciding.second_share.observed, 1)} of latent variance"
             if deciding
             else f"one factor against more: {p_equals(dimensions.one_factor_test.p_value)}; a "
             f"second explains {percent(dimensions.second_share.observed, 1)} of latent variance",
