@@ -205,12 +205,12 @@ CASES = {
     "wrong in 2 of 100": judged(0.02, 0.02),
     "wrong in 5 of 100, always lenient": judged(0.12, 0.0),
     "wrong in 15 of 100": judged(0.15, 0.15),
-    "tells nothing": judged(0.6, 0.4),
+    "uninformative": judged(0.6, 0.4),
     "scores near 1": judged(0.1, 0.1, levels=(5.0, 4.0, 3.5, 3.0)),
     "graded verdicts": graded,
     "ratings from 1 to 5": ratings,
-    "labels of each model drawn apart": judged(0.1, 0.1, label=drawn_apart),
-    "labels drawn with unequal chances": judged(0.1, 0.1, label=drawn_unequally),
+    "labels drawn separately for each model": judged(0.1, 0.1, label=drawn_apart),
+    "unequal inclusion probabilities": judged(0.1, 0.1, label=drawn_unequally),
     "whole clusters of five labelled": judged(0.1, 0.1, label=drawn_in_clusters, cluster=5),
 }
 

@@ -43,7 +43,7 @@ LAPSING = [
     Cell("lapses 4 %", 19, 500, lapses=0.04),
     Cell("lapses 4 %", 19, 2000, lapses=0.04),
     Cell("lapses 4 %", 19, 10_570, lapses=0.04, tables=0.25),
-    Cell("lapses of each model its own, mean 1.4 %", 19, 2000, kind="uneven", lapses=0.01),
+    Cell("lapse rates differ, mean 1.4 %", 19, 2000, kind="uneven", lapses=0.01),
 ]
 GUESSING = [
     Cell("guesses 20 %, accuracies 40-93 %", 14, 500, kind="weak", guesses=0.2),
@@ -56,21 +56,21 @@ MIXED = [
     Cell("8 models, lapses 2 %", 8, 1000, lapses=0.02, tables=0.25),
     Cell("40 models, lapses 2 %", 40, 500, lapses=0.02, tables=0.25),
     Cell("only one model lapses, 15 %", 19, 2000, kind="alone", lapses=0.15, tables=0.25),
-    Cell("lapses 2 %, all read as no", 19, 2000, kind="refusals", lapses=0.02, tables=0.25),
+    Cell("lapses 2 %, all parsed as no", 19, 2000, kind="refusals", lapses=0.02, tables=0.25),
     Cell("30 % missing, lapses 2 %", 19, 2000, kind="missing", lapses=0.02, tables=0.25),
     Cell("heavy-tailed factor (t, 5 df), lapses 2 %", 19, 2000, "heavy", lapses=0.02, tables=0.25),
     Cell("logistic noise, lapses 2 %", 19, 2000, kind="logistic", lapses=0.02, tables=0.25),
     Cell("skewed factor, guesses 20 %", 20, 1000, kind="wide skewed", guesses=0.2, tables=0.25),
-    Cell("own rates, yes rates 1-99 %", 19, 2000, "uneven", "1-99", lapses=0.02, tables=0.25),
+    Cell("rates differ, yes rates 1-99 %", 19, 2000, "uneven", "1-99", lapses=0.02, tables=0.25),
 ]
 TWO = [
     Cell("second factor, random signs, 5 %", 19, 500, kind="second .05", lapses=0.01),
     Cell("second factor, random signs, 5 %", 19, 2000, kind="second .05", lapses=0.01),
     Cell("two halves correlated .8 (9 %)", 19, 500, kind="halves .8", lapses=0.01),
     Cell("two halves correlated .8 (9 %)", 19, 2000, kind="halves .8", lapses=0.01),
-    Cell("low against high thresholds .8", 19, 2000, kind="levels .8", lapses=0.01),
-    Cell('"ext": read by extreme models (5 %)', 19, 500, kind="ext", lapses=0.01),
-    Cell('"ext": read by extreme models (5 %)', 19, 2000, kind="ext", lapses=0.01),
+    Cell("low and high thresholds correlated .8", 19, 2000, kind="levels .8", lapses=0.01),
+    Cell("factor of extreme models (5 %)", 19, 500, kind="ext", lapses=0.01),
+    Cell("factor of extreme models (5 %)", 19, 2000, kind="ext", lapses=0.01),
     Cell("four models share a factor (3 %)", 19, 2000, kind="private", lapses=0.01),
     Cell("two halves .8, guesses 20 %", 20, 1000, kind="weak halves .8", guesses=0.2),
 ]

@@ -245,7 +245,7 @@ def row(case: Case, seed: int) -> str:
             decided_before += case.decides(max(4, int(np.ceil(one.naive))), one, stream)
     rate, old = now / max(1, len(stated)), decided_before / max(1, len(before))
     error = np.sqrt(rate * (1.0 - rate) / max(1, len(stated)))
-    left = f", {large} left out" if large else ""
+    left = f", {large} omitted" if large else ""
     text = (
         f"| {case.name} | {case.pilot} | {case.goal} | {np.median(before):,.0f} | "
         f"{100 * old:.0f} % | {np.median(stated):,.0f} | **{100 * rate:.0f} %** "
@@ -264,8 +264,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     lines = [
-        "| study and what matters | pilot | to show | stated before | decided | stated now | "
-        "decided (standard error; studies) |",
+        "| study and smallest effect | pilot | goal | stated before | conclusive | stated now | "
+        "conclusive (standard error; studies) |",
         "|---|---|---|---:|---:|---:|---:|",
     ]
     lines += [row(one, given.seed) for one in cases(given.share) if given.only in one.name]

@@ -120,9 +120,9 @@ def row_of(bank: Bank, form: ShortForm, seconds: float) -> str:
 
 def tables(folder: Path | None) -> str:
     """Return the table."""
-    ways = " | ".join(("factor, by a line", *WAYS))
+    ways = " | ".join(("factor, line", *WAYS))
     lines = [
-        f"| table | models x questions (families) | asked | {ways} | auto | chosen | seconds |",
+        f"| table | models x questions (families) | items | {ways} | auto | rule | seconds |",
         "|" + ":--- |" * 2 + " ---: |" * 8 + " :--- | ---: |",
     ]
     short_form(np.eye(20, 30), 3)  # SciPy loads what it needs
