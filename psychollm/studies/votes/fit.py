@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from psychollm._base.types import FloatArray
+from psychollm._base.types import BoolArray, FloatArray
 from psychollm.studies.votes.davidson import NEVER
 from psychollm.studies.votes.marginal import (
     expected,
@@ -65,7 +65,7 @@ class Fit:
     """Estimates; `phi` contains strengths, deviations of kinds, covariates, side and ties."""
 
     state: State
-    precision: FloatArray  # (parameters,) P of (2)
+    precision: FloatArray  # (parameters,) P of (2), as it shrinks the estimates
     information: FloatArray  # (parameters, parameters) A of (2)
     scores: FloatArray  # (3, votes) gradients in the model, side and tie terms
     weight: FloatArray  # (votes,) information of each vote on its difference
@@ -98,6 +98,12 @@ class Fit:
     def covariance(self) -> FloatArray:
         """Posterior covariance of the parameters."""
         return inverse(self.information)
+
+    @property
+    def shrinkage(self) -> FloatArray:
+        """Distance by which the priors shrink the estimates (parameters,)."""
+        phi = np.where(_estimated(self.state), self.phi, 0.0)
+        return np.asarray(self.covariance @ (self.precision * phi))
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
@@ -157,7 +163,7 @@ def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
         precision = _precision(votes, state)
         if anew:
             factor = cho_factor(_fixed(information + np.diag(precision), options))
-        slope -= precision * _pulled(votes, state, *ratio)
+        slope -= _remaining(votes, precision, *ratio) * np.where(_estimated(state), state.phi, 0.0)
         slope[_constant(p, options)] = 0.0
         step = cho_solve(factor, slope)
         moved = float(np.sqrt(slope @ step / max(p, 1)))
@@ -175,7 +181,7 @@ def _finished(
     votes: Votes, state: State, options: Options, *, rounds: int, converged: bool
 ) -> Fit:
     nodes = nodes_of(2 if votes.left.size > _MANY else 3)
-    information = np.diag(_precision(votes, state))
+    information, ratio = np.zeros((state.phi.size,) * 2), np.zeros(2)
     scores, weight = np.empty((3, votes.left.size)), np.empty(votes.left.size)
     likelihood = 0.0
     for part in votes.parts:
@@ -184,13 +190,15 @@ def _finished(
         found = expected(part.table, one, nodes)
         at = here(part.table, one)
         information += information_of(part.table, one, at)
+        ratio += scale_of(part.table, one, at)
         scores[:, part.votes] = found.scores
         weight[part.votes] = at.slope**2 * at.terms.eta_eta
         likelihood += found.log_likelihood
+    precision = _remaining(votes, _precision(votes, state), *ratio)
     return Fit(
         state=state,
-        precision=_precision(votes, state),
-        information=_fixed(information, options),
+        precision=precision,
+        information=_fixed(information + np.diag(precision), options),
         scores=scores,
         weight=weight,
         sd=np.where(options.free() & bool(votes.n_voters), state.sd, 0.0),
@@ -218,16 +226,20 @@ def _tie_start(votes: Votes) -> float:
     return float(np.log(2.0 * (ties + 0.5) / (rest + 0.5)))
 
 
-def _pulled(votes: Votes, state: State, total: float, lost: float) -> FloatArray:
-    """Return the values that the precision of the priors shrinks to zero (parameters,)."""
-    phi = np.where(state.phi > NEVER, state.phi, 0.0)
+def _estimated(state: State) -> BoolArray:
+    return np.asarray(state.phi > NEVER)
+
+
+def _remaining(votes: Votes, precision: FloatArray, total: float, lost: float) -> FloatArray:
+    """Return the precision of the priors that the estimates are shrunk by (parameters,)."""
     # The discrimination of voters leaves the scale of strengths weakly determined. The joint mode
     # ignores the posterior volume, which would offset the prior of many strengths along this
     # scale. So the prior is scaled by the proportion of information that remains without voters'
     # effects.
+    found = precision.copy()
     if lost:
-        phi[: votes.k] *= (total - lost) / total
-    return phi
+        found[: votes.k] *= (total - lost) / total
+    return found
 
 
 def _precision(votes: Votes, state: State) -> FloatArray:

@@ -3,8 +3,9 @@ r"""Standard errors of strengths, clustered by voters and prompts.
 With :math:`s_g` the gradient of the marginal likelihood summed over cluster g, A the information
 and P the precision of the priors (`psychollm.studies.votes.fit`), the covariance is
 
-.. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1},                  \quad (1)
+.. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1} + b b',              \quad (1)
 
+where :math:`b = A^{-1} P \phi` is the distance by which the priors shrink the estimates.
 For part of a voter's votes, the gradient is reduced by its effect on the voter's effects.
 :math:`h_g` is the proportion of cluster g in the information on a contrast; degrees of freedom are
 those of `psychollm.estimates.clustered`. If the model is correct, (1) is the posterior covariance.
@@ -76,7 +77,7 @@ class Errors:
     clusters: tuple[FloatArray, ...]  # sums (clusters, models) of each kind of cluster
     shares: tuple[tuple[FloatArray, ...], ...]  # information of each cluster on strengths
     cells: FloatArray  # sums over voter-prompt cells; empty if there is one kind of cluster
-    prior: FloatArray  # (parameters, models) root of the contribution of the prior
+    prior: FloatArray  # (parameters + 1, models) root of the contribution of the priors
     over: str  # what the clusters are
 
     def of(self, contrasts: Contrasts) -> tuple[FloatArray, FloatArray]:
@@ -131,7 +132,12 @@ def errors_of(votes: Votes, fit: Fit, part: IntArray, source: np.random.Generato
         clusters=tuple(sums for sums, _ in found),
         shares=tuple(information for _, information in found),
         cells=cells,
-        prior=np.sqrt(fit.precision)[:, None] * fit.covariance[:, : votes.k],
+        prior=np.vstack(
+            [
+                np.sqrt(fit.precision)[:, None] * fit.covariance[:, : votes.k],
+                fit.shrinkage[: votes.k],
+            ]
+        ),
         over=" and ".join(names) or "votes",
     )
 
