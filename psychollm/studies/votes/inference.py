@@ -3,7 +3,7 @@ r"""Standard errors of strengths, clustered by voters and prompts.
 With :math:`s_g` the gradient of the marginal likelihood summed over cluster g, A the information
 and P the precision of the priors (`psychollm.studies.votes.fit`), the covariance is
 
-.. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1} + b b',              \quad (1)
+.. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1} + b b',           \quad (1)
 
 where :math:`b = A^{-1} P \phi` is the distance by which the priors shrink the estimates.
 For part of a voter's votes, the gradient is reduced by its effect on the voter's effects.

@@ -46,12 +46,13 @@ class FitStatistics(Result):
     base_log_loss: float  # of a model with only the rates of left, tie and right
     over: str  # clusters of the standard errors
     prior: float  # SD of strengths
+    prompt_sd: float  # of each model's strength between prompts, logits
     rounds: int
     converged: bool
 
     _AXES = Axes(
         {}, "n_votes", "n_models", "n_voters", "n_prompts", "n_without_winner", "log_likelihood",
-        "log_loss", "base_log_loss", "over", "prior", "rounds", "converged",
+        "log_loss", "base_log_loss", "over", "prior", "prompt_sd", "rounds", "converged",
     )  # fmt: skip
 
 
@@ -136,7 +137,9 @@ class BradleyTerry(Study, Result):
     fit: FitStatistics
     pairs: Pairs
     covariance: FloatArray  # (models, models) of strengths, model-based
-    parameters: FloatArray  # side, log tie parameter, three SDs of voters, SD of strengths
+    # Side, log tie parameter, three SDs of voters, SD of strengths and between prompts, and the
+    # scale of strengths on a typical prompt.
+    parameters: FloatArray
     labels: Labels  # (models,)
     level: float
 
@@ -234,6 +237,7 @@ class BradleyTerry(Study, Result):
         delta = value[one] - value[other] + self._shifts(covariates, one.size)
         variance = np.diag(self.covariance)
         spread = variance[one] + variance[other] - 2.0 * self.covariance[one, other]
+        spread = np.maximum(spread, 0.0) + 2.0 * self.parameters[6] ** 2
         who = self._who(voter, one.size)
         own = np.append(self.voters.kind, -1)[who]
         deviations = np.vstack([self.kinds.deviations, np.zeros((1, value.size))])
@@ -242,7 +246,7 @@ class BradleyTerry(Study, Result):
             delta,
             self.parameters[0] + deviations[own, one] - deviations[own, other],
             self.parameters[1],
-            spread=np.sqrt(np.maximum(spread, 0.0)),
+            spread=np.sqrt(spread),
             effects=np.vstack([self.voters.effects, np.zeros((1, 3))]),
             roots=np.concatenate([self.voters.roots, new]),
             voter=who,
@@ -263,7 +267,7 @@ class BradleyTerry(Study, Result):
         Cycles
             The p-value of no cycles, and the triangles with p-values adjusted for all triangles.
         """
-        value = self.strengths.value
+        value = self.strengths.value / self.parameters[7]
         return cycles_of(
             self.pairs.i, self.pairs.j, value[self.pairs.i] - value[self.pairs.j],
             self.pairs.residual, self.pairs.information, self.labels,
@@ -492,6 +496,8 @@ class BradleyTerry(Study, Result):
                 f"SD between voters: side {side} logits, log tie parameter {ties}, log "
                 f"discrimination {slope}"
             )
+        if self.fit.prompt_sd:
+            rows.append(f"SD of strengths between prompts: {number(self.fit.prompt_sd, 2)} logits")
         return tuple(rows)
 
     def _beside(self) -> Finding:

@@ -45,6 +45,7 @@ from psychollm.studies.votes.inference import (
 )
 from psychollm.studies.votes.pairs import pairs_of
 from psychollm.studies.votes.prediction import expected_chances
+from psychollm.studies.votes.prompts import PromptVariation, prompt_variation
 from psychollm.studies.votes.result import BradleyTerry, FitStatistics, Kinds, Voters
 from psychollm.studies.votes.table import Options, Votes
 
@@ -91,7 +92,8 @@ def bradley_terry(
         Kind of voter, such as "people" and "judge". The kind with most voters determines the
         strengths; other kinds are linked with it and have deviations.
     prompt : str or array_like (votes,), optional
-        Prompt that the models answered; prompts are clusters. By default a known column.
+        Prompt that the models answered. Prompts are clusters, and strengths are those on a
+        typical prompt. By default a known column.
     covariates : str, sequence of str, or mapping
         Covariates, such as "length": two columns (length_left and length_right), or one column
         with the difference, left minus right; or a mapping from names to these.
@@ -156,8 +158,9 @@ def bradley_terry(
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
     part = _parts(given)
     errors = errors_of(given, fit, part, source)
+    typical = prompt_variation(given, fit)
     return _result(
-        ballot, given, order, owners, fit, errors, part, options,
+        ballot, given, order, owners, fit, errors, part, options, typical,
         level=level, n_draws=n_draws, source=source,
     )  # fmt: skip
 
@@ -220,27 +223,28 @@ def _result(
     errors: Errors,
     part: IntArray,
     options: Options,
+    typical: PromptVariation,
     *,
     level: float,
     n_draws: int,
     source: np.random.Generator,
 ) -> BradleyTerry:
-    k = votes.k
+    k, scale = votes.k, typical.scale
     means = np.bincount(part, fit.phi[:k]) / np.bincount(part)
-    value = fit.phi[:k] - means[part]
+    value = scale * (fit.phi[:k] - means[part])
     first = np.lexsort((-value, part))
     labels = tuple(ballot.models[row] for row in first)
-    turned = _reordered(errors, first)
     part, value = part[first], value[first]
+    turned = _reordered(errors, first, scale, typical.scale_error * value)
     differences, _ = differences_of(
         value, turned, part, labels, level=level, n_draws=n_draws, source=source
     )
     better = better_of(differences, k)
     strengths = _strengths(votes, value, turned, part, first, labels, level=level)
-    covariance = fit.covariance[:k, :k][np.ix_(first, first)]
+    covariance = scale**2 * fit.covariance[:k, :k][np.ix_(first, first)]
     return BradleyTerry(
         strengths=strengths,
-        win_rates=_win_rates(value, part, fit, strengths, level),
+        win_rates=_win_rates(value, part, fit, typical, strengths, level),
         differences=differences,
         rank=rank(value, part).astype(np.int64),
         rank_interval=np.stack(
@@ -250,27 +254,29 @@ def _result(
         component=part + 1,
         n_votes=_counts(votes)[first],
         ties=_ties(fit, options, errors, level, votes),
-        side=_one("side", "left", fit.phi[-2], fit.covariance[-2, -2], level, votes,
-                  Reason.NONE if options.side else Reason.NO_SIDES),
-        covariates=_slopes(ballot, fit, level, votes),
+        side=_one("side", "left", scale * fit.phi[-2], scale**2 * fit.covariance[-2, -2], level,
+                  votes, Reason.NONE if options.side else Reason.NO_SIDES),
+        covariates=_slopes(ballot, fit, scale, level, votes),
         voters=_voters(ballot, votes, fit),
-        kinds=_kinds(ballot, votes, fit, owners, first, part, level),
-        fit=_statistics(ballot, votes, fit, errors),
+        kinds=_kinds(ballot, votes, fit, owners, first, scale),
+        fit=_statistics(ballot, votes, fit, errors, typical),
         pairs=pairs_of(votes, fit, first),
         covariance=covariance,
-        parameters=np.array([fit.phi[-2], fit.phi[-1], *fit.sd, fit.spread[0]]),
+        parameters=np.array(
+            [scale * fit.phi[-2], fit.phi[-1], *fit.sd, fit.spread[0], typical.sd, scale]
+        ),
         labels=labels,
         level=level,
     )  # fmt: skip
 
 
-def _reordered(errors: Errors, first: IntArray) -> Errors:
-    """Return the errors in another order of the models."""
+def _reordered(errors: Errors, first: IntArray, scale: float, of_scale: FloatArray) -> Errors:
+    """Return the errors in another order of the models, on the scale of a typical prompt."""
     return Errors(
-        clusters=tuple(one[:, first] for one in errors.clusters),
+        clusters=tuple(scale * one[:, first] for one in errors.clusters),
         shares=tuple(tuple(one[np.ix_(first, first)] for one in known) for known in errors.shares),
-        cells=errors.cells[:, first],
-        prior=errors.prior[:, first],
+        cells=scale * errors.cells[:, first],
+        prior=np.vstack([scale * errors.prior[:, first], of_scale]),
         over=errors.over,
     )
 
@@ -338,18 +344,24 @@ def _strengths(
 
 
 def _win_rates(
-    value: FloatArray, part: IntArray, fit: Fit, strengths: Estimate, level: float
+    value: FloatArray,
+    part: IntArray,
+    fit: Fit,
+    typical: PromptVariation,
+    strengths: Estimate,
+    level: float,
 ) -> Estimate:
     """Return expected win rates against the others of the set; ties count as half."""
     k = value.size
     i, j = np.nonzero(np.equal.outer(part, part) & ~np.eye(k, dtype=np.bool_))
     voters = np.zeros((1, 3)), np.diag(fit.sd)[None]
     at = np.zeros(i.size, dtype=np.int64)
+    spread = np.full(i.size, np.sqrt(2.0) * typical.sd)
     step = 0.01
 
     def rates(shift: float) -> FloatArray:
         one = expected_chances(
-            value[i] - value[j] + shift, np.zeros(i.size), fit.phi[-1], spread=np.zeros(i.size),
+            value[i] - value[j] + shift, np.zeros(i.size), fit.phi[-1], spread=spread,
             effects=voters[0], roots=voters[1], voter=at,
         )  # fmt: skip
         n = np.maximum(np.bincount(i, minlength=k), 1)
@@ -402,10 +414,10 @@ def _ties(fit: Fit, options: Options, errors: Errors, level: float, votes: Votes
     )  # fmt: skip
 
 
-def _slopes(ballot: Ballot, fit: Fit, level: float, votes: Votes) -> Estimate:
+def _slopes(ballot: Ballot, fit: Fit, scale: float, level: float, votes: Votes) -> Estimate:
     q = len(ballot.covariates)
     own = slice(fit.phi.size - 2 - q, fit.phi.size - 2)
-    value, se = fit.phi[own], np.sqrt(np.diag(fit.covariance)[own])
+    value, se = scale * fit.phi[own], scale * np.sqrt(np.diag(fit.covariance)[own])
     margin = stdtrit(np.inf, 0.5 + 0.5 * level) * se
     return Estimate(
         name="covariate", value=value, se=se,
@@ -438,8 +450,7 @@ def _kinds(
     fit: Fit,
     owners: IntArray,
     first: IntArray,
-    part: IntArray,
-    level: float,
+    scale: float,
 ) -> Kinds:
     source = ballot.kinds if len(ballot.kinds) > 1 else ballot.voters
     k = votes.k
@@ -452,8 +463,8 @@ def _kinds(
     return Kinds(
         labels=tuple(source[one] for one in owners),
         n_votes=np.bincount(votes.own[votes.own >= 0], minlength=votes.n_own).astype(np.int64),
-        deviations=deviations,
-        spread=spread,
+        deviations=scale * deviations,
+        spread=scale * spread,
         correlation=correlation,
         worth=worth,
     )
@@ -482,7 +493,9 @@ def _worth(votes: Votes, fit: Fit, g: int) -> float:
     return float(each[0] / each[1])
 
 
-def _statistics(ballot: Ballot, votes: Votes, fit: Fit, errors: Errors) -> FitStatistics:
+def _statistics(
+    ballot: Ballot, votes: Votes, fit: Fit, errors: Errors, typical: PromptVariation
+) -> FitStatistics:
     total = votes.n.sum()
     share = votes.wins.sum(axis=1) / total
     base = float(-(share[share > 0] * np.log(share[share > 0])).sum())
@@ -497,6 +510,7 @@ def _statistics(ballot: Ballot, votes: Votes, fit: Fit, errors: Errors) -> FitSt
         base_log_loss=base,
         over=errors.over,
         prior=float(fit.spread[0]),
+        prompt_sd=typical.sd,
         rounds=fit.rounds,
         converged=fit.converged,
     )

@@ -1,0 +1,99 @@
+r"""Variation of strengths between prompts.
+
+The fit averages over prompts: its strengths describe the wins over all of them, and are smaller
+than those on a typical prompt, from which the strengths on other prompts deviate with standard
+deviation :math:`\sigma` for each model. With :math:`s_v` the score of vote v in the strengths, and
+:math:`w_v` its information, products of two votes v and v' on the same prompt have the expectation
+
+.. math:: E[s_v' s_{v'}] = \sigma_f^2 \operatorname{tr}(L_v L_{v'}),                      \quad (1)
+
+where :math:`L_v` is :math:`w_v` times the Laplacian of the vote's pair, and :math:`\sigma_f` is on
+the scale of the fit. The sum over all such pairs of votes estimates :math:`\sigma_f^2`; it is
+multiplied by :math:`\max(0, 1 - s^2 / \sigma_f^4)`, with s its standard error, so that noise is
+not taken for variation. Averaging a logistic curve over a normal variable of variance
+:math:`2 \sigma^2` divides its slope by :math:`a = \sqrt{1 + 2 c^2 \sigma^2}`,
+:math:`c = 16 \sqrt 3 / (15 \pi)` (Zeger, Liang and Albert, 1988), and :math:`\sigma = a \sigma_f`.
+
+References
+----------
+.. [1] Zeger, S. L., Liang, K.-Y., & Albert, P. S. (1988). Models for longitudinal data: a
+   generalized estimating equation approach. *Biometrics*, 44, 1049-1060.
+   https://doi.org/10.2307/2531734
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.studies.votes.fit import Fit
+from psychollm.studies.votes.table import Votes
+
+_LOGISTIC = (16.0 * np.sqrt(3.0) / (15.0 * np.pi)) ** 2  # c^2
+_LARGEST = 0.5  # of 2 c^2 sigma_f^2; strengths are at most multiplied by the root of 2
+_FEWEST = 5  # prompts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptVariation:
+    """Variation of strengths between prompts, and the scale of a typical prompt."""
+
+    sd: float  # of each model's strength between prompts, logits
+    scale: float  # strengths on a typical prompt, relative to the fit
+    scale_error: float  # standard error of the logarithm of the scale
+
+
+NONE = PromptVariation(sd=0.0, scale=1.0, scale_error=0.0)
+
+
+def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
+    """Estimate how much strengths vary between prompts."""
+    if not votes.prompt.size or np.unique(votes.prompt).size < _FEWEST:
+        return NONE
+    weight = fit.weight
+    if votes.n_voters:
+        # Scores are means over a voter's discrimination, whose mean exceeds its mode.
+        weight = weight * np.exp((fit.roots[:, 2] ** 2).sum(axis=1))[votes.voter]
+    product, information = _products(votes, fit.scores[0], weight)
+    total = information.sum()
+    if total <= 0.0:
+        return NONE
+    n = information.size
+    variance = product.sum() / total
+    error = np.sqrt(((product - variance * information) ** 2).sum() * n / (n - 1.0)) / total
+    if variance <= error:
+        return NONE
+    kept = 1.0 - (error / variance) ** 2
+    loss = min(2.0 * _LOGISTIC * kept * variance, _LARGEST)
+    scale = 1.0 / np.sqrt(1.0 - loss)
+    return PromptVariation(
+        sd=float(scale * np.sqrt(loss / (2.0 * _LOGISTIC))),
+        scale=float(scale),
+        scale_error=float(_LOGISTIC * error * scale**2),
+    )
+
+
+def _products(
+    votes: Votes, score: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both sides of (1), summed over pairs of votes on each prompt (prompts,)."""
+    prompt = np.unique(votes.prompt, return_inverse=True)[1]
+    k, count = votes.k, int(prompt.max()) + 1
+
+    def squares(cell: IntArray, values: FloatArray) -> FloatArray:
+        cells, place = np.unique(cell, return_inverse=True)
+        sums = np.bincount(place, values)
+        return np.asarray(np.bincount(cells % count, sums**2, minlength=count))
+
+    def of(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(prompt, values, minlength=count))
+
+    ends = np.concatenate([votes.left, votes.right]) * count + np.tile(prompt, 2)
+    low, high = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
+    pair = (low * k + high) * count + prompt
+    product = squares(ends, np.concatenate([score, -score])) - 2.0 * of(score**2)
+    information = squares(ends, np.tile(weight, 2)) + 2.0 * squares(pair, weight)
+    information -= 4.0 * of(weight**2)
+    # The fitted strengths follow the votes: each prompt's scores are smaller by its part in them.
+    share = of(weight) / max(weight.sum(), 1e-300)
+    return product + 2.0 * share * of(weight), information * (1.0 - share)
