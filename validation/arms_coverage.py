@@ -1,19 +1,19 @@
 """Coverage of intervals for contrasts between arms, in simulated studies with known truth.
 
-Run ``python validation/arms_coverage.py``: it writes docs/arms_tables.md.
-Takes two minutes of CPU. Two studies are simulated, 100 times each, with models, questions and
-answers drawn anew.
+``python validation/arms_coverage.py`` writes docs/arms_tables.md. Takes two minutes of CPU. Two
+studies are simulated 100 times each, with new models, questions and answers each time.
 
-* Rule world: four models, 40 worlds of each type, told in two skins. A model passes a world with
-  the chance ``logistic(ability + effect in the second skin - difficulty)``, difficulties and
-  abilities normal, effects normal with mean -0.6 and standard deviation 0.3 (type A) or mean 0 and
-  the same deviation (type C).
-* Semantic sampling: three models, 60 questions, 10 samples, three arms, each in a store of its
-  own. One of two answers is right with a chance uniform between .5 and 1; log odds are multiplied
-  by 1 in the first arm, by about 3 and about 1.8 in the others (lognormal over models, 0.2).
+* Rule world: four models, 40 worlds of each type, each in two surface forms (skins). A model
+  passes a world with probability ``logistic(ability + effect in the second skin - difficulty)``.
+  Difficulties and abilities are normal; effects are normal with mean -0.6 and standard deviation
+  0.3 (type A), or with mean 0 and the same standard deviation (type C).
+* Semantic sampling: three models, 60 questions, 10 samples, and three arms, each in its own store.
+  One of two answers is right with a probability that is uniform between .5 and 1; log odds are
+  multiplied by 1 in the first arm, by about 3 and about 1.8 in the others (lognormal over models,
+  0.2).
 
-The truth of a model is that over all worlds or questions, and that of models like these the mean
-over the models drawn from. The seed of study k is k.
+The true value of a model is taken over all worlds or questions; that of the model population is
+the mean over the distribution of models. The seed of study k is k.
 """
 
 import argparse

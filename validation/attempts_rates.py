@@ -1,11 +1,12 @@
 """Coverage of intervals for repeated attempts: docs/attempts.md.
 
-``python -m validation.attempts_rates --write [TRIALS.csv.gz]`` makes ``docs/attempts_tables.md``
-anew. Chances of tasks follow beta distributions like those fitted to the agents of Terminal-Bench
-2 (means of .07 to .63); in families of four tasks, half of the variance on the logit lies between
-families. With the trials of Terminal-Bench 2 (59 agents, 88 tasks, five trials each; columns
-agent, task, successes, trials; github.com/dariakryvosheieva/agent-psychometrics, MIT), three of
-the five trials are drawn and foretell what all five show. Takes four minutes.
+``python -m validation.attempts_rates --write [TRIALS.csv.gz]`` rewrites
+``docs/attempts_tables.md``. Success probabilities of tasks follow beta distributions like those
+fitted to the agents of Terminal-Bench 2 (means of .07 to .63); in families of four tasks, half of
+the variance of the logit is between families. With the trials of Terminal-Bench 2 (59 agents, 88
+tasks, five trials each; columns agent, task, successes, trials;
+github.com/dariakryvosheieva/agent-psychometrics, MIT), three of the five trials are drawn to
+predict the results of all five. Takes four minutes.
 """
 
 import argparse

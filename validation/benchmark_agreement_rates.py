@@ -2,12 +2,12 @@
 
 Abilities of models in two benchmarks are bivariate normal (SD 0.7), bivariate t with five degrees
 of freedom, or skewed (lognormal with skewness 2.3, joined by a normal copula). Answers follow a
-logistic curve with standard normal difficulties and lognormal slopes. The true correlation is that
-of the log odds of the expected scores, over 20,000 models and 4,000 questions.
+logistic curve with standard normal difficulties and lognormal slopes. The true correlation is
+computed from the log odds of expected scores over 20,000 models and 4,000 questions.
 
-The baselines are Spearman's correlation of the observed scores, and the same divided by the root
-of the product of both reliabilities; their intervals are Fisher's with standard error 1.06 /
-sqrt(K - 3), and the true value is the rank correlation of true scores.
+The baselines are Spearman's correlation of the observed scores, and this correlation divided by
+the root of the product of both reliabilities. Their intervals are Fisher's with standard error
+1.06 / sqrt(K - 3), and the true value is the rank correlation of true scores.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m validation.benchmark_agreement_rates
 
@@ -93,7 +93,7 @@ def tables(rng, case: Case) -> tuple[list[np.ndarray], np.ndarray]:
     both = []
     for side, easy in enumerate((False, case.easy)):
         p = chances(able[:, side], questions(rng, case.questions, easy))
-        if case.clusters:  # a model is good or bad at a passage
+        if case.clusters:  # a model does well or badly on a whole passage
             n = -(-case.questions // case.clusters)
             own = np.repeat(rng.normal(0.0, 0.8, (case.models, n)), case.clusters, axis=1)
             p = expit(logit(p) + own[:, : case.questions])

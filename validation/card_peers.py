@@ -1,9 +1,9 @@
 """The crossed logistic model compared with NumPyro: posterior and time.
 
-``python -m validation.card_peers --peer PYTHON`` hands the same tables to an interpreter that has
-numpyro and jax (PyPI); the model is that of HiBayES's crossed GLMM, non-centred, with half-normal
-priors of scale 2 and a flat mean, four chains after another. ``--write`` makes
-``docs/card_peers_tables.md`` anew. Takes six minutes. Without ``--peer`` only psychollm is timed.
+``python -m validation.card_peers --peer PYTHON`` passes the same tables to an interpreter that has
+numpyro and jax (PyPI). The model is that of HiBayES's crossed GLMM, non-centred, with half-normal
+priors of scale 2 and a flat mean, and four chains run one after another. ``--write`` rewrites
+``docs/card_peers_tables.md``. Takes six minutes. Without ``--peer`` only psychollm is timed.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 OUT = Path(__file__).parents[1] / "docs" / "card_peers_tables.md"
-# Models, questions, answers to each, sd of the interaction, domains, families.
+# Numbers of models, questions and answers to each; SD of the interaction; domains, families.
 SIZES = (
     (10, 200, 1, 0.0, 0, 0),
     (20, 500, 1, 0.0, 0, 0),

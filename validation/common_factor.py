@@ -1,8 +1,8 @@
 """Rejection rates of one factor over all groups of questions, with one and with several factors.
 
-Eight models answer questions of two or three groups. With one factor, loadings are the same in
-all groups; thresholds of models differ by group, questions of later groups are harder, and their
-factor has another spread. With one each, loadings are drawn anew in every group.
+Eight models answer questions of two or three groups. With one factor, loadings are the same in all
+groups; thresholds of models differ by group, questions of later groups are harder, and their
+factor has another SD. With one factor each, every group has its own loadings.
 
     python -m validation.common_factor [--n 60] [--seed 1] [--write]
 

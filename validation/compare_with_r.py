@@ -1,8 +1,8 @@
-"""Tetrachoric correlations of psychollm and of R's psych, lavaan and polycor, in one run.
+"""Compare tetrachoric correlations of psychollm with those of R's psych, lavaan and polycor.
 
-Every program reads the same CSV files. Errors are those of thirty-digit arithmetic for psychollm
-(on pairs drawn at random), and distances from psychollm's matrix for the R packages, over pairs
-without an empty cell, where all programs answer the same question.
+Every program reads the same CSV files in one run. Errors of psychollm are relative to thirty-digit
+arithmetic, on pairs drawn at random. Errors of the R packages are distances from psychollm's
+matrix, over pairs without an empty cell, for which all programs estimate the same quantity.
 
     python validation/compare_with_r.py
     python validation/compare_with_r.py --sizes 19x10000 50x10000 100x5000 200x2000 --repeats 1
@@ -29,8 +29,8 @@ import psychollm as psy  # noqa: E402
 from benchmarks.simulated import one_factor  # noqa: E402
 
 # CPU seconds of the compiled kernels of EGAnet 2.5.0 (C) and EFAtools 1.0.0.9000 (C++), called
-# directly on tables of the same shapes; measured once, on another day, beside psych 2.2.9 with the
-# seconds in the first line. Not of this run.
+# directly on tables of the same shapes; they were measured once, on another day, when psych 2.2.9
+# took the seconds in the first line, and do not belong to this run.
 QUOTED = {
     "psych 2.2.9 (then)": {"19x10000": 0.098, "50x10000": 0.7, "100x5000": 2.59, "200x2000": 9.17},
     "EGAnet 2.5.0": {"19x10000": 0.006, "50x10000": 0.037, "100x5000": 0.074, "200x2000": 0.124},

@@ -1,9 +1,9 @@
-"""Coverage of the intervals of agreement, test and retest.
+"""Coverage of the intervals of agreement and of test-retest coefficients.
 
-Each question has its own distribution of answers, drawn from a Dirichlet law with parameters
-pi (1/kappa - 1); runs draw from it independently. Observed disagreement is then (1 - kappa) times
-the disagreement by chance for any distance of answers, so that Fleiss' and Cohen's kappa, weighted
-or not, and Krippendorff's alpha on every scale all have the true value kappa.
+Each question has its own distribution of answers, drawn from a Dirichlet distribution with
+parameters pi (1/kappa - 1); runs draw from it independently. For any distance between answers,
+observed disagreement is then (1 - kappa) times chance disagreement, so that Fleiss' and Cohen's
+kappa, weighted or not, and Krippendorff's alpha on every scale all have the true value kappa.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.retest import retest
 from validation.coverage_cases import Case, Intervals
 
-# The intervals do not rest on resamples: two keep the differences that nobody asks for cheap.
+# The intervals need no resamples; two keep the differences, which are not used here, cheap.
 CHEAP = {"bootstrap": 2, "rng": 0}
 
 

@@ -1,7 +1,7 @@
-"""Coverage of what is compared between models: individuation, disagreements, votes and lines.
+"""Coverage of comparisons between models: individuation, disagreements, votes and lines.
 
-True values without a closed form are those of one sample of 400,000 questions, whose own error is
-a twentieth of a standard error at n = 1,000.
+True values without a closed form are computed from one sample of 400,000 questions, whose error is
+a twentieth of the standard error at n = 1,000.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Coverage of the intervals of the calibration room.
+"""Coverage of the intervals of `psychollm.calibration`.
 
-Forecasters state a confidence c from a law of their own and are right with the probability
-p(c) = expit(shift + slope logit c), so that every metric has an exact true value: that of the
-tally of the whole population, laid out on a fine grid of confidences.
+Forecasters state a confidence c from their own distribution and are right with probability
+p(c) = expit(shift + slope logit c). Every metric then has an exact true value, computed from the
+tally of the whole population on a fine grid of confidences.
 """
 
 from dataclasses import dataclass
@@ -103,12 +103,12 @@ def panel_intervals(
         confidence, correct, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
     )
     truth = forecaster.truth()
-    # What learns from its answers has another true value at each size.
+    # A metric that is fitted to the answers has a different true value at each sample size.
     keys = [key for key in panel if key != "beta_log_score"]
     return {key: (panel[key].interval, truth[key], flagged(panel[key].flags)) for key in keys}
 
 
-# Of these the interval is a formula, and needs no resamples.
+# The intervals of these metrics are formulas that need no resamples.
 CLOSED = (
     "auroc", "gamma", "somers_d", "tau_b", "average_precision", "average_precision_errors",
     "point_biserial", "brier", "brier_skill", "log_score", "overconfidence",

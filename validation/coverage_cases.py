@@ -1,12 +1,12 @@
-"""What a case of the coverage simulation is."""
+"""Define a case of the coverage simulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-# metric -> bounds (data sets, 2), the true value, and where results are flagged that an interval
-# may be too short (data sets,), if they can be
+# metric -> bounds (data sets, 2), the true value, and, for metrics that have it, a flag (data
+# sets,) where an interval may be too short
 Intervals = dict[str, tuple[np.ndarray, float] | tuple[np.ndarray, float, np.ndarray]]
 
 

@@ -1,7 +1,8 @@
 """Coverage of intervals of two-choice trials: meta-information and the hierarchical M-ratio.
 
-Answers and ratings follow the meta-d' model, so that the chance of every combination of stimulus,
-response and rating is known; meta-information of the population is that of these chances.
+Answers and ratings follow the meta-d' model, so that the probability of every combination of
+stimulus, response and rating is known; the true meta-information is computed from these
+probabilities.
 """
 
 from functools import partial
@@ -31,7 +32,7 @@ def chances(d: float, ratio: float) -> np.ndarray:
     edges = np.concatenate([[0.0], STEPS, [np.inf]])
     for stimulus in (0, 1):
         for response in (0, 1):
-            # Seen from the side of the response, evidence has a mean of plus or minus d / 2.
+            # On the axis of the response, evidence has a mean of plus or minus d / 2.
             sign = 0.5 if stimulus == response else -0.5
             above = ndtr(sign * ratio * d - edges)
             found[stimulus, response] = 0.5 * ndtr(sign * d) * -np.diff(above) / above[0]

@@ -1,8 +1,8 @@
 """Coverage with few clusters of questions: calibration, means, differences and their p-values.
 
-Models differ from cluster to cluster in what they state and in how often they are right; the
-largest cluster holds sixteen times the questions of the smallest, or all hold twenty. Data sets
-stand in for models, so that each call computes many.
+Stated confidence and accuracy of models vary between clusters. The largest cluster has sixteen
+times the questions of the smallest, or all have twenty. Data sets are passed as models, so that
+each call computes many.
 """
 
 from functools import partial
@@ -45,7 +45,7 @@ def forecasts(
     stated = LEVELS[np.round(10.0 * expit(1.0 + 1.2 * latent)).astype(int)]
     spread = rng.standard_normal(groups)[:, codes]
     if calibrated:
-        # Right together within clusters, and as often as stated over all of them.
+        # Answers are correlated within clusters, and calibrated over all clusters.
         return stated, np.where(
             np.abs(spread) < 0.6745, stated > rng.random(groups)[:, codes], stated
         )

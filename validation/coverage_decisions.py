@@ -1,7 +1,7 @@
-"""Coverage of intervals of decisions: answering, abstaining, saying yes, and the curves of these.
+"""Coverage of the intervals of decisions (answering, abstaining, saying yes) and their curves.
 
-Forecasters are those of `coverage_calibration`; the true value of a curve at a point is that of
-the tally of the population. Bands are pointwise: each point is a row of the table.
+Forecasters are those of `coverage_calibration`; the true value of a curve at a point is computed
+from the tally of the population. Bands are pointwise, so that each point is a row of the table.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def selective(
             estimate = coverage_at_risk(scores, correct, risk=risk, ties=ties, **options)
             found[f"coverage at risk {risk:g}, ties {ties}"] = (estimate.interval, value)
     curve = risk_coverage(scores, correct, coverages=AT, **options)
-    # All answers are a little less than all: sums of millions of answers are rounded.
+    # A coverage of 1 is lowered slightly, because sums of millions of answers are rounded.
     truth = population(forecaster, risk_at_coverage_metric(np.minimum(AT, 1.0 - 1e-9).tolist()))
     return found | points("risk-coverage band at", AT, curve.interval, truth)
 

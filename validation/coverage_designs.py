@@ -20,7 +20,7 @@ from validation.coverage_cases import Case, Intervals, collected
 EFFECTS = ("model", "item", "run", "model:item", "model:run", "item:run", "residual")
 COMPONENTS = dict(zip(EFFECTS, (1.0, 0.5, 0.05, 0.4, 0.1, 0.05, 0.8), strict=True))
 DRAWS = 1_000
-PARAMETRIC = 200  # resamples of the mixed model: percentiles of pivots, a little short for it
+PARAMETRIC = 200  # resamples of the mixed model; with so few, pivot percentiles are a little short
 
 
 def coefficients(parts: dict[str, float], items: int, runs: int) -> dict[str, float]:
@@ -111,7 +111,7 @@ def conditions(
     shift, between, residual = np.array([0.0, 0.3, 0.6]), 0.5, 1.0
     rows = np.array(list(product(range(k), range(3), range(repeats))))
     truth = {"mean of the first": 0.0, "second - first": 0.3, "third - first": 0.6}
-    # Repeats are averaged: what is left of them is the noise of their mean.
+    # Repeats are averaged, so that only the noise of their mean remains.
     truth |= {"variance of models": between, "residual variance": residual / repeats}
     truth["intraclass"] = between / (between + residual / repeats)
 
@@ -123,7 +123,7 @@ def conditions(
         model, condition = rows[kept(), :2].T
         scores = shift[condition] + np.sqrt(between) * rng.standard_normal(k)[model]
         scores = scores + np.sqrt(residual) * rng.standard_normal(model.size)
-        # Labels in order of appearance would depend on what was lost.
+        # Labels in order of appearance would depend on the missing cells.
         order = np.argsort(condition, kind="stable")
         fit = mixed_model(
             scores[order],
@@ -147,7 +147,7 @@ def ranked(n: int, count: int, rng: np.random.Generator, jobs: int, *, step: flo
     """Normal scores under three conditions; n scores for Kruskal-Wallis, n models for Friedman."""
     shift = step * np.arange(3.0)
     gaps = (shift[:, None] - shift) / np.sqrt(2.0)
-    above = ndtr(gaps).mean(axis=1)  # chance that a score of the condition exceeds any score
+    above = ndtr(gaps).mean(axis=1)  # probability that a score of the condition exceeds any score
     within = 1.0 + ndtr(gaps).sum(axis=1) - 0.5  # expected rank within a model
     sd = np.sqrt(1.5)  # models differ by half a variance
     mixed = ndtr(gaps / sd).mean(axis=1)
@@ -190,7 +190,7 @@ CASES = [
         "mixed model",
         "n models, three conditions",
         partial(conditions, models=None),
-        sizes=(50, 200),  # the work grows with the cube of the models
+        sizes=(50, 200),  # the time grows with the cube of the number of models
     ),
     Case("mixed model", "eight models, three conditions, n scores", partial(conditions, models=8)),
     Case("rank tests", "three conditions 0.5 apart", partial(ranked, step=0.5)),

@@ -1,9 +1,9 @@
 """Coverage of differences, of families of them, and of the parts of a mean score's variance.
 
-Models answer a question with an easiness of its own, z, rightly with probability Phi(m + z): their
-scores are correlated over questions, and a model's true mean is Phi(m / sqrt 2). A family holds
-where all its intervals do, or where nothing is called different that is not: its share of data
-sets stands in the table as a coverage.
+Model m answers a question of easiness z correctly with probability Phi(m + z). Scores are then
+correlated over questions, and a model's true mean is Phi(m / sqrt 2). A family covers if all its
+intervals cover, or if it declares no false difference; the table reports the proportion of such
+data sets as its coverage.
 """
 
 from functools import partial
@@ -29,7 +29,7 @@ from validation.coverage_cases import Case, Intervals, collected
 
 RESAMPLES = 400
 ABILITIES = np.array([0.8, 0.4, 0.0, 0.2, 0.6])
-YES, NO = np.ones(2), np.zeros(2)  # an interval that holds 1, and one that does not
+YES, NO = np.ones(2), np.zeros(2)  # an interval that covers 1, and one that does not
 
 
 def held(*, all_hold: bool) -> np.ndarray:
@@ -73,7 +73,7 @@ def pairs(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
             held(all_hold=bool(((low <= wanted) & (wanted <= high)).all()))
             for low, high in (family.T for family in families)
         ]
-        odd = np.arange(n) % 2 == 1  # clusters reach over both sets
+        odd = np.arange(n) % 2 == 1  # clusters span both sets
         return {
             "score_differences": score_differences(alone, pairs=[(0, 1)]).interval[0],
             "score_differences, clusters": score_differences(
@@ -103,7 +103,7 @@ def compared(n: int, count: int, rng: np.random.Generator, jobs: int) -> Interva
         pairs, order = found.differences, list(found.labels)
         wanted = means[list(pairs.first)] - means[list(pairs.second)]
         low, high = pairs.interval.T
-        # Equally able models share the ranks from the first to the last of them.
+        # Equally able models share all ranks from their best to their worst.
         best, worst = 1 + above[order], 8 - below[order]
         first, last = found.rank_interval.T
         return [

@@ -1,8 +1,8 @@
 """Coverage of the intervals of loadings of yes/no answers.
 
-Eight items of one factor. Where all thresholds are equal no cell of a pair's table is empty; where
-they lie at 1.5 and -1.5 in turn the cell of a hard yes and an easy no is, nearly always, and the
-tetrachoric correlation is that of a table with something put into it.
+Eight items measure one factor. If all thresholds are equal, no cell of a pair's table is empty. If
+thresholds alternate between 1.5 and -1.5, the cell of a hard yes and an easy no is nearly always
+empty, and the tetrachoric correlation depends on the continuity correction.
 """
 
 from functools import partial

@@ -1,19 +1,20 @@
 """Coverage of 95 % intervals if the errors of models in a family are correlated.
 
-Run as ``python -m validation.coverage_families``: it writes docs/irt_families_tables.md, with
-``--names`` docs/irt_names_tables.md, with ``--screen`` docs/question_screen_tables.md.
+``python -m validation.coverage_families`` writes docs/irt_families_tables.md, with ``--names``
+docs/irt_names_tables.md, with ``--screen`` docs/question_screen_tables.md.
 
-The first member of a family is the parent; each other repeats, question by question with chance
-`COPY`, the parent's luck (the number that decides between right and wrong), so that it repeats
-the parent's answer where both are equally able. Abilities are normal, a share `WITHIN` of their
-variance within families. Slopes are lognormal (log SD .35), difficulties normal, 200 questions.
-Truth is put on the scale that the fit states. *Named* is the share of tables in which a fit
-without families names respondents that answer alike. Seeds are 0 to the number of tables.
+The first member of a family is the parent. On each question, every other member repeats with
+probability `COPY` the parent's random number that decides between right and wrong, so that it
+repeats the parent's answer if both are equally able. Abilities are normal, with a proportion
+`WITHIN` of their variance within families. Slopes are lognormal (log SD .35), difficulties normal,
+200 questions. True values are transformed to the scale of the fit. *Named* is the proportion of
+tables in which a fit without families reports respondents with nearly identical answers. Seeds are
+0 to the number of tables.
 
-The other page counts in how many tables without families a 2PL fit names anybody: of abilities
-N(0, 1), slopes and difficulties as above, and what else its lines say. A lapse is a coin in place
-of the answer, a guess turns a wrong answer into a right one, and a second ability, independent of
-the first, has slopes N(0, .5).
+The second page counts tables without families in which a 2PL fit reports any respondent. Abilities
+are N(0, 1), slopes and difficulties are as above, and each line adds its own departures. A lapse
+replaces the answer by a coin toss, a guess turns a wrong answer into a right one, and a second
+ability, independent of the first, has slopes N(0, .5).
 """
 
 import argparse

@@ -1,15 +1,15 @@
 """False positive rates and power of tests between groups.
 
-Run as ``python -m validation.coverage_groups``. Takes half an hour, 100 data sets
-in each row. Levels are 5 %; the Monte Carlo error of a rate of 5 % is then 2.2 percentage points,
-and about 0.7 where the rate is a mean over ten items. Every draw is seeded.
+Run as ``python -m validation.coverage_groups``. Takes half an hour, with 100 data sets in each
+row. Levels are 5 %; the Monte Carlo error of a rate of 5 % is then 2.2 percentage points, or about
+0.7 if the rate is a mean over ten items. Every draw is seeded.
 
-The first table is of `differential_items` and `differential_functioning` (unadjusted p-values of
-single items): ten yes/no items, the second group 0.5 higher in ability with a standard deviation
-of 1.2; one item (or three of ten) is harder for it by 0.5 on the scale of ability. The second is
-of `measurement_invariance`: six items on one factor, the second group again higher and wider; an
-item's thresholds are higher by 0.3 where it differs. Below them stands the processor time of one
-table.
+The first table tests `differential_items` and `differential_functioning` (unadjusted p-values of
+single items). There are ten yes/no items; the second group is 0.5 higher in ability, with a
+standard deviation of 1.2, and one item (or three of ten) is harder for it by 0.5 on the scale of
+ability. The second table tests `measurement_invariance` with six items on one factor. The second
+group again has a higher mean and a larger standard deviation, and a differing item has thresholds
+that are higher by 0.3. The processor time of one table is printed below both.
 """
 
 import argparse

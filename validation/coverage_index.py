@@ -1,7 +1,7 @@
-"""Which family of the coverage tables holds the intervals of each public function.
+"""List the family of the coverage tables that contains the intervals of each public function.
 
-The list is checked against the public names of calibration and reliability: a function that nobody
-has placed is an error.
+The list is checked against the public names of calibration and reliability; a function without an
+entry is an error.
 """
 
 from types import FunctionType, ModuleType

@@ -4,12 +4,13 @@
     python -m validation.coverage_irt run CELL [DATA_SETS]   # e.g. 2pl 30 300 two_clusters
     python -m validation.coverage_irt show             # docs/irt_coverage_tables.md
 
-``run`` is for few respondents and many items, fitted with the default priors, and appends one line
-a data set to ``coverage_irt.csv``; it goes on where it was left, and cells may run side by side.
-Truth is put on the scale that the fit states: where that is the respondents' own, true abilities
-are shifted and stretched to mean 0 and standard deviation 1, items with them. Of two groups, each
-half of the respondents, the standard deviation is that of the second group's abilities in units of
-the first's, over the true one, and the mean is that of the second population.
+``run`` fits few respondents and many items with the default priors, and appends one line per data
+set to ``coverage_irt.csv``. An interrupted run can be continued, and cells may run in parallel.
+True values are transformed to the scale of the fit: if that is the scale of these respondents,
+true abilities are standardised to mean 0 and standard deviation 1, and items are transformed
+accordingly. With two groups of equal size, the standard deviation is that of the second group's
+abilities in units of the first group's, divided by the true ratio, and the mean is that of the
+second population.
 """
 
 import argparse
@@ -35,10 +36,10 @@ DATA_SETS, FEWER = 500, 100
 SLOPES = np.linspace(0.7, 1.8, 10)
 INTERCEPTS = np.linspace(-1.5, 1.5, 10)
 Z = 1.959964
-STEPS = np.array([0.9, 0.0, -0.9])  # of graded items, about their intercept
-WIDE = 1.5  # SD of difficulties where these are wide, else 1
+STEPS = np.array([0.9, 0.0, -0.9])  # steps of graded items around their intercept
+WIDE = 1.5  # SD of difficulties in "wide" cells, else 1
 LOW = {"tenth": 0.1, "quarter": 0.25}  # asymptotes that all items share
-BETWEEN = 0.9  # distance of two clusters from their middle; with what is within, SD 1
+BETWEEN = 0.9  # distance of two clusters from their midpoint, such that the total SD is 1
 CSV = Path(__file__).with_suffix(".csv")
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "irt_coverage_tables.md"
 MODELS = ("2pl", "rasch", "3pl", "graded", "gpcm", "mixed", "groups", "two_abilities")
@@ -48,8 +49,8 @@ NAMES = {
     "groups": "2pl, two groups",
     "two_abilities": "2pl, two abilities",
 }
-SECOND_MEAN, SECOND_SD = 0.5, 1.2  # of the second group's abilities
-CORRELATION = 0.4  # of two abilities
+SECOND_MEAN, SECOND_SD = 0.5, 1.2  # mean and SD of the second group's abilities
+CORRELATION = 0.4  # correlation of two abilities
 CELL = ("model", "respondents", "items", "abilities")
 FIGURES = (
     "slope_ratio",
@@ -144,7 +145,7 @@ def figures(cell: Cell, seed: int) -> dict[str, float]:
     slope, steps = truth.slope * sd, truth.steps + truth.slope[:, None] * mean
     theta = (truth.ability - mean) / sd
     found, se = fit.slope, fit.se_slope
-    if cell[0] == "rasch":  # slopes are 1, abilities have the standard deviation
+    if cell[0] == "rasch":  # slopes are 1, and the abilities' SD is estimated
         found, se, theta = np.array([fit.ability_sd]), np.array([fit.se_ability_sd]), theta * sd
         slope = np.array([sd])
     scored = ability(fit, truth.answers)
@@ -249,7 +250,7 @@ def run(cell: Cell, data_sets: int) -> None:
     done = {int(row["set"]) for row in kept() if [row[word] for word in CELL] == name}
     if not CSV.exists():
         CSV.write_text(",".join([*CELL, "set", *FIGURES]) + "\n")
-    if not done:  # compiled before it is timed
+    if not done:  # compile before timing
         figures((cell[0], 16, 40, "normal"), 0)
     for seed in sorted(set(range(data_sets)) - done):
         found = figures(cell, seed)

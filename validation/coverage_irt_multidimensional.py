@@ -1,7 +1,7 @@
 """Bias of estimates and coverage of 95 % intervals for two abilities.
 
-Run as ``python -m validation.coverage_irt_multidimensional``; 200 data sets for each row, ten
-items, abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a
+Run as ``python -m validation.coverage_irt_multidimensional``. Each row has 200 data sets of ten
+items, with abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a
 coverage of slopes is about 0.7 percentage points, of the correlation 1.5.
 """
 

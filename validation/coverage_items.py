@@ -1,8 +1,8 @@
-"""Coverage of the intervals of scales: every coefficient that has one.
+"""Coverage of the intervals of scales, for every coefficient that has an interval.
 
 Scores are normal, with a general factor and three group factors of three items each, so that all
 coefficients of the population follow from one matrix; yes/no answers are such scores cut at
-thresholds, and their covariances in the population come from the bivariate normal distribution.
+thresholds, and their population covariances are computed from the bivariate normal distribution.
 """
 
 import numpy as np
@@ -65,7 +65,7 @@ def bounds_of_reliability(n: int, count: int, rng: np.random.Generator, jobs: in
         for name, value in zip(known.labels, known.value, strict=True)
         if name != "lambda4"
     }
-    # With nine items: the mean over all splits into four and five.
+    # With nine items, this is the mean over all splits into four and five.
     k, off = len(matrix), matrix.sum() - np.trace(matrix)
     crossing = 2.0 * (k // 2) * (k - k // 2) / (k * (k - 1))
     truth["split half, mean"] = float(2.0 * crossing * off / matrix.sum())

@@ -1,10 +1,10 @@
-"""Coverage of the intervals of omega, where its factors are there and where they are not.
+"""Coverage of the intervals of omega, with and without group factors in the population.
 
-Nine items, normal or cut at four thresholds into ordered scores; the population's correlations of
-such scores follow from the bivariate normal distribution, and its coefficients from these. On a
-one-factor scale the general factor explains all that is shared, and group factors nothing. What
-has no interval (a solution at its bound, in the sample or in half of the resamples) is counted as
-undefined.
+Nine items are normal, or cut at four thresholds into ordered scores. The population correlations
+of such scores follow from the bivariate normal distribution, and the population coefficients from
+these correlations. On a one-factor scale the general factor explains all common variance, and
+group factors explain none. A coefficient without an interval (a solution at its bound, in the
+sample or in half of the resamples) is counted as undefined.
 """
 
 from functools import partial

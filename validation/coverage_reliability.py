@@ -1,4 +1,4 @@
-"""Coverage of the intervals of the reliability room and of meta-d'."""
+"""Coverage of the intervals of `psychollm.reliability` and of meta-d'."""
 
 from validation.coverage_agreement import CASES as AGREEMENT
 from validation.coverage_designs import CASES as DESIGNS

@@ -1,8 +1,8 @@
 """Coverage of the intervals of scales, raters, clustered means and meta-d'.
 
-The law of each case has known coefficients: parallel items for alpha and its kin, one factor for
-omega, random targets and raters for the intraclass correlations, random clusters for means, and
-the signal-detection model itself for meta-d'.
+The distribution of each case has known coefficients: parallel items for alpha and related
+coefficients, one factor for omega, random targets and raters for the intraclass correlations,
+random clusters for means, and the signal-detection model itself for meta-d'.
 """
 
 from functools import partial

@@ -1,9 +1,10 @@
-"""Coverage of intervals of what is read from sampled answers.
+"""Coverage of the intervals of metrics of sampled answers.
 
-Each question has its own distribution over three classes of meaning, drawn from a Dirichlet law;
-ten samples follow it. The first class is right. A mean over questions is about what so many
-samples would show on average over all questions: its true value is the mean over 400,000 of them.
-Beside it stands, where a name promises it, the mean entropy of the distributions themselves.
+Each question has its own distribution over three classes of meaning, drawn from a Dirichlet
+distribution, and ten samples are drawn from it. The first class is right. The true value of a mean
+over questions is what the same number of samples shows on average, computed over 400,000
+questions. Metrics named accordingly are also compared with the mean entropy of the distributions
+themselves.
 """
 
 from functools import cache, partial
@@ -32,7 +33,7 @@ def drawn(models: int, n: int, rng: np.random.Generator) -> SampledAnswers:
     uniform = rng.uniform(size=(models, n, SAMPLES, 1))
     classes = (uniform > shares.cumsum(axis=-1)[:, :, None, :-1]).sum(axis=-1)
     of_class = np.take_along_axis(np.log(shares), classes, axis=2)
-    # A class is said in many ways: the likelihood of one of them is a share of its own.
+    # A class has many wordings; the likelihood of one wording is a part of its probability.
     said = np.log(rng.uniform(0.1, 0.5, size=classes.shape))
     return SampledAnswers.from_array(classes, correct=(classes == 0) * 1.0, loglik=of_class + said)
 

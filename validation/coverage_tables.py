@@ -1,4 +1,4 @@
-"""The tables of coverage, in Markdown."""
+"""Write the tables of coverage in Markdown."""
 
 import platform
 from pathlib import Path
@@ -11,14 +11,14 @@ from validation.coverage_index import index
 
 LOW, HIGH = 0.93, 0.97
 Totals = dict[tuple[str, str, str, int], tuple[int, ...]]
-ALL_BUT = 0.05  # share of data sets below which those without a flag say nothing
+ALL_BUT = 0.05  # proportion of data sets below which those without a flag are not reported
 
 
 def cell(
     datasets: int, covered: int, undefined: int, flagged: int = 0, flagged_covered: int = 0
 ) -> str:
     """Coverage in per cent; marked where it lies outside the range by more than chance."""
-    # Where some results say that their interval may be too short, what counts are the others.
+    # If some results flag that their interval may be too short, only the others are counted.
     if not datasets:
         return "–"
     text = f"{100 * covered / datasets:.1f}"

@@ -1,19 +1,19 @@
 """False positive rates of both DIF tests with few respondents or a difference in ability.
 
-Run as ``python -m validation.differential_alarms``: it writes docs/differential_alarms_tables.md;
-``--only functioning`` or ``--only items`` renews one of two tables. Takes ten minutes.
+``python -m validation.differential_alarms`` writes docs/differential_alarms_tables.md; ``--only
+functioning`` or ``--only items`` rewrites one of the two tables. Takes ten minutes.
 
 Answers follow the 2PL model: slopes lognormal (log SD .5), difficulties normal, abilities N(0, 1)
-in the first group and N(-gap, 1) in the second. All items are equal in both groups, but for the
-column *power*: there one item of slope 1 and difficulty 0 is harder for the second group by one
+in the first group and N(-gap, 1) in the second. All items are equal in both groups, except in the
+column *power*, where one item of slope 1 and difficulty 0 is harder for the second group by one
 logit. Levels are 5 %. *Alarms* is the rate of p-values at most .05 among items tested (± its
 standard error, taken over tables), *any* the rate of tables in which an item is flagged after
-Holm's adjustment. *Likelihood ratio* is the earlier method in the same tables: a likelihood ratio
-on the score itself, the item included, of items with five of each answer in each group. Seeds are
-0 to the number of tables.
+Holm's adjustment. *Likelihood ratio* is the earlier method on the same tables: a likelihood ratio
+test given the total score, which includes the item, for items with at least five of each answer in
+each group. Seeds are 0 to the number of tables.
 
-The second table is of `differential_items` with its defaults (2PL, likelihood ratio, purified
-anchors) and of its Rasch model. *None tested* is the rate of tables in which a fit has no finite
+The second table tests `differential_items` with its defaults (2PL, likelihood ratio, purified
+anchors) and with its Rasch model. *None tested* is the rate of tables in which a fit has no finite
 maximum, so that no item has a test.
 """
 

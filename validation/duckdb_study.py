@@ -4,9 +4,9 @@
     python validation/duckdb_study.py --models 200 --questions 50000 --metrics brier,auroc
     python validation/duckdb_study.py --page docs/how_large.md   # the table of the last run
 
-Makes the file in blocks of models: answers of a 2PL, and stated confidences in steps of 0.05 that
-know something of them. Each command runs in a process of its own; printed are its time, the time
-of its processors, and its peak memory, which go to `duckdb_study.csv` beside this file.
+The file is written in blocks of models, with answers of a 2PL and stated confidences in steps of
+0.05 that are correlated with correctness. Each command runs in its own process. Its elapsed time,
+processor time and peak memory are printed and stored in `duckdb_study.csv` next to this file.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Coverage of the intervals of the evaluation card: docs/evaluation_card.md.
 
-``python -m validation.evaluation_card_rates --write`` makes ``docs/evaluation_card_tables.md``
-anew. Tables are drawn from a crossed logistic model (models .8, questions 1.2, interaction .8 or
-none, in logits about a mean of .5); both accuracies of every model are known for each. Models of
-one table share its questions and are covered or missed together: standard errors are those of the
-mean over tables. Takes six minutes.
+``python -m validation.evaluation_card_rates --write`` rewrites ``docs/evaluation_card_tables.md``.
+Tables are drawn from a crossed logistic model (SDs in logits: models .8, questions 1.2,
+interaction .8 or none; mean .5), so that both accuracies of every model are known. Models of one
+table share its questions and are covered or missed together; standard errors are therefore
+computed over tables. Takes six minutes.
 """
 
 import argparse
@@ -23,7 +23,7 @@ OUT = Path(__file__).parents[1] / "docs" / "evaluation_card_tables.md"
 MEAN, MODELS, QUESTIONS = 0.5, 0.8, 1.2
 NODE, WEIGHT = np.polynomial.hermite_e.hermegauss(61)
 
-# Answers to a question, standard deviation of the interaction, share of empty cells.
+# Answers per question, standard deviation of the interaction, proportion of empty cells.
 DESIGNS = {
     "one answer, no interaction": (1, 0.0, 0.0),
     "three answers, interaction": (3, 0.8, 0.0),

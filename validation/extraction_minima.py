@@ -1,8 +1,8 @@
 """How often factor extraction misses the lowest minimum found by many random starts.
 
 Half of the matrices are easy (loadings .5 to .9, 200 to 2,000 units), a quarter weak (loadings
-below .4 in size), a quarter nearly Heywood (communalities of some variables above .97), these with
-50 to 300 units; 6 to 15 variables and 1 to 4 factors.
+below .4 in absolute value), and a quarter nearly Heywood (communalities of some variables above
+.97, 50 to 300 units). Matrices have 6 to 15 variables and 1 to 4 factors.
 
     python -m validation.extraction_minima --n 500 --starts 50
 """

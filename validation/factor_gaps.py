@@ -1,9 +1,9 @@
 """Logistic factors with informative missing data, ignored and modelled.
 
-Models skip questions at random, or those they would fail (the chance of being asked depends on the
-same factors as the answer; "roughly": on tastes of models and questions too), or keep answers that
-were right rather than wrong ones.
-``python -m validation.factor_gaps`` prints the table of docs/factor.md.
+Models skip questions at random, or skip questions that they would fail, or report right answers
+more often than wrong ones. In the second case the probability of being asked depends on the same
+factors as the answer ("roughly": also on other effects of models and questions). ``python -m
+validation.factor_gaps`` prints the table of docs/factor.md.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Logistic factors of tables of increasing size: time, memory and recovery.
 
 ``python -m validation.factor_size 100000`` fits two factors to 1,000 models and that many
-questions, one cell in ten filled, and prints a line; one process for each size, for memory's sake.
+questions, with one cell in ten filled, and prints a line. Each size runs in its own process, so
+that its peak memory is measured separately.
 """
 
 import argparse
@@ -48,7 +49,7 @@ def peak() -> float:
 
 def main(questions: int) -> None:
     """Fit, and print what it took."""
-    fit_factors(simulated(200)[0], 2)  # compiles
+    fit_factors(simulated(200)[0], 2)  # compile before timing
     source, scores, loadings, intercepts = simulated(questions)
     before, clock = peak(), time.process_time()
     fit = fit_factors(source, 2, n_jobs=2)

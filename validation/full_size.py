@@ -2,10 +2,10 @@
 
 python -m validation.full_size --models 20 --questions 10570 prints time and memory of each step.
 
-Each model is asked twice about each question: whether it can answer, and for the answer. The
-server knows the truth: one shared signal decides who says yes, another, related one who is right.
-The collector runs on one core, reading and study in another process; what the processor spent
-stands beside the clock on the wall, for on a busy machine the clock measures the others.
+Each model gets two requests per question: whether it can answer, and the answer. The server
+simulates both from a common factor with noise, which affects correctness less than the yes
+answers. The collector runs on one core; reading and study run in another process. Processor time
+is reported next to elapsed time, because elapsed time on a busy machine includes other programs.
 """
 
 import argparse
@@ -132,7 +132,7 @@ def main(n_models: int, n: int, *, budget: bool) -> None:
         asking = [sys.executable, "-m", "psychollm", "collect", str(plan), "--quiet"]
         try:
             with Step("collected", resource.RUSAGE_CHILDREN) as collected:
-                os.sched_setaffinity(0, {cores[0]})  # of those that it starts, too
+                os.sched_setaffinity(0, {cores[0]})  # also binds the processes that it starts
                 subprocess.run(asking, check=True)
                 os.sched_setaffinity(0, cores)
         finally:

@@ -2,11 +2,11 @@
 
     python -m validation.gate_guarantees [MOORE.parquet GASTRO.csv.gz] [--write]
 
-Simulated data sets, then random halves of the answers of each model to each question set
-(stated confidence of 11 models on five sets, NoamMichael/Comparing-Confidence-in-LLMs, MIT; 48
+The first tables use simulated data sets. The next use real answers of each model to each question
+set (stated confidence of 11 models on five sets, NoamMichael/Comparing-Confidence-in-LLMs, MIT; 48
 configurations on board examinations, narimannr2x/confidence_scoring, Apache-2.0): a gate is made
-from one half and tested on the other. Then gates are made from four sets and tested on the fifth.
-``--write`` makes docs/gate_guarantees_tables.md. Takes two minutes.
+from a random half and tested on the other. Then gates are made from four sets and tested on the
+fifth. ``--write`` makes docs/gate_guarantees_tables.md. Takes two minutes.
 """
 
 import argparse

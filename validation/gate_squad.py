@@ -4,10 +4,10 @@
 
 FOLDER holds squad_dev_v1.1_questions.csv.gz and squad_dev_v1.1_em.csv.gz, as published by
 rajpurkar/SQuAD-explorer (CC BY-SA 4.0). Correctness is real: exact match of the published
-predictions of five systems that read the passage. Planted besides: answers that follow from the
-text, and each model's own yes or no, right to a stated degree. Gates see the question alone; they
-are cross-validated by question and by article. ``--write`` makes docs/gate_tables.md. Takes ten
-minutes.
+predictions of five systems that read the passage. Simulated answers whose difficulty depends on
+the text, and simulated yes/no self-reports of a stated validity, are added. Gates use only the
+question; they are cross-validated by question and by article. ``--write`` makes
+docs/gate_tables.md. Takes ten minutes.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
     questions = pd.read_csv(options.folder / "squad_dev_v1.1_questions.csv.gz")
     answers = pd.read_csv(options.folder / "squad_dev_v1.1_em.csv.gz", index_col=0)
     rng = np.random.default_rng(SEED)
-    # Whole articles, so that groups are what they are in the data.
+    # Draw whole articles, so that groups are as large as in the data.
     titles = rng.permutation(questions["title"].unique())
     size = questions["title"].value_counts()[titles].cumsum()
     own_titles = titles[: int(np.searchsorted(size, options.questions)) + 1]

@@ -1,15 +1,16 @@
 """Coverage of time horizons, and a comparison with METR's: docs/time_horizon.md.
 
-``python -m validation.horizon_rates --write [AGENTS.csv.gz TASKS.csv.gz PUBLISHED.csv.gz]`` makes
-``docs/time_horizon_tables.md`` anew. Twelve models with horizons of half a minute to two hours try
-tasks of an eighth of a minute to sixteen hours, in families of two to three. A task of twice the
-length is harder by 1.4 logits; tasks of equal length differ by an SD of 2.6, as in METR's tasks,
-of which families hold none, two fifths or four fifths of the variance; half of the variance of log
-minutes lies between families. In the last rows the model is wrong: slopes differ between models by
-an SD of a third, the residuals have three degrees of freedom, or scores are means of five
-attempts. With the data of BRIDGE (columns model, task, solved; task, human_minutes;
+``python -m validation.horizon_rates --write [AGENTS.csv.gz TASKS.csv.gz PUBLISHED.csv.gz]``
+rewrites ``docs/time_horizon_tables.md``. Twelve models with horizons of half a minute to two hours
+try tasks of an eighth of a minute to sixteen hours, in families of two to three. A task of twice
+the length is harder by 1.4 logits; tasks of equal length differ by an SD of 2.6, as in METR's
+tasks. None, two fifths or four fifths of this variance is between families, and half of the
+variance of log minutes is between families. In the last rows the model is wrong: slopes differ
+between models by an SD of a third, the residuals have three degrees of freedom, or scores are
+means of five attempts. With the data of BRIDGE (columns model, task, solved; task, human_minutes;
 McGill-NLP/BRIDGE, CC BY 4.0) and METR's published horizons (model, horizon_minutes, ci_low,
-ci_high; epoch-research/benchmark-stitching, MIT), both are compared. Takes fifteen minutes.
+ci_high; epoch-research/benchmark-stitching, MIT), both kinds of horizons are compared.
+Takes fifteen minutes.
 """
 
 import argparse
@@ -29,7 +30,7 @@ MODELS = 12
 SIZES = ((8, 4), (20, 8), (60, 24))  # tasks, families
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-# Names of METR's horizons in the tables of BRIDGE where they differ.
+# Names of METR's models in the tables of BRIDGE, where they differ.
 SAME = {"gpt-4-0125": "gpt-4-0125-preview", "gpt-4-1106": "gpt-4-1106-preview",
         "o1-preview": "o1-preview-2024-09-12", "claude-3-opus": "claude-3-opus-20240229",
         "gpt-4-turbo": "gpt-4-turbo-2024-04-09", "gpt-3": "davinci-002", "gpt2": "gpt2-xl",

@@ -2,8 +2,8 @@
 
     python -m validation.index [--write]
 
-``--write`` makes docs/validation_tables.md. All of it is read from the scripts and the pages: the
-first line of a docstring, its sentence "Takes ...", and the pages that name the script.
+``--write`` makes docs/validation_tables.md. Its contents come from the scripts and the pages: the
+first line of each docstring, its sentence "Takes ...", and the pages that name the script.
 """
 
 import argparse

@@ -1,15 +1,16 @@
 """Coverage of the intervals.
 
-Every case simulates data sets from a known law, computes the intervals that the library would
-give, and counts how many hold the true value. Batches are appended to the CSV as they are done; a
-later call goes on where this one stopped.
+Every case simulates data sets from a known distribution, computes the library's intervals, and
+counts how many cover the true value. Batches are appended to the CSV as they are done, so that a
+later call continues where this one stopped.
 
     python -m validation.interval_coverage --datasets 1000 --jobs 2
     python -m validation.interval_coverage --only "semantic entropy" --datasets 200
     python -m validation.interval_coverage --table docs/coverage_tables.md
 
 A data set on which a metric is undefined (a resample of 50 questions without an error, say) has no
-interval; it is counted apart, and coverage is the share among those that have one.
+interval; it is counted separately, and coverage is the proportion among data sets with an
+interval.
 """
 
 import argparse
@@ -70,7 +71,7 @@ def run_batch(case: Case, n: int, batch: int, *, jobs: int) -> list[dict[str, ob
     for metric, (bounds, truth, *rest) in found.items():
         defined = np.isfinite(bounds).all(axis=1)
         short = defined & rest[0] if rest else np.zeros_like(defined)
-        # A true value of zero is a sum of many terms: zero but for rounding.
+        # A true value of zero is a sum of many terms, so that it is zero only up to rounding.
         inside = (bounds[:, 0] <= truth + 1e-6) & (truth - 1e-6 <= bounds[:, 1])
         rows.append(
             {
@@ -117,7 +118,7 @@ def totals(path: Path) -> dict[tuple[str, str, str, int], tuple[int, ...]]:
         for row in csv.DictReader(file):
             key = (row["family"], row["scenario"], row["metric"], int(row["n"]))
             for column, name in enumerate(COUNTS):
-                sums[key][column] += int(row[name] or 0)  # older rows do not know of flags
+                sums[key][column] += int(row[name] or 0)  # older rows have no flags
     return {key: tuple(value) for key, value in sums.items()}
 
 

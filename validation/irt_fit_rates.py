@@ -1,11 +1,11 @@
 """False positive rates of IRT fit statistics, asymptotic and bootstrapped.
 
-Data sets that the model made itself are fitted and tested at 5 %. What exceeds 0.05 by more than
-its standard error is a false alarm too many; what falls short costs power. The bootstrap has 39
-replicates a data set, so that its level is 5 % exactly if it is right.
+Data sets are simulated from the model, fitted and tested at 5 %. A rate above 0.05 by more than
+its standard error means too many false positives; a rate below 0.05 means a loss of power. The
+bootstrap has 39 replicates per data set, with which its level is exactly 5 % if it is valid.
 
 Run as ``python -m validation.irt_fit_rates [data sets]``; it prints the two tables of the guide.
-The second, tests of the conditional Rasch model, has five times as many data sets.
+The second, for tests of the conditional Rasch model, uses five times as many data sets.
 """
 
 import argparse
@@ -33,7 +33,7 @@ DESIGNS = (
     ("2pl", 500, 10, [0.0]),
     ("graded", 200, 6, [1.2, -1.2]),
 )
-TAIL = -1.6449  # of Zh
+TAIL = -1.6449  # 5 % quantile of Zh
 
 
 def draw(design, seed):

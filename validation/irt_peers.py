@@ -1,13 +1,13 @@
 """A 2PL by this library and by other programs: time on one core, distance from the exact maximum.
 
-Each fit runs once unseen, so that compilation and imports are over, and then for the clock
-(process CPU time). What a peer found is judged by the log-likelihood at nodes close enough for
-the narrowest posterior, and by the largest distance of a slope or intercept from the exact
-maximum. For 100 models x 5,000 questions the likelihood alone has no maximum (some questions
-separate the models without error): shown instead are errors against the truth.
+Each fit runs once untimed, so that compilation and imports are excluded, and then timed (process
+CPU time). The result of a program is judged by the log-likelihood at nodes close enough for the
+narrowest posterior, and by the largest distance of a slope or intercept from the exact maximum.
+For 100 models x 5,000 questions the likelihood alone has no maximum, because some questions
+separate the models without error; errors relative to the true values are shown instead.
 
-Needs ``pip install theta-irt mirt girth`` (GPL-free); a peer that is absent is left out. Run as
-``OPENBLAS_NUM_THREADS=1 python -m validation.irt_peers [--large]``, which writes
+Needs ``pip install theta-irt mirt girth`` (GPL-free); a program that is not installed is left out.
+Run as ``OPENBLAS_NUM_THREADS=1 python -m validation.irt_peers [--large]``, which writes
 docs/irt_peers_tables.md.
 """
 

@@ -5,9 +5,9 @@
     python -m validation.item_bank_replay show                             # the page of tables
 
 Real tables are read at ../shared/data (see docs/real_answers.md for their sources); two are
-simulated with what real ones have: several abilities, families of models that share the errors
-of their maker, and copies of one model. Each table is dealt into five parts twice: models at
-random, and whole families. A bank is made from four parts and replayed on the fifth.
+simulated with properties of real ones: several abilities, families of models with common errors,
+and copies of one model. Each table is split into five parts twice, once by random models and once
+by whole families. A bank is calibrated on four parts and replayed on the fifth.
 """
 
 import argparse
@@ -38,7 +38,7 @@ DESIGNS = (
 )
 CLUSTERED = ("anchors", "gp_irt")
 N_PARTS = 5
-# Of names of models, lower case: the first that is found is the family.
+# Substrings of lower-case model names; the first one found is the family.
 MAKERS = {
     "llama": "llama",
     "hermes": "llama",
@@ -203,7 +203,7 @@ def replayed(
     held_out = scores.loc[out, known.columns]
     rows = []
     for sizes, widths in targets:
-        # k-means of hundreds of clusters takes minutes, and most of them are single questions.
+        # k-means with hundreds of clusters takes minutes, and most clusters are single questions.
         tried = [name for name in designs if name not in CLUSTERED or max(sizes, default=0) <= 100]
         try:
             found = psy.replay(
@@ -215,7 +215,7 @@ def replayed(
                 n_repeats=n_repeats,
                 rng=1,
             )
-        except psy.errors.OptionError:  # no model answered enough
+        except psy.errors.OptionError:  # no model answered enough questions
             continue
         for row, (design, target) in enumerate(zip(found.design, found.target, strict=True)):
             error = found.estimates[row] - found.truth[:, None]

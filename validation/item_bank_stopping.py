@@ -2,9 +2,10 @@
 
     python -m validation.item_bank_stopping --write        # docs/item_bank_stopping_tables.md
 
-A bank of 40 simulated models and 1,000 questions (2PL, difficulties of standard deviation 1.5)
-asks eight new models of each true score, 25 times each: "like" models answer by the same 2PL at
-the ability that gives the score, "unlike" ones are right at random, whatever the question. Seed 1.
+A bank of 40 simulated models and 1,000 questions (2PL, difficulties of standard deviation 1.5) is
+used with eight new models of each true score, 25 times each. "Like" models answer by the same 2PL
+at the ability that gives the score; "unlike" models are right at random, independently of the
+question. Seed 1.
 """
 
 import argparse

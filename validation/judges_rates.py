@@ -1,10 +1,10 @@
 """Coverage of intervals for judged scores: docs/judges.md.
 
-``python -m validation.judges_rates --write [VERDICTS.csv.gz]`` makes ``docs/judges_tables.md``
-anew. With the verdicts on TriviaQA (5 exam takers x 400 questions, eleven automatic judges and
-people; columns model, item, one per judge and HumanJudgement;
-github.com/UMass-Meta-LLM-Eval/llm_eval, arXiv 2406.12624) labels of people are drawn from all of
-theirs, whose mean is the truth. Simulated answers need no data. Takes ten minutes.
+``python -m validation.judges_rates --write [VERDICTS.csv.gz]`` rewrites ``docs/judges_tables.md``.
+With the verdicts on TriviaQA (5 exam takers x 400 questions, eleven automatic judges and people;
+columns model, item, one per judge and HumanJudgement; github.com/UMass-Meta-LLM-Eval/llm_eval,
+arXiv 2406.12624) human labels are sampled from the complete labels, whose mean is the true value.
+Simulated answers need no data. Takes ten minutes.
 """
 
 import argparse
@@ -104,7 +104,7 @@ def elsewhere(path, rng, replicates):
             value = weight * raw + error.mean(axis=1)
             se = np.sqrt(error.var(axis=1) / n * (1.0 - n / size))
             normal.append(np.abs(value - means) <= 1.96 * se)
-            # Rogan and Gladen, with the error rates of all models together.
+            # This is the Rogan-Gladen estimator, with error rates pooled over models.
             hits, alarms = f[y == 1.0].mean(), f[y == 0.0].mean()
             gain = hits - alarms
             per = np.array([np.var(f[y == k], ddof=1) / (y == k).sum() for k in (1.0, 0.0)])

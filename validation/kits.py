@@ -2,10 +2,10 @@
 
     python -m validation.kits [KIT ...] [--seeds 5] [--python PYTHON] [--write]
 
-Each kit is copied and run as it stands on simulated models, with 299 resamples and 99 replicates
-of each null; `--python` is the interpreter of the environment that it runs in. Every truth is kept
-in validation/kits.csv, and what is there is not run again. `--write` makes docs/kits_tables.md of
-it. Takes ten minutes.
+Each kit is copied and run unchanged on simulated models, with 299 resamples and 99 replicates of
+each null; `--python` is the interpreter of the environment that it runs in. Results are stored in
+validation/kits.csv, and stored runs are not repeated. `--write` makes docs/kits_tables.md from
+them. Takes ten minutes.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Verdicts of one or two factors with lapses and guesses: false positives, power, coverage.
 
-Each cell draws tables of known truth and asks `dimensionality`'s tests, as it asks them, with 99
-draws each: of one normal factor, and, where that is rejected, of one factor with lapses.
+Each cell simulates tables with known truth and applies the tests of `dimensionality` in the same
+order, with 99 draws each: first of one normal factor and, if that is rejected, of one factor with
+lapses.
 
     python -m validation.lapses run --tables 400 --folder F --part 0 2   # then --part 1 2
     python -m validation.lapses show --folder F --table docs/lapses_tables.md \
@@ -111,7 +112,7 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
     share_with = lapses.second_share
     upper = share_with.observed + np.subtract(*np.quantile(share_with.draws, [0.975, 0.5]))
     return found | {
-        "reaches": float(upper >= LEAST_SHARE),  # a second share, with its interval
+        "reaches": float(upper >= LEAST_SHARE),  # a second factor's proportion with its interval
         "p_with": lapses.test.p_value,
         "p_both": lapses.p_value,
         "p_share": share_with.p_value,
@@ -128,7 +129,7 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
 def run(options: argparse.Namespace) -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     part, parts = options.part
-    # A few tables of each cell at a time, so that a run that is cut short has some of each.
+    # Run a few tables of each cell at a time, so that an interrupted run has some of each.
     for start in range(0, options.tables, 20):
         for place, cell in enumerate(CELLS):
             if place % parts != part or (options.mixed and cell not in MIXED):

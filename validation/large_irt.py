@@ -7,10 +7,10 @@
     python -m validation.large_irt --dask validation/large_irt_dask.csv
     python -m validation.large_irt --page docs/how_large.md
 
-Answers are made block by block from known slopes, difficulties and abilities, and go through
-``psychollm.data.scan`` into a folder; each step runs in a process of its own, so that its peak of
-memory is its own. ``--kill S`` kills the fit after S seconds and lets it go on from its
-checkpoint. ``--page`` writes the tables and the figure of the two files into the page.
+Answers are simulated block by block from known slopes, difficulties and abilities, and
+``psychollm.data.scan`` writes them to a folder. Each step runs in its own process, so that its
+peak memory is measured separately. ``--kill S`` kills the fit after S seconds and resumes it from
+its checkpoint. ``--page`` writes the tables and the figure of the two files into the page.
 """
 
 import argparse
@@ -35,10 +35,10 @@ from psychollm._base.errors import ConvergenceWarning
 from psychollm.irt.streamed import fit as streamed_fit
 from psychollm.irt.streamed import posterior
 
-BLOCK = 2_000  # questions that are made at once
+BLOCK = 2_000  # questions simulated at once
 FILLED = 0.1
 SEED = 20261125
-STEPS = 8  # of the fits whose readings are timed
+STEPS = 8  # of the fits whose data passes are timed
 
 
 def truth(n_models: int, n_questions: int) -> tuple[Any, Any, Any]:
@@ -97,7 +97,7 @@ def fit(
 ) -> dict[str, Any]:
     """Fit the 2PL and compare with the truth."""
     scan = psy.data.Scan.open(folder)
-    # What is loaded once is not the fit of a size.
+    # One-time loading is excluded from the timed fit.
     few = psy.data.scan(blocks(100, 1_000))
     psy.ability(psy.fit_irt(few), few)
     clock, cpu = time.perf_counter(), time.process_time()
@@ -125,7 +125,8 @@ def fit(
         value, se = (getattr(found, f"{prefix}{name}") for prefix in ("", "se_"))
         use = np.isfinite(value) & np.isfinite(se)
         error = (value - true)[use]
-        # Of a million items the wildest decide a mean square: middle values beside it.
+        # The most extreme of a million items dominate a mean square, so that medians are reported
+        # too.
         rows[f"{name}_rmse"] = float(np.sqrt(np.mean(error**2)))
         rows[f"{name}_median_error"] = float(np.median(np.abs(error)))
         rows[f"{name}_median_expected"] = float(np.median(se[use]) * 0.6745)
@@ -137,7 +138,7 @@ def fit(
     rows["ability_s"] = time.perf_counter() - clock
     error = known_abilities.ability - ability[np.array(known_abilities.labels)]
     rows["ability_rmse"] = float(np.sqrt(np.mean(error**2)))
-    # What the scale leaves open, mean and deviation of this sample of models, is taken out.
+    # Remove the mean and the SD of this sample of models, which the scale does not determine.
     line = np.polyfit(ability[np.array(known_abilities.labels)], known_abilities.ability, 1)
     rest = known_abilities.ability - np.polyval(line, ability[np.array(known_abilities.labels)])
     rows["ability_rmse_on_scale"] = float(np.sqrt(np.mean(rest**2)))
@@ -222,7 +223,7 @@ def run(
     return rows
 
 
-# What Dask's processes do beside the work, less often: docs/clusters.md.
+# Settings that reduce the background work of Dask's processes: docs/clusters.md.
 QUIET = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
@@ -273,7 +274,7 @@ def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[st
                     joblib.parallel_config(backend="dask"),
                 ):
                     client.wait_for_workers(workers)
-                    psy.fit_irt(scan, max_iterations=1)  # what workers load and compile once
+                    psy.fit_irt(scan, max_iterations=1)  # workers load and compile once
                     if killed:
                         victim = next(iter(client.run(os.getpid).values()))
                         Timer(10.0, os.kill, (victim, signal.SIGKILL)).start()
@@ -426,7 +427,7 @@ def page(path: Path) -> None:
 
 
 GROWTH = ((100, 10_000), (320, 31_000), (1_000, 100_000), (3_200, 310_000), (10_000, 1_000_000))
-# A hundred answers or more to each question and from each model.
+# Each question and each model has a hundred answers or more.
 STEPPED = ((1_000, 1_000), (3_200, 3_100), *((10_000, 10**k) for k in (4, 5, 6)))
 
 

@@ -4,10 +4,10 @@
     python -m validation.large_irt_peers --page docs/how_large.md
 
 The tables are those of `validation.large_irt`, five sizes up to 1,000 models x 100,000 questions.
-Each program fits each table in a process of its own, with limits of CPU time and of memory, and is
-not tried again above the first size at which it fails. The clock runs from a table in the form
-that the program takes to the parameters and abilities; a small fit comes first, so that imports
-and compilation are over (theta-irt compiles for each shape anew, which is counted).
+Each program fits each table in its own process, with limits on CPU time and memory, and is not run
+on larger tables after the first size at which it fails. The timed part begins with a table in the
+program's format and ends with the parameters and abilities. A small fit runs first, so that
+imports and compilation are excluded (theta-irt compiles again for each shape, which is included).
 """
 
 import argparse
@@ -146,11 +146,11 @@ def child(name, source, out, seconds, memory):
         "iterations": int(iterations),
     }
     np.savez(out, slope=slope, difficulty=difficulty, ability=ability)
-    # Not ru_maxrss, which begins at the memory of the process that started this one.
+    # ru_maxrss is not used, because it begins at the memory of the parent process.
     status = Path("/proc/self/status").read_text()
     took["peak_mb"] = int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024.0
     print(json.dumps(took), flush=True)
-    os._exit(0)  # some leave threads behind
+    os._exit(0)  # some programs leave threads running
 
 
 def attempt(python, name, source, out, seconds, memory):

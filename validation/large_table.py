@@ -3,10 +3,10 @@
     python -m validation.large_table --models 1000 --questions 100000
 
 The file is written first (text labels, in random order within blocks of questions, Zstandard);
-then each step runs in a process of its own, so that its peak of memory is its own: ``read`` reads
-the same columns in the same batches and drops them; ``count2`` has two workers; ``scan`` leaves
-the cells in a folder, by question and by model; ``database`` does so from a database of DuckDB.
-``--answered 0.1`` makes a sparse panel.
+then each step runs in its own process, so that its peak memory is measured separately. ``read``
+reads the same columns in the same batches and drops them; ``count2`` uses two workers; ``scan``
+writes the cells to a folder, by question and by model; ``database`` does the same from a DuckDB
+database. ``--answered 0.1`` makes a sparse panel.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def write(path: Path, models: int, questions: int, answered: float) -> int:
             right = rng.random((size, models)) < 1 / (1 + np.exp(difficulty - ability))
             asked = rng.random((size, models)) < answered
             question, model = np.nonzero(asked)
-            order = rng.permutation(question.size)  # no runs that compress to nothing
+            order = rng.permutation(question.size)  # avoids runs that compress too well
             question, model = question[order], model[order]
             columns = [
                 pa.DictionaryArray.from_arrays(pa.array(model.astype(np.int32)), names),
@@ -134,7 +134,7 @@ def measured(step: str, path: Path) -> None:
 
     from psychollm.data.pair_counts_blocks import read_pair_counts
 
-    if step.startswith("count"):  # compile first: that is paid once per machine
+    if step.startswith("count"):  # compile first, which happens once per machine
         small = path.with_suffix(".small.parquet")
         with pq.ParquetFile(path) as file:
             pq.write_table(file.read_row_group(0).slice(0, 500), small)

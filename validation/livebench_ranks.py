@@ -1,7 +1,7 @@
 """The figure of the front page: scores and possible ranks of the first models of LiveBench.
 
 ``python -m validation.livebench_ranks --data DIR --out docs/_static/front/livebench.png``. All
-models with answers to 900 questions are compared; the picture shows the first rows. Takes 20 s.
+models with answers to 900 questions are compared; the figure shows the first rows. Takes 20 s.
 """
 
 import argparse

@@ -1,8 +1,7 @@
-"""The five-item sections 6 and 7 of the Law School Admission Test, analysed as in the literature.
+"""Analyse the five-item sections 6 and 7 of the Law School Admission Test as in the literature.
 
-Bock and Lieberman (1970) counted the answers of 1,000 examinees; every book on item response
-theory since has fitted them. Run as ``python -m validation.lsat``; it prints the table of the
-guide.
+Bock and Lieberman (1970) tabulated the answers of 1,000 examinees, which are a standard example of
+item response theory. Run as ``python -m validation.lsat``; it prints the table of the guide.
 """
 
 import argparse

@@ -1,14 +1,15 @@
 """Insert single faults into the library, and count how often its tests detect them.
 
-``nox -s mutants`` draws places at random, the same ones for the same seed, as many from each
-subpackage. At each, Cosmic Ray changes one operator, number, comparison or loop. Once, all tests
-run to record which lines each executes and how long it takes; then, for a mutant, the tests that
-execute its line run, the quickest first, until one fails. That one must pass without the change,
-or another is sought. Mutants that no test could see (annotations, decorators) are not made.
+``nox -s mutants`` draws an equal number of random places from each subpackage; the same seed gives
+the same places. At each place, Cosmic Ray changes one operator, number, comparison or loop. All
+tests run once to record which lines each executes and how long it takes. For each mutant, the
+tests that execute its line then run, the quickest first, until one fails. If the failing test also
+fails without the change, the search continues. Mutants that no test could detect (annotations,
+decorators) are not made.
 
-Kernels are broken as Python, by tests that are quick without Numba; where these notice nothing,
-they are compiled anew for some tests of their callers. Everything happens in a copy of the tree.
-``python -m validation.mutants --number 20`` tries a few in the environment at hand.
+Mutated kernels run as Python in tests that are quick without Numba. If these detect nothing, the
+kernels are compiled again for some tests of their callers. Everything happens in a copy of the
+tree. ``python -m validation.mutants --number 20`` tries a few in the current environment.
 """
 
 import argparse
@@ -49,9 +50,9 @@ PACKAGE = Path("psychollm")
 KERNELS = PACKAGE / "kernels"
 PYTEST = ["-q", "--no-header", "--no-showlocals", "--tb=line", "-p", "no:cacheprovider"]
 PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-# A class of the library may be called Tested.
+# The library has a class named Tested, which pytest would collect.
 PYTEST += ["-W", "ignore::pytest.PytestCollectionWarning"]
-# Loaded once, before a child is made for each mutant.
+# These are imported once, before a child process is forked for each mutant.
 LARGE = (
     "numpy",
     "scipy.optimize",
@@ -61,20 +62,20 @@ LARGE = (
     "joblib",
     "matplotlib.pyplot",
 )
-PURE_LIMIT = 1.5  # seconds of a test that runs kernels as Python
-LIMIT = 3.0  # seconds of any other
-OF_A_KERNEL = 8  # tests of its callers, for each kernel
-OF_A_KIND = 3  # cases of a parametrised test
+PURE_LIMIT = 1.5  # longest test in seconds that runs kernels as Python
+LIMIT = 3.0  # longest other test in seconds
+OF_A_KERNEL = 8  # number of tests of its callers for each kernel
+OF_A_KIND = 3  # number of cases of a parametrised test
 ROUNDS = (
     15.0,
     45.0,
     15.0,
 )  # seconds of tests: of the line, of the function, of a kernel's callers
-SLOWER = 4.0  # times as long as without the change: endless
-WALL = 20.0  # seconds on a busy machine for one of the processor
+SLOWER = 4.0  # a mutant that takes this many times longer counts as an infinite loop
+WALL = 20.0  # elapsed seconds allowed per second of processor time
 TIMEOUT = 124
-# Operators of one kind take each other's places. Python itself notices most others: a bit operator
-# between floats, ``is`` beside a literal.
+# Operators are replaced only by others of the same kind. Python itself detects most other
+# replacements, such as a bit operator between floats or ``is`` with a literal.
 KINDS = ({"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"}, {"Is", "IsNot"})
 
 
@@ -96,7 +97,7 @@ class Mutant:
         source = self.path.read_text(encoding="utf-8")
         try:
             return mutate_code(source, get_operator(self.operator)(), self.occurrence)
-        except AttributeError:  # an exception named with its module
+        except AttributeError:  # an exception name that includes its module
             return source
 
 
@@ -106,7 +107,7 @@ class _Values(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return ast.Pass()
-        if isinstance(node, ast.Call):  # a guard of `zip` that nothing makes speak
+        if isinstance(node, ast.Call):  # the `strict` argument of `zip`, which no test triggers
             node.keywords = [one for one in node.keywords if one.arg != "strict"]
         for field in {"annotation", "returns", "decorator_list"} & set(node._fields):
             setattr(node, field, [] if field == "decorator_list" else None)
@@ -127,7 +128,7 @@ def meaning(source: str) -> str | None:
 def telling(operator: str) -> bool:
     """Return whether only a test of values notices a mutation."""
     name, *change = operator.split("_")
-    # A compiled function has the same values without its decorator.
+    # A compiled function returns the same values without its decorator.
     return name != "core/RemoveDecorator" and all(len(kind & set(change)) != 1 for kind in KINDS)
 
 
@@ -206,7 +207,7 @@ class Recorder:
         signal.signal(signal.SIGPROF, self.too_slow)
 
     def too_slow(self, _: int, frame: FrameType | None) -> None:
-        # Between a lock of the recording and its release nothing may be raised: a second later.
+        # Nothing may be raised while coverage holds its lock; try again a second later.
         if frame is None or Path(frame.f_code.co_filename).name != "collector.py":
             pytest.fail("slower than a test of a mutant may be")
 
@@ -224,7 +225,7 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
-        if call.excinfo:  # what failed once is not interrupted while it is told
+        if call.excinfo:  # do not interrupt the report of a failed test
             signal.setitimer(signal.ITIMER_PROF, 0.0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -242,7 +243,7 @@ def record(tests: list[str], into: Path, *, pure: bool) -> None:
     coverage = Coverage(data_file=f"{into}.lines", include=["psychollm/*"], config_file=False)
     recorder = Recorder(coverage, PURE_LIMIT if pure else LIMIT)
     coverage.start()
-    # A test that was interrupted between two lines has a traceback that pytest cannot show.
+    # pytest cannot show the traceback of a test that was interrupted between two lines.
     shown = ["--tb=native", *["-Wignore"] * pure]
     pytest.main([*PYTEST, *shown, *tests], plugins=[recorder])
     coverage.stop()
@@ -369,7 +370,7 @@ def forked(
             set_kernels(pure=pure)
             code = 1
             if not pure and anew and KERNELS in anew.parents:
-                # The cache does not see a change in a file that a kernel calls.
+                # The cache does not detect changes in a file whose functions a kernel calls.
                 import_module("numba").config.CACHE_DIR = tempfile.mkdtemp(dir=Path.cwd())
             try:
                 code = int(
@@ -425,7 +426,7 @@ class Judge:
         record = self.pure if kernel else self.compiled
         line = record.executing(path, [mutant.line]) or record.executing(path, statement)
         whole = record.executing(path, function) or record.executing(path, record.of_file(path))
-        # What one test set up, another may judge.
+        # A test may depend on the set-up of another test in its file.
         files = {test.partition("::")[0] for test in line}
         whole |= {test for test in record.seconds if test.partition("::")[0] in files}
         first = record.quickest(line, ROUNDS[0])
@@ -556,7 +557,7 @@ def start(folder: Path, scratch: Path) -> None:
     """Give this process a copy of the tree, to break."""
     copy = Path(tempfile.mkdtemp(dir=scratch))
     copy_tree(folder / "tree", copy)
-    # What is compiled of one mutant must not be taken for the next.
+    # Bytecode of one mutant must not be used for the next.
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.dont_write_bytecode = True
     enter(copy)
@@ -608,7 +609,7 @@ def main() -> int:
     print("\n" + "".join(f"{name:>14}" for name in ["subpackage", *outcomes]))
     for name, row in [*sorted(counts.items()), ("all", total)]:
         print(f"{name:>14}" + "".join(f"{row[outcome]:>14}" for outcome in outcomes))
-    # A change that no test lives to see the end of is seen.
+    # A mutant that runs into the time limit counts as detected.
     killed = (total["killed"] + total["timeout"]) / total.total()
     print(f"\nkilled: {killed:.1%} of {total.total()}")
     return int(killed < options.least)

@@ -1,10 +1,10 @@
 """One optimiser for ``fit_irt`` and ``full_information``: CPU time and change of the estimates.
 
-Three climbs from the same start, on the same grid, to the same tolerance: the quasi-Newton one of
-`full_information`, that of `fit_irt` in slopes and intercepts, and that of `fit_irt` in
-z = artanh loading and threshold. Times are the least of many fits, in turn. Distances are those of
-loadings and thresholds from the top, found to 1e-10 of the gradient in standard errors.
-``python -m validation.one_climb [--repeats 12]`` prints the table. Takes half a minute.
+Three optimisers run from the same start, on the same grid, to the same tolerance: the quasi-Newton
+method of `full_information`, that of `fit_irt` in slopes and intercepts, and that of `fit_irt` in
+z = artanh loading and threshold. Times are the minimum of many alternating fits. Distances are
+those of loadings and thresholds from the optimum, computed to a gradient of 1e-10 in standard
+errors. ``python -m validation.one_climb [--repeats 12]`` prints the table. Takes half a minute.
 """
 
 import argparse
@@ -86,7 +86,7 @@ class Ogives:
         self.objective, k = state.objective, len(table)
         self.own, self.blocks, _ = OGIVE.moments(table, grid.nodes, state.counts)
         self.high, self.flat = np.cosh(x[:k]), np.sinh(x[:k])
-        turn = np.zeros((k, 2, 2))  # of slope and intercept, by z and threshold
+        turn = np.zeros((k, 2, 2))  # derivatives of slope and intercept in z and threshold
         turn[:, 0, 0], turn[:, 1, 0], turn[:, 1, 1] = self.high, -x[k:] * self.flat, -self.high
         self.turn, self.gradient = turn, np.einsum("jp,jpa->aj", self.own, turn).ravel()
         self.pieces = partial(parts, problem, table, grid, state.counts, self.blocks, rough=True)

@@ -1,8 +1,8 @@
 """The one-factor test if other assumptions than the number of factors are violated.
 
-The test assumes a normal factor, normal noise, and answers that are missing without regard to
-the question's score. Each row breaks one of these, in tables of 19 models with one factor. Yes
-rates run from 10 to 90 %, loadings from .5 to .95.
+The test assumes a normal factor, normal noise, and answers that are missing independently of the
+question's score. Each row violates one of these assumptions, in tables of 19 models with one
+factor. Yes rates range from 10 to 90 %, loadings from .5 to .95.
 
     python -m validation.one_factor_departures --jobs 2 --table docs/one_factor_departures.md
 """

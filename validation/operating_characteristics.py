@@ -3,14 +3,14 @@
 For every cell of a grid (models, questions, spread of yes rates, loadings, truth) data sets are
 simulated, the one-factor model is fitted, and its residual statistic is compared with parametric
 bootstrap draws, by the kernels that `psychollm.dimensionality` runs. A cell's row is appended to
-the CSV as soon as it is done; a later call with the same arguments goes on where this one stopped,
-one with more replicates runs its cells again, and the last row of a cell counts.
+the CSV as soon as it is done; a later call with the same arguments continues where this one
+stopped. A call with more replicates runs its cells again, and the last row of a cell is used.
 
     python -m validation.operating_characteristics --replicates 1000 --bootstrap 39 --jobs 2
     python -m validation.operating_characteristics --table docs/operating_characteristics.md
 
 With B bootstrap draws the test (b + 1) / (B + 1) <= 0.05 is exact for B = 19, 39, 59, 99, ...;
-more draws than 39 add a little power and change no false alarm rate.
+more than 39 draws add a little power and do not change the false positive rate.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Accuracy of standard errors for ordered answers where this library and R differ.
 
-Simulates data sets, estimates by `confirmatory_factors`, `confirmatory_groups` and `polyserial`
-here and by lavaan and polycor in R, and sets the mean of each standard error beside the standard
-deviation of the estimates over the data sets, which is what it estimates. Coverage is that of
-estimate plus and minus 1.96 standard errors.
+Data sets are simulated and analysed with `confirmatory_factors`, `confirmatory_groups` and
+`polyserial` of this library and with lavaan and polycor in R. The mean of each standard error is
+compared with the standard deviation of the estimates over data sets, which it should equal.
+Coverage is that of the estimate plus and minus 1.96 standard errors.
 
     python -m validation.ordered_errors --datasets 500 --table docs/ordered_errors.md
 
@@ -38,7 +38,7 @@ class Items:
     cuts: tuple[float, ...]
     n: int
     loadings: tuple[float, ...] = (0.8, 0.8, 0.7, 0.7, 0.6, 0.6)
-    mean: float | None = None  # of the second group's factor, whose variance is 1.5
+    mean: float | None = None  # mean of the second group's factor, whose variance is 1.5
 
     def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return answers (units, items) and the group of each unit (0 and 1)."""

@@ -1,11 +1,11 @@
 """Coverage of intervals for people, and for models compared with people.
 
-``python -m validation.people_coverage --write`` makes ``docs/people_tables.md`` anew. People and
-questions are drawn anew for each table; so is the model, which is .5 logits better than people on
-average and has ease of its own on each question (standard deviation .8). The truth is the mean
-over people and questions, by 20 million draws; that of the place is the mean, over sets of as many
-questions, of the share of people who score lower. Beside them stand intervals that take people for
-runs of one model (questions alone vary) and those that take the questions for granted. Takes four
+``python -m validation.people_coverage --write`` rewrites ``docs/people_tables.md``. Each table has
+new people, new questions and a new model, which is .5 logits better than people on average and has
+its own easiness of each question (standard deviation .8). The true value is the mean over people
+and questions, from 20 million draws. The true rank is the mean, over sets of as many questions, of
+the proportion of people who score lower. Two other intervals are shown: one treats people as runs
+of one model, so that only questions vary, and one treats the questions as fixed. Takes four
 minutes of CPU.
 """
 
@@ -19,7 +19,7 @@ from psychollm.studies.people.score import score_of
 
 OUT = Path(__file__).parents[1] / "docs" / "people_tables.md"
 # Mean, people, questions, clusters of five questions (standard deviations in logits), whether
-# people are skewed (exponential, towards low scores), and the share of missing answers.
+# people are skewed (exponential, towards low scores), and the proportion of missing answers.
 DESIGNS = {
     "yes or no": {},
     "skewed people": {"mean": 0.5, "people": 1.0, "skew": True},
@@ -66,7 +66,7 @@ def truth(design):
         theirs, its, _ = drawn(np.random.default_rng((7, seed)), 400, 50, 50, **design)
         people.append(np.nanmean(theirs))
         model.append(its.mean())
-    # Answers themselves are averaged: their noise is below .001.
+    # The answers themselves are averaged; their Monte Carlo error is below .001.
     return float(np.mean(people)), float(np.mean(model))
 
 

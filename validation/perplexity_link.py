@@ -1,13 +1,13 @@
 """Coverage of the interval for the link within models, and its false positive rate.
 
-Run ``python -m validation.perplexity_link``: it writes docs/perplexity_link_tables.md. Takes one
+``python -m validation.perplexity_link`` writes docs/perplexity_link_tables.md. Takes one
 minute of CPU.
 
-Models have a mean of log perplexity and one of ratings, which go together or not; so do
-conditions. What is left of the two in a model and a condition has the correlation of the first
-column. The truth is the coefficient of 20,000 models. Beside the interval stands how often a plain
-correlation over all models and conditions shows a link: it takes what makes models or conditions
-differ for one.
+Models have means of log perplexity and of ratings, which are correlated or not, and so do
+conditions. The residuals of a model and a condition have the correlation of the first column. The
+true value is the coefficient of 20,000 models. The table also shows how often a plain correlation
+over all models and conditions is significant; it mistakes differences between models or conditions
+for a link.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from psychollm.studies.self_efficacy.links import _apart, _within
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "perplexity_link_tables.md"
 TABLES = 300
-# Link within models, and that over models (both in correlations), how much models differ, and
-# whether perplexities stand for their logarithms and ratings are cut to the scale.
+# Link within models and over models (both correlations), SD of models, and whether perplexities
+# are raw instead of logarithms and ratings are cut to the scale.
 DESIGNS = {
     "none": (0.0, 0.0, 1.0, False),
     "none; over models -.8": (0.0, -0.8, 3.0, False),
@@ -41,7 +41,7 @@ def drawn(rng, models, cells, within, over, size, raw):
     x, y = pair((models, cells), within)
     of_model, of_cell = pair((models, 1), over), pair((1, cells), -0.7)
     x, y = (one + size * of_model[k] + of_cell[k] for k, one in enumerate((x, y)))
-    if raw:  # a scale of ten statements, with a floor and a ceiling
+    if raw:  # a scale of ten statements, with floor and ceiling effects
         x, y = np.exp(0.5 * x), np.clip(np.rint(10 * (2.5 + 0.6 * y)), 10, 40)
     return x, y
 

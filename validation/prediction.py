@@ -1,10 +1,10 @@
 """Held-out answers predicted by this library and by others: log loss, calibration, CPU time.
 
 A fifth of the answers of each table is hidden, drawn at random; every program fits the rest and is
-judged on what was hidden, with standard errors for other questions. Scores between 0 and 1 count
-as that share of a yes; other programs, which want 0 and 1, get them rounded. Where a program has
-no prediction, for questions that all or none have solved, it gets the item mean. Of MMLU-Pro there
-are 2,000 questions drawn at random unless ``--full``.
+evaluated on the hidden answers, with standard errors over questions. Scores between 0 and 1 count
+as that proportion of a yes; they are rounded for other programs, which require 0 and 1. A program
+without a prediction for a question that all or none have solved is given the item mean. MMLU-Pro
+is reduced to 2,000 random questions unless ``--full``.
 
 Needs the folder with real tables (``--data``), and an interpreter whose environment has
 torch-measure, py-irt and mirt (``--peers``). Run as

@@ -1,8 +1,8 @@
 """Predictions of held-out answers by other programs, for ``validation.prediction``.
 
-Run by an interpreter of its own, whose environment has torch-measure, py-irt and mirt (PyPI):
-``python prediction_peers.py TABLE.npz OUT.npz``; a program that is absent or fails is left out,
-with its error on the screen. Settings are the programs' defaults.
+Run it with the interpreter of an environment that has torch-measure, py-irt and mirt (PyPI):
+``python prediction_peers.py TABLE.npz OUT.npz``. A program that is absent or fails is left out,
+and its error is printed. Settings are the programs' defaults.
 """
 
 import argparse
@@ -109,4 +109,4 @@ if __name__ == "__main__":
             continue
         found[f"{name}|seconds"] = np.array(time.process_time() - start)
     np.savez(given.out, **found)
-    os._exit(0)  # some leave threads behind
+    os._exit(0)  # some programs leave threads running

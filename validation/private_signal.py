@@ -1,9 +1,9 @@
 """Error rates of the test of a private signal, with and without measurement error.
 
-Studies are simulated in which confidence follows one shared factor and correctness follows it in
-part; loadings and thresholds are estimated, as in `psychollm.shared_confidence`. "Exact" takes the
-leave-one-out score of a question as if it were the factor (`psychollm.calibration.individuation`),
-"allowed for" integrates the factor out (`psychollm.studies.private_signal`).
+In the simulated studies, confidence follows one common factor and correctness partly follows it;
+loadings and thresholds are estimated, as in `psychollm.shared_confidence`. "Exact" treats the
+leave-one-out score of a question as the factor (`psychollm.calibration.individuation`), "allowed
+for" integrates the factor out (`psychollm.studies.private_signal`).
 
     python -m validation.private_signal --table docs/private_signal.md
 """

@@ -1,19 +1,19 @@
 """Discoveries and false discoveries of the audit of questions.
 
-Three parts, each a table of docs/question_audit_tables.md:
+The three parts each write a table of docs/question_audit_tables.md:
 
-* judged by experts: questions of MMLU-Redux with the choices of 14 models. The audit takes the
-  table without its labels. Two of its constants, the share of traps and of other faults that show,
-  are chosen anew for each fold of subjects by the labels of the other folds (log loss of sound,
-  wrong key and other fault), and beside that the constants in the code are used. Baselines: the
-  share of models that miss the question, the share at the same other option, and Dawid and Skene
-  with three classes of difficulty.
-* keys put wrong at random: in MMLU-Redux (choices), MMLU-Pro and LiveBench (right and wrong).
-  A model that was right is wrong on a question whose key is put wrong; one that erred is right
-  with a chance drawn for the question, beta with parameters .25 and .25 (k - 2) for k = 10
+* judged by experts: questions of MMLU-Redux with the choices of 14 models. The audit does not use
+  the labels. Two of its constants, the proportions of misconception items and of other detectable
+  faults, are estimated for each fold of subjects from the labels of the other folds (log loss of
+  sound, wrong key and other fault); results with the constants in the code are also shown.
+  Baselines are the proportion of models that miss the question, the proportion at the same other
+  option, and Dawid and Skene with three classes of difficulty.
+* keys corrupted at random: in MMLU-Redux (choices), MMLU-Pro and LiveBench (binary scores). A
+  model that was right is wrong on a question whose key is corrupted; one that erred is right with
+  a probability drawn for the question, beta with parameters .25 and .25 (k - 2) for k = 10
   options, and never where answers are open (LiveBench). Real faults of MMLU-Pro and LiveBench
-  count as false discoveries there, so that these shares are upper bounds.
-* what the table shows besides: false alarms of `question_screen` on simulated sound questions.
+  count as false discoveries there, so that these rates are upper bounds.
+* other signals in the table: false positives of `question_screen` on simulated sound questions.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m validation.question_audit_rates --data DIR
 
@@ -307,8 +307,8 @@ def screened(n_times: int) -> Iterator[str]:
             screen = psy.question_screen(right)
             against += bool(screen.against.any())
             redundant += bool(len(screen.pairs))
-            # Copies of ten questions, answered alike but for one model in ten; and ten questions
-            # that half of the weaker models know by heart.
+            # Add copies of ten questions, answered alike except by one model in ten, and ten
+            # questions that half of the weaker models have memorised.
             copies = right[:, :10].copy()
             other = rng.random(copies.shape) < 0.1
             copies[other] = 1 - copies[other]

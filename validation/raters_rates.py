@@ -1,9 +1,9 @@
 """Coverage of intervals for raters, and prediction of ratings: docs/raters.md.
 
-``python -m validation.raters_rates --write [RATINGS.csv.gz]`` makes ``docs/raters_tables.md``
-anew. Severities of simulated raters have an SD of 1, discriminations a median of 1.5 and an SD of
-.3 on the logarithm. "Two qualities": half of the raters look at another quality of the things
-beside the common one; "skewed": things are exponential. With the ratings of DICES-350 (350
+``python -m validation.raters_rates --write [RATINGS.csv.gz]`` rewrites ``docs/raters_tables.md``.
+Severities of simulated raters have an SD of 1, discriminations a median of 1.5 and an SD of .3 on
+the logarithm. "Two qualities": half of the raters also rate a second quality of the things;
+"skewed": the things have an exponential distribution. With the ratings of DICES-350 (350
 conversations, 82 raters, complete; columns conversation, rater_position, unsafe;
 github.com/dmg-illc/JUDGE-BENCH, CC BY 4.0), parameters of raters from half of the conversations
 predict mean ratings of the other half. Takes fifteen minutes.
@@ -21,7 +21,7 @@ from psychollm.studies.rater_severity.study import rater_severity
 from validation.attempts_rates import covers, markdown
 
 OUT = Path(__file__).parents[1] / "docs" / "raters_tables.md"
-MANY = 20_000  # things whose mean rating is taken as the truth
+MANY = 20_000  # things whose mean rating is the true value
 QUALITIES = """\
 With two qualities, estimated logits are smaller than the simulated ones, since the quality that
 raters do not share counts as noise. Intervals of differences on the rating scale remain valid,
@@ -44,7 +44,7 @@ class Case:
     things: int
     tables: int
     ratings: str = "no, yes"
-    per_thing: int = 0  # raters of each thing; 0: all
+    per_thing: int = 0  # number of raters of each thing; 0: all
     second: float = 0.0  # logits of another quality, for every second rater
     skewed: bool = False
     drift: float | None = None  # SD of the change over time

@@ -1,14 +1,14 @@
 """False positive rate and power of ``recency_break``: docs/recency.md.
 
-``python -m validation.recency_rates --write [LIVECODEBENCH.csv.gz]`` makes
-``docs/recency_tables.md`` anew. Models of different ability and slope answer questions whose
-difficulty rises by one logit from the first date to the last; a third of each model's odds are its
-own. The last cut-off lies in the middle. In lineages, three models share half of what is their
-own. A lineage that has seen the earlier questions answers them with odds e or e squared times as
-large. With the scores of LiveCodeBench (columns question_id, model, date, model_cutoff, pass@1; 16
-models, 349 problems; github.com/LiveCodeBench/livecodebench.github.io, no licence: read, not
-copied), dates are permuted, and the lineage with the cut-off of 2023-07-30 is looked for. Takes
-ten minutes.
+``python -m validation.recency_rates --write [LIVECODEBENCH.csv.gz]`` rewrites
+``docs/recency_tables.md``. Models of different ability and slope answer questions whose difficulty
+rises by one logit from the first date to the last; a third of the variance of a model's log odds
+over questions is specific to it. The last cut-off is in the middle. In lineages, three models
+share half of their specific variance. A lineage that has seen the earlier questions answers them
+with odds that are e or e squared times as large. With the scores of LiveCodeBench (columns
+question_id, model, date, model_cutoff, pass@1; 16 models, 349 problems;
+github.com/LiveCodeBench/livecodebench.github.io, no licence: read, not copied), dates are
+permuted, and the lineage with the cut-off of 2023-07-30 is tested. Takes ten minutes.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def real(frame, rng, n_tables, n_null):
     table = frame.pivot_table(index="model", columns="question_id", values="pass@1")
     day = frame.groupby("question_id")["date"].first().reindex(table.columns)
     cut = frame.groupby("model")["model_cutoff"].first().reindex(table.index)
-    own = cut == cut.max()  # one base model, and those made from it
+    own = cut == cut.max()  # one base model and the models derived from it
     lineage = pd.Series(np.where(own, "last cut-off", table.index), index=table.index)
     rows = []
     for name, given in (("known", cut), ("searched", None)):

@@ -1,19 +1,20 @@
 """False positive rate of each test if units are asked repeatedly.
 
 Every test of `psychollm.reliability`, `psychollm.studies` and the comparisons of calibration that
-takes repeats is given tables without an effect, in two extremes:
+accepts repeats is applied to tables without an effect, in two extremes:
 
-* copies: the units (models, or questions) react to conditions each in its own way, and repeats of
-  a unit are near copies of each other. A test that counts repeats as units rejects far too often.
-* independent: units react alike, and repeats differ as much as units do. A test that throws
-  repeats away is right here, but loses power; one that mistakes their number is not.
+* copies: each unit (model or question) has its own reaction to conditions, and repeats of a unit
+  are near copies of one another. A test that counts repeats as units rejects far too often.
+* independent: units have the same reaction, and repeats differ as much as units do. A test that
+  discards repeats is valid here but loses power; a test that uses the wrong number of repeats is
+  not valid.
 
     python -m validation.replication_rates [--n 1000] [--seed 1] [--only crossed] [--seconds 600]
 
-Prints one row per test: its unit of replication, and how often it rejects at the 5 % level in both
-extremes, with the share of tables in which it was defined where that is not all of them. Rows
-called "rows as units" are no test of the library: they show what the extremes do to a test that
-counts repeats.
+The output has one row per test, with its unit of replication and its rejection rate at the 5 %
+level in both extremes, and with the proportion of tables in which it was defined if that is below
+one. Rows called "rows as units" are not tests of the library; they show the effect of the extremes
+on a test that counts repeats.
 """
 
 import argparse
@@ -85,7 +86,7 @@ class Extreme:
     """How repeats of a unit relate to each other."""
 
     name: str
-    reaction: float  # SD of what a unit has under a condition, beside its level
+    reaction: float  # SD of a unit's reaction to a condition, in addition to its level
     noise: float  # SD of repeats
 
 
@@ -542,7 +543,7 @@ def linked(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 def meanings(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Two arms, and six, whose right answer is one more of their samples."""
-    # Copies: the samples of a question are nearly all alike.
+    # In copies, the samples of a question are nearly all alike.
     spread = np.full(4, 0.1 if extreme is COPIES else 10.0)
     chances = rng.dirichlet(spread, QUESTIONS)
     n_arms = 6
@@ -559,7 +560,7 @@ def meanings(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "semantic_calibration, two arms: accuracy", "question", below(gap.p_value)
     arms = SampledAnswers.from_array(drawn, gold=gold)
     study = semantic_calibration(arms, n_null=19, bootstrap=2, **options)
-    blurred = rng.random((n_arms, 1, 1))  # how badly each arm predicts its answers
+    blurred = rng.random((n_arms, 1, 1))  # noise of each arm's predictions of its answers
     own = (1.0 - blurred) * chances + blurred / 4.0
     predicted = np.take_along_axis(own, drawn, axis=2)
     found = semantic_mechanism(study, arms, predicted, bootstrap=2, rng=options["rng"])
@@ -661,7 +662,7 @@ def steered(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "steering_match, ahead of a control", "question", below(ahead.p_value)
 
 
-# Each with its number of tables per thousand asked for: slow ones have fewer.
+# Each design has its number of tables per thousand requested; slow designs have fewer.
 DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     crossed: 1500,
     unequal: 600,

@@ -1,8 +1,8 @@
 """Are 80 of 100 studies of the stated size conclusive?
 
-A pilot is simulated and studied; a second study has as many questions (models, pairs) as the page
-of the first states, and its verdict is read. Effects are as large as the smallest that matters, or
-as large as the pilot found; or there is none, and that is to be shown.
+A pilot is simulated and analysed. A second study has as many questions (models, pairs) as the page
+of the pilot recommends, and its verdict is recorded. The effect equals the smallest effect of
+interest or the pilot's estimate, or it is zero and equivalence is to be shown.
 
     python -m validation.sample_sizes [--seed 1] [--share 1.0] [--only rule] [--write]
 
@@ -33,16 +33,16 @@ from psychollm.studies.semantic_calibration.study import semantic_calibration
 from validation.semantic_calibration_rates import CLASSES, Arm, drawn
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "sample_size_tables.md"
-MOST = 20_000  # units of a second study: what asks for more is counted, and left out
+MOST = 20_000  # largest second study; recommendations above are counted and left out
 
 
 @dataclass(frozen=True)
 class Stated:
     """What a pilot states, and what a naive number would be."""
 
-    units: float  # as the page states it
-    naive: float  # standard errors taken as exact, absence asked for as if it were an effect
-    found: Any = None  # what the pilot found, where the second study has that for its truth
+    units: float  # number on the page
+    naive: float  # number if standard errors were exact and absence were tested like an effect
+    found: Any = None  # the pilot's estimate, if it is the true value of the second study
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def comparison(goal: str, n: int, size: int, count: int) -> Case:
         if goal == "absence":
             return Stated(float(found.to_exclude(0.05)[0]), before)
         if goal == "effect":
-            # The page of a pilot states it for each pair, by the difference that matters.
+            # The page of a pilot reports it for each pair, by the smallest effect of interest.
             return Stated(float(needed_of(one, 0.05, 0.8)[0]), before)
         seen = np.bincount(2 * scores[0] + scores[1], minlength=4) / scores.shape[1]
         before = float(n * (2.8015852 * one.se[0] / one.value[0]) ** 2) if one.value[0] else np.inf
@@ -199,7 +199,7 @@ def self_efficacy(goal: str, rho: float, count: int) -> Case:
 
 
 BOTH = ("effect", "absence")
-# Sharpened so far that the excess error is .02 or .04 among some hundred questions.
+# Powers at which the excess error is .02 or .04 with a few hundred questions.
 SHARP = {0.03: (0.02, Arm(0.03, 1.42)), 0.1: (0.04, Arm(0.1, 1.32))}
 
 

@@ -1,14 +1,14 @@
 """Simulation-based calibration of the posteriors of ``bayesian_2pl``.
 
 Items, families, domains and abilities are drawn from the prior, answers from them, and the rank of
-each true value among 99 draws of its posterior is noted. Over many data sets the ranks are uniform
-if the posterior is right (Talts et al., 2018, arXiv:1804.06788). Data sets with an item that does
-not vary are drawn again, which depends on the data alone and leaves the ranks uniform.
+each true value among 99 posterior draws is recorded. Over many data sets the ranks are uniform if
+the posterior is right (Talts et al., 2018, arXiv:1804.06788). Data sets with an item that does not
+vary are replaced. This depends only on the data, so that the ranks remain uniform.
 
     python -m validation.sbc_irt run METHOD DATA_SETS [grouped|plain]
     python -m validation.sbc_irt show   # docs/irt_calibration_tables.md and a picture
 
-Ranks are appended to ``sbc_irt.csv``, one line a data set; a run goes on where it was left.
+Ranks are appended to ``sbc_irt.csv``, one line per data set; an interrupted run can be continued.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from psychollm.irt.bayes.target import (
 )
 
 ITEMS, ABILITIES = 8, 4
-RESPONDENTS, FEWER = 150, 60  # fewer for the sampler with groups, which takes longest
+RESPONDENTS, FEWER = 150, 60  # fewer for the sampler with groups, which is the slowest
 DRAWS, THINNED = 1_000, 99
 CSV = Path(__file__).with_suffix(".csv")
 SCALES = [

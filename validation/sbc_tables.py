@@ -1,4 +1,4 @@
-"""What `sbc_irt` found: tests of uniform ranks, a table for the documentation, a picture."""
+"""Evaluate `sbc_irt`: tests of uniform ranks, a table for the documentation, and a figure."""
 
 import csv
 from collections import defaultdict
@@ -67,8 +67,8 @@ def single(rank: np.ndarray, draws: int) -> float:
 def pooled(ranks: list[np.ndarray], draws: int) -> tuple[np.ndarray, float]:
     """Return counts of bins of several quantities, and p by Hotelling's test.
 
-    Quantities of one data set depend on one another, data sets do not: tested is whether the mean
-    share of each bin over data sets is a tenth.
+    Quantities of one data set are dependent, but data sets are independent. The test is therefore
+    whether the mean proportion of each bin over data sets is a tenth.
     """
     table = np.stack([bins_of(rank, draws) for rank in ranks], axis=1)
     shares = (table[:, :, None] == np.arange(BINS)).mean(axis=1)

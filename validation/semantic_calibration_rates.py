@@ -1,14 +1,14 @@
 """Error rates and power of the verdicts of ``semantic_calibration``.
 
-Simulated models say each of eight classes with chances drawn per question from a Dirichlet
-distribution; the right answer is drawn from the same chances, so that the model is calibrated in
-meaning. Small concentrations make answers uniform, large ones diverse. A tuned model samples from
-the chances raised to a power and normalised again: sharper than it should be.
+Simulated models give each of eight classes with probabilities drawn per question from a Dirichlet
+distribution. The right answer is drawn from the same probabilities, so that the model is
+calibrated in meaning. Small concentrations make answers uniform, large ones diverse. A tuned model
+samples from these probabilities raised to a power and normalised, so that it is overconfident.
 
     python -m validation.semantic_calibration_rates [--n 200] [--seed 1] [--only sharpened]
 
-Prints one line per condition: how often each test speaks at the 5 % level. Calibrated pairs are
-false alarms; sharpened ones show power.
+The output has one line per condition, with the rejection rate of each test at the 5 % level.
+Rejections in calibrated pairs are false positives; those in sharpened pairs show power.
 """
 
 import argparse
@@ -62,8 +62,8 @@ CONDITIONS = (
 def drawn(arm: Arm, gold: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
     """Return sampled classes (questions, samples) of a model, the right answers given.
 
-    With the right answer drawn from the chances, the chances given the right answer are Dirichlet
-    with one more for its class.
+    Since the right answer is drawn from the probabilities, their distribution given the right
+    answer is Dirichlet with one added to its class.
     """
     weights = np.full((gold.size, CLASSES), arm.concentration)
     weights[np.arange(gold.size), gold] += 1.0

@@ -1,15 +1,15 @@
 """Accuracy of short forms for held-out families of models, by selection rule.
 
-Simulated answers have one ability for all questions, further ones, tastes of families, and clones;
-real ones are tables of language models that are not part of this package: MMLU-Pro
+Simulated answers have one ability for all questions, further abilities, family effects, and
+clones. Real answers are tables of language models that are not part of this package: MMLU-Pro
 (github.com/TIGER-AI-Lab/MMLU-Pro), LiveBench (github.com/sambowyer/bayes_evals) and MMLU-Redux
 (github.com/aryopg/mmlu-redux).
 
     OPENBLAS_NUM_THREADS=1 python -m validation.short_forms --data DIR \
         --tables docs/short_forms_tables.md
 
-With ``--coverage`` it prints instead how often 95 % intervals of a hundred questions held the
-scores of families that were left out of everything.
+With ``--coverage`` the script prints instead how often 95 % intervals from a hundred questions
+covered the scores of families that were left out of all steps.
 """
 
 import argparse
@@ -46,8 +46,8 @@ class Misfit:
 
     n_abilities: int  # beyond the first
     n_families: int
-    cloned: float  # share of models that repeat four fifths of another's answers
-    spread: float  # of abilities, in logits
+    cloned: float  # proportion of models that repeat four fifths of another's answers
+    spread: float  # SD of abilities, in logits
 
     def draw(self, name: str, n: int, n_items: int, seed: int) -> Bank:
         """Return a table of answers."""
@@ -91,7 +91,7 @@ def banks(folder: Path | None) -> Iterator[Bank]:
     yield real("MMLU-Pro", pd.read_csv(folder / "mmlu_pro_correct.csv.gz", index_col=0))
     live = pd.read_parquet(folder / "livebench_scores.parquet")
     live = live.pivot_table(index="model", columns="question", values="score")
-    # Models that skipped whole tasks would take the tasks with them.
+    # Keeping models that skipped whole tasks would remove these tasks from the table.
     yield real("LiveBench", live[live.isna().mean(axis=1) < 0.15])
     redux = pd.read_csv(folder / "mmlu_redux_options.csv.gz")
     given = redux.drop(columns=["question", "subject", "key", "label"])
@@ -125,7 +125,7 @@ def tables(folder: Path | None) -> str:
         f"| table | models x questions (families) | items | {ways} | auto | rule | seconds |",
         "|" + ":--- |" * 2 + " ---: |" * 8 + " :--- | ---: |",
     ]
-    short_form(np.eye(20, 30), 3)  # SciPy loads what it needs
+    short_form(np.eye(20, 30), 3)  # excludes SciPy's imports from the timing
     for bank in banks(folder):
         for size in SIZES:
             start = time.process_time()

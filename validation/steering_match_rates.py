@@ -1,20 +1,23 @@
 """Error rates and power of the verdicts of ``steering_match``.
 
-Simulated targets say yes where a shared score of the question, plus noise of their own, exceeds
-their threshold. The steered model has log odds that rise with the strength, at a rate of
-each question's own. What it knows of the shared score, and whether steering reorders the questions
-towards it, is what the conditions differ in:
+Simulated targets answer yes if a common score of the question plus their own noise exceeds their
+threshold. The log odds of the steered model rise with the strength, at a rate that differs between
+questions. Conditions differ in the correlation of these log odds with the common score, and in
+whether steering reorders the questions towards it:
 
-* "nothing": it knows nothing of the score. Claims of a link are false alarms.
-* "order": without steering it knows the score in part, steering adds nothing. Claims that the
-  direction is ahead of a cut-off on the unsteered log odds are false alarms.
-* "order, short": the same, but strengths reach yes-rates of a quarter to three quarters only.
-* "any": as "order", and a control direction that is as good. Claims of the direction are false.
-* "reorders": steering brings out what the unsteered order lacks: power.
+* "nothing": the log odds are independent of the score. Claims of a link are false positives.
+* "order": the unsteered log odds are correlated with the score, and steering adds nothing. Claims
+  that the direction is better than a threshold on the unsteered log odds are false positives.
+* "order, short": the same, but strengths only reach yes rates between a quarter and three
+  quarters.
+* "any": as "order", with a control direction that is as good. Claims that the direction is
+  specific are false positives.
+* "reorders": steering adds information that the unsteered order lacks. Claims show power.
 
     python -m validation.steering_match_rates [--n 100] [--seed 1] [--only order]
 
-Prints one line per condition: the share of data sets with each verdict, and of the mean R squared.
+The output has one line per condition, with the proportion of data sets with each verdict and the
+mean R squared.
 """
 
 import argparse
@@ -36,7 +39,7 @@ class Condition:
 
     name: str
     known: float  # correlation of its unsteered log odds with the shared score
-    gained: float = 0.0  # by how much the score sets how questions answer to steering
+    gained: float = 0.0  # dependence of the questions' response to steering on the score
     control: float | None = None  # `gained` of a control direction
     reach: float = 1.0  # of the strengths
     questions: int = 200
@@ -64,7 +67,7 @@ def steered(
 ) -> SteeredAnswers:
     """Make a sweep: log odds that rise with strength, and with the score at either end."""
     gain = 4.0 + rng.normal(size=score.size)
-    # Away from zero, what the direction holds of the score comes in, whatever the sign.
+    # The direction's information about the score enters away from zero, whatever the sign.
     strengths = condition.reach * STRENGTHS
     brought = gained * np.abs(strengths)[:, None] * score
     odds = 2.0 * base + strengths[:, None] * gain + 2.0 * brought

@@ -1,11 +1,11 @@
 """Prediction errors of one scale, and coverage of its intervals: docs/one_scale.md.
 
-``python -m validation.stitch_rates --write [SCORES.csv.gz]`` makes ``docs/one_scale_tables.md``
-anew. SCORES are Epoch's (columns model, date, benchmark, performance;
+``python -m validation.stitch_rates --write [SCORES.csv.gz]`` rewrites
+``docs/one_scale_tables.md``. SCORES are Epoch's (columns model, date, benchmark, performance;
 github.com/epoch-research/benchmark-stitching, MIT): cells are left out in five random folds, and
-models later than a date are foretold from three of their scores, drawn six times. Simulated tables
-have normal abilities, a scatter of each benchmark, and, in one of them, a second ability or heavy
-tails. Takes ten minutes.
+models later than a date are predicted from three of their scores, drawn six times. Simulated
+tables have normal abilities, residual noise of each benchmark, and in some cases a second ability
+or heavy tails. Takes ten minutes.
 """
 
 import argparse
@@ -33,7 +33,7 @@ WORLDS = {
     },
     "12 models, 6 benchmarks, all filled": {"shape": (12, 6), "filled": 1.0},
 }  # fmt: skip
-# Tables hold so few scores that as many of them are drawn.
+# These small tables have few scores, so that more tables are drawn.
 SMALL, MORE = 100, 8
 
 

@@ -4,10 +4,10 @@ Run ``python validation/votes_rates.py --write``: it writes docs/votes_tables.md
 an hour of CPU. With ``--folds votes.csv [judgements.csv ...]`` it predicts votes by folds over
 pairs, with ``--length pairs.csv`` preferences of AlpacaEval by the lengths of both answers.
 
-Strengths are normal with SD 1. Voters differ in their side (SD 0.4), ties (SD 0.8) and
-discrimination (SD 0.3 of the logarithm); voter v of 40 votes in proportion to 1 / v, and one
-always takes the left. With prompts, 30 of them shift each model's strength (SD 0.5). The seed of
-study s is 1000 + s.
+Strengths are normal with SD 1. Voters differ in side preference (SD 0.4), ties (SD 0.8) and
+discrimination (SD 0.3 of the logarithm). Voter v of 40 votes in proportion to 1 / v, and one voter
+always chooses the left. In studies with prompts, 30 prompts shift each model's strength (SD 0.5).
+The seed of study s is 1000 + s.
 """
 
 import argparse

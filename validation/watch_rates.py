@@ -2,10 +2,10 @@
 
     python -m validation.watch_rates [--sets 100] [--write]
 
-Chances of a correct answer by question are those of a model that is drawn at a temperature
-(beta(.5, .3), two runs differ on a fifth of the questions), or of one that nearly always answers
-the same (.02 or .98). A drop moves all log odds alike, or, where answers are always the same,
-turns single questions. ``--write`` makes docs/watch_tables.md. Takes ten minutes.
+Probabilities of a correct answer by question are those of a model that is sampled at a temperature
+(beta(.5, .3); two runs differ on a fifth of the questions), or of one that nearly always gives the
+same answer (.02 or .98). A drop shifts all log odds by the same amount or, if answers are always
+the same, changes single questions. ``--write`` makes docs/watch_tables.md. Takes ten minutes.
 """
 
 import argparse
