@@ -1,8 +1,9 @@
 """Effective draws per CPU second of a Bayesian 2PL, 2,000 respondents x 19 items.
 
-Beside each other: `bayesian_2pl` by both methods, and the plain PyMC model with every ability a
-variable under PyMC's own sampler. The effective size is the smallest of all slopes and intercepts;
-CPU seconds are those of sampling, without imports and compilation. Needs the extra ``bayes``.
+The script compares both methods of `bayesian_2pl` with the plain PyMC model, in which every
+ability is a variable, under PyMC's own sampler. The effective size is the smallest of all slopes
+and intercepts; CPU seconds are those of sampling, excluding imports and compilation. Needs the
+extra ``bayes``.
 
 Run as ``python -m benchmarks.bayes_irt_speed [--form nuts laplace]``.
 """
@@ -17,7 +18,7 @@ from psychollm.estimates.posterior import effective_size
 from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
 
 RESPONDENTS, ITEMS = 2_000, 19
-_rates: list[float] = []  # of the rows so far: the first is compared with
+_rates: list[float] = []  # rates of the rows so far; the first is the reference
 
 
 def answers() -> np.ndarray:

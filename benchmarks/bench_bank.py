@@ -1,4 +1,4 @@
-"""Item banks: building, drawing, estimating; and how narrow intervals are."""
+"""Item banks: time to build, draw and estimate, and width of intervals."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ def answers(n: int, j: int, seed: int) -> np.ndarray:
 
 
 class Build:
-    """From a table to a bank."""
+    """Build a bank from a table."""
 
     params: ClassVar = ["62 x 1136", "320 x 735"]
     param_names: ClassVar = ["shape"]
@@ -54,13 +54,13 @@ class Ask:
 
 
 class Width:
-    """What 100 questions of 1,000 give."""
+    """Width of intervals from 100 of 1,000 questions."""
 
     def setup(self) -> None:
         self.answers = answers(60, 1000, 3)
 
     def track_relative_width(self) -> float:
-        """Half-width beside simple random samples."""
+        """Half-width relative to that of simple random samples."""
         bank = psy.item_bank(self.answers[:40], rng=1)
         held_out = psy.Responses(self.answers[40:].astype(int), models=range(40, 60))
         found = psy.replay(bank, held_out, sizes=[100], n_repeats=3, rng=1)

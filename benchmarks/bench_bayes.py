@@ -1,8 +1,8 @@
 """Bayesian 2PL, 2,000 respondents x 19 items: effective draws per CPU second, and its kernel.
 
-Aims beside the plain PyMC model with every ability a variable under PyMC's own sampler, 3
-effective draws per CPU second (``python -m benchmarks.bayes_irt_speed``): 30 times as many by
-NUTS, 90 times by the normal approximation.
+The reference is the plain PyMC model, in which every ability is a variable, under PyMC's own
+sampler, with 3 effective draws per CPU second (``python -m benchmarks.bayes_irt_speed``). Aims are
+30 times as many by NUTS, and 90 times by the normal approximation.
 """
 
 import time
@@ -24,7 +24,7 @@ from psychollm.kernels.quadrature import normal_grid
 
 
 class Density:
-    """The marginal log-likelihood with its gradient: what every step of a sampler costs."""
+    """The marginal log-likelihood with its gradient, the cost of one step of a sampler."""
 
     params = ([21, 61, 201],)
     param_names = ("nodes",)
@@ -49,7 +49,7 @@ class Density:
 
 
 class Laplace:
-    """The normal approximation, resampled, everything included."""
+    """The normal approximation with resampling, all steps included."""
 
     def setup(self) -> None:
         self.answers = answers()
@@ -82,7 +82,7 @@ class Chains:
         bayesian_2pl(self.answers, method="nuts", n_draws=100, chains=1, tune=20, rng=0)
 
     def track_effective_per_cpu_second(self) -> float:
-        """Everything that follows compilation, leave-one-out and abilities included."""
+        """All steps after compilation, including leave-one-out and abilities."""
         began = time.process_time()
         found = bayesian_2pl(
             self.answers, method="nuts", n_draws=2_000, chains=2, tune=600, rng=1, n_jobs=1

@@ -1,4 +1,4 @@
-"""Crossed logistic models and evaluation cards: seconds, and how near the fits are."""
+"""Crossed logistic models and evaluation cards: time, and accuracy of the fits."""
 
 from typing import ClassVar
 
@@ -44,12 +44,12 @@ class Fit:
         psy.crossed_logistic(self.scores, **self.groups, rng=1)
 
     def time_laplace_throughout(self, shape: str) -> None:
-        """What most programs for crossed effects do; see `track_relative_error_of_laplace`."""
+        """Most programs for crossed effects do this; see `track_relative_error_of_laplace`."""
         psy.crossed_logistic(self.scores, **self.groups, integration="laplace", rng=1)
 
 
 class Card:
-    """The whole page of a usual table."""
+    """The whole card of a typical table."""
 
     timeout = 120
 
@@ -62,14 +62,14 @@ class Card:
 
 
 class Laplace:
-    """What the approximation of everything costs: standard deviations off, at most, relatively."""
+    """Largest relative error of standard deviations when Laplace's method is used throughout."""
 
     params: ClassVar = list(SHAPES)[:2]
     param_names: ClassVar = ["shape"]
     timeout = 120
 
     def track_relative_error_of_laplace(self, shape: str) -> float:
-        """More than .1 with an interaction."""
+        """The error exceeds .1 with an interaction."""
         values, groups = scores(*SHAPES[shape])
         near, right = (
             psy.crossed_logistic(values, **groups, integration=how, n_draws=100, rng=1).components

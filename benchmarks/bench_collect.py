@@ -1,7 +1,7 @@
 """Collection: cost of requests to a server on this machine, and of reading the replies.
 
-``python -m benchmarks.bench_collect [N]`` prints requests per second of the clock on the wall, the
-collector on one core and the server, where there is another, on the next.
+``python -m benchmarks.bench_collect [N]`` prints requests per second of elapsed time. The
+collector runs on one core and the server on the next, if there is another core.
 """
 
 import argparse
@@ -42,7 +42,7 @@ class Asking:
         )
         port = self.server.stdout.readline().strip()
         self.url = f"http://127.0.0.1:{port}/v1"
-        self.ask(at_once, 50)  # imports and first connections
+        self.ask(at_once, 50)  # excludes imports and first connections
 
     def teardown(self, at_once: int) -> None:
         self.server.kill()

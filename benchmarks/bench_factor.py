@@ -68,7 +68,7 @@ class Verdict:
 
 
 class Lapses:
-    """The verdict where models lapse, and how well loadings and lapse rates come out."""
+    """The verdict where models lapse, and errors of loadings and lapse rates."""
 
     params = ([(19, 500), (19, 2000), (19, 10_570)],)
     param_names = ("size",)

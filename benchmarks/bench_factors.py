@@ -1,4 +1,4 @@
-"""Logistic factors of a sparse table: time, memory, and how close they come."""
+"""Logistic factors of a sparse table: time, memory and accuracy."""
 
 import numpy as np
 

@@ -80,7 +80,7 @@ class Uses:
 
 
 class ShortForms:
-    """A hundred questions chosen by what predicts held-out models best, and kept with its rule.
+    """A hundred questions chosen to predict held-out models best, stored with their rule.
 
     Aim on one idle core: 10 s for 320 x 735.
     """

@@ -1,4 +1,4 @@
-"""Several abilities: time of fits, and how exact their integrals are."""
+"""Several abilities: time of fits, and errors of their integrals."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def compensatory(n: int, items: int, dimensions: int) -> tuple[np.ndarray, np.nd
 
 
 class Fits:
-    """2PL on several abilities, standard errors included."""
+    """2PL on several abilities, including standard errors."""
 
     params = (
         [(2_000, 20, 2), (2_000, 30, 3), (2_000, 50, 5)],

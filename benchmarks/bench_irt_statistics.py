@@ -1,4 +1,4 @@
-"""Item response theory: time of what is said of a fit, and of conditional likelihoods."""
+"""Item response theory: time of fit statistics and of conditional likelihoods."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Statistics:
 
 
 class Replicates:
-    """A parametric bootstrap of S-X2, refits included: 200 respondents x 20 items, 100 fits."""
+    """A parametric bootstrap of S-X2, including refits: 200 respondents x 20 items, 100 fits."""
 
     def setup(self) -> None:
         self.answers, *_ = two_parameter(200, 20)

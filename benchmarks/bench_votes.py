@@ -7,7 +7,7 @@ import psychollm as psy
 
 
 class Votes:
-    """100,000 votes on 100 models, of 5,000 voters."""
+    """100,000 votes on 100 models by 5,000 voters."""
 
     timeout = 900
 

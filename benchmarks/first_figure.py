@@ -1,12 +1,13 @@
-"""How long a newcomer waits: from ``pip install`` to the first figure, in an empty environment.
+"""Time from ``pip install`` to the first figure, in an empty environment.
 
 Run ``python benchmarks/first_figure.py [DISTRIBUTION] [--cold]``. DISTRIBUTION is a wheel, an
-sdist or a folder of source (this one unless told). A virtual environment is made in a temporary
-folder, the distribution is installed there with its extra for figures, and the study of the
-embedded example runs, from a folder that holds nothing; the clock stops when the report, whose
-figures are inside it, is on disk. Beside each time stands that of the processor, which a busy
-machine or a slow line does not lengthen. ``--cold`` lets pip use no cache: every package is
-downloaded. It ends with an error if what was installed does not do what README.md says.
+sdist or a folder of source (this one unless told). The script makes a virtual environment in a
+temporary folder, installs the distribution there with its extra for figures, and runs the study of
+the embedded example from an empty folder. The measurement ends when the report, which contains its
+figures, is on disk. Processor time, which does not depend on the load of the machine or on the
+network, is shown next to each elapsed time. With ``--cold`` pip uses no cache, so that every
+package is downloaded. The script ends with an error if the installed program does not behave as
+README.md describes.
 """
 
 import argparse

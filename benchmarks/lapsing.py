@@ -1,4 +1,4 @@
-"""Answers of models that lapse and guess, of one factor or of more, with their truth."""
+"""Simulate answers of models that lapse and guess, with one or more factors."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from scipy.special import ndtri
 
 @dataclass(frozen=True)
 class Cell:
-    """How the answers of a cell are made."""
+    """Parameters of the simulated answers of a cell."""
 
     name: str
     models: int
     questions: int
     kind: str = "one"
     rates: str = "10-90"
-    lapses: float = 0.0  # answered by a coin
-    guesses: float = 0.0  # of wrong answers that a guess makes right
-    tables: float = 1.0  # of those asked for
+    lapses: float = 0.0  # proportion of answers replaced by a coin toss
+    guesses: float = 0.0  # proportion of wrong answers that a guess makes right
+    tables: float = 1.0  # proportion of the requested number
 
     @property
     def key(self) -> str:
@@ -71,7 +71,7 @@ def simulate(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
         lapses[np.arange(k) != k // 3] = 0.0
     if cell.kind == "uneven":
         lapses = np.minimum(cell.lapses * np.exp(0.8 * rng.standard_normal(k)), 0.3)
-    coin = 0.0 if cell.kind == "refusals" else 0.5  # share of yes among lapses
+    coin = 0.0 if cell.kind == "refusals" else 0.5  # proportion of yes among lapses
     yes = np.where(rng.random((k, n)) < lapses[:, None], rng.random((k, n)) < coin, yes)
     yes |= rng.random((k, n)) < cell.guesses
     lower = coin * lapses + cell.guesses * (1.0 - coin * lapses)

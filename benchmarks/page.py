@@ -1,4 +1,4 @@
-"""The page of benchmarks: what asv has measured last, as tables in Markdown.
+"""Write the page of benchmarks: the latest asv results as tables in Markdown.
 
 python -m benchmarks.page --out docs/benchmarks_tables.md
 
@@ -24,7 +24,7 @@ TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One number: of which benchmark, with which parameters."""
+    """One number with its benchmark and parameters."""
 
     module: str
     group: str  # the class
@@ -82,7 +82,7 @@ def parameters(about: dict[str, Any], combination: tuple[str, ...]) -> str:
 
 
 def shown(kind: str, value: Any, low: Any, high: Any, about: dict[str, Any]) -> str:
-    """Return a number with its unit; a time with the quarter and three quarters of its runs."""
+    """Return a number with its unit; a time with the quartiles of its runs."""
     if value is None or not isfinite(value):
         return ABSENT
     if kind == "memory":
@@ -98,7 +98,7 @@ def shown(kind: str, value: Any, low: Any, high: Any, about: dict[str, Any]) -> 
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Return a number with some significant digits, and no power of ten where it is large."""
+    """Return a number with some significant digits, without a power of ten if it is large."""
     if value == 0 or isinstance(value, int):
         return f"{value:,}"
     decimals = digits - 1 - floor(log10(abs(value)))
@@ -106,7 +106,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def said(module: str) -> tuple[str, dict[str, str]]:
-    """Return what a file of benchmarks says of itself and of its classes."""
+    """Return the docstrings of a file of benchmarks and of its classes."""
     path = HERE / f"{module}.py"
     if not path.is_file():
         return module, {}
@@ -118,7 +118,7 @@ def said(module: str) -> tuple[str, dict[str, str]]:
 
 
 def head(found: dict[str, Any], machine: dict[str, Any], python: str) -> str:
-    """Return where and when."""
+    """Return the machine, the versions and the date."""
     began = datetime.fromtimestamp(at(found) / 1000, tz=UTC)
     memory = int(machine.get("ram") or 0) / 2**30
     return (

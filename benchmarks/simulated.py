@@ -1,4 +1,4 @@
-"""Tables to benchmark with: one factor, loadings .5 to .95, thresholds from -1.5 to 1.5."""
+"""Tables for benchmarks: one factor, loadings from .5 to .95, thresholds from -1.5 to 1.5."""
 
 import csv
 import os

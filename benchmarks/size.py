@@ -1,9 +1,9 @@
-"""Count lines of code and docstrings, and files, by subpackage: a table in docs/design_parts.md.
+"""Count lines of code, lines of docstrings, and files by subpackage for docs/design_parts.md.
 
     python benchmarks/size.py [--against REVISION]
 
-Code is what is left of a file without docstrings, comments and blank lines. With ``--against``,
-each count stands behind that of an earlier revision.
+Code excludes docstrings, comments and blank lines. With ``--against``, each count follows that of
+an earlier revision.
 """
 
 import argparse

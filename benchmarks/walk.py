@@ -1,11 +1,11 @@
-"""How many files of the library a command, or one call, passes through.
+"""Count the files of the library that a command, or one call, passes through.
 
     python benchmarks/walk.py [--list]
 
 ``study`` and ``fit_irt`` take the tables of the embedded example, ``compare`` and ``card`` a table
-of random scores; no page is written. Counted are the files of psychollm of which a function runs
-between the arguments and the result, and how often a table is coerced, or checked to be binary.
-Everything runs once before, so that imports do not count.
+of random scores; no page is written. The counts are the files of psychollm in which a function
+runs between the arguments and the result, and how often a table is coerced or checked to be
+binary. Everything runs once before counting, so that imports are excluded.
 """
 
 import argparse
