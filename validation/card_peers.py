@@ -151,8 +151,8 @@ def main():
         return
     lines = [
         "| models x questions x answers | psychollm, CPU s | NumPyro, CPU s | its least effective "
-        "size | ratio | at 1,000 effective draws | means apart, Monte Carlo errors | at most, "
-        "posterior sd | posterior sd apart, at most |",
+        "size | ratio | at 1,000 effective draws | difference of means, Monte Carlo errors "
+        "| largest difference, posterior SD | largest difference of posterior SDs |",
         "|---|" + "---:|" * 8,
     ]
     for place in given.sizes:

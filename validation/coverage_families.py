@@ -72,7 +72,7 @@ def name_line(cell: tuple[int, int, float, float, float], tables: int) -> str:
         f"a second ability, slopes N(0, {second:g})" * bool(second),
     ]
     return (
-        f"| {n} x {questions} | {', '.join(filter(None, extra)) or 'nothing else'} | {tables} "
+        f"| {n} x {questions} | {', '.join(filter(None, extra)) or 'nothing'} | {tables} "
         f"| {100 * found / tables:.1f} % |"
     )
 
@@ -146,7 +146,7 @@ def screen_line(cell: tuple[int, int, float, float], tables: int) -> str:
 HEADS = {
     "families": "| families x members | repeated | within | `families=` | tables | abilities "
     "| slopes | intercepts | difficulties | converged | named |",
-    "names": "| respondents x questions | beside one ability | tables | named |",
+    "names": "| respondents x questions | in addition to one ability | tables | named |",
     "screen": "| families x members | repeated | within | tables "
     "| negative discrimination | duplicates "
     "| with `families=`: negative discrimination | duplicates |",

@@ -50,10 +50,10 @@ ITEM_CELLS = (  # of `differential_items`, with its model
     ((300, 80, 8, 1.0, 1.0), "2pl"),
 )
 HEADS = {
-    "functioning": "| respondents x items | gap (SD) | tables | likelihood ratio: tested | alarms "
-    "| score test: tested | alarms | any | power | power, uniform |",
-    "items": "| respondents x items | gap (SD) | model | tables | none tested | tested | alarms "
-    "| any |",
+    "functioning": "| respondents x items | gap (SD) | tables | likelihood ratio: tested "
+    "| false positives | score test: tested | false positives | any | power | power, uniform |",
+    "items": "| respondents x items | gap (SD) | model | tables | none tested | tested "
+    "| false positives | any |",
 }
 
 

@@ -160,7 +160,7 @@ def main() -> None:
         "Versions: " + ", ".join(f"{name} {version(name)}" for name in found) + ".",
         "",
         "| respondents x items | fit | CPU s, warm | log-likelihood below the maximum "
-        "| furthest slope or intercept |",
+        "| largest deviation of a slope or intercept |",
         "|---|---|---|---|---|",
         *(row for size in SMALL for row in small(size)),
     ]
