@@ -61,7 +61,7 @@ class Abilities(Protocol):
     """Respondents whose abilities are integrated out."""
 
     def expected(self, points: FloatArray, centre: FloatArray) -> "Expected[Self]":
-        """Return the abilities' information about items at `points` (S, J, p) near `centre`."""
+        """Return the information on item parameters at `points` (S, J, p) near `centre`."""
 
 
 class Curves(Protocol):

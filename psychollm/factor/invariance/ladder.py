@@ -159,8 +159,8 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
     Parameters
     ----------
     larger, smaller : GroupFactors
-        Models of the same data, `smaller` nested in `larger`. The correction is that of the larger
-        model.
+        Models fitted to the same data, with `smaller` nested in `larger`. The correction is that
+        of the larger model.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
     Raises
     ------
     InputError
-        If the models are not of the same data, or cannot be nested in this order.
+        If the models were not fitted to the same data, or cannot be nested in this order.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
     # Plain text is ASCII in lower case.
     own = sorted(labels, key=len, reverse=True)
     every: tuple[list[str], ...] = (own, _FINAL.split("|"), _NAMED.split("|"))
-    if plain:  # Turkish capitals lose a letter in lower case
+    if plain:  # "YANIT", the capitals of "yanıt", is "yanit" in lower case
         lower = [[one.lower().replace("ı", "i") for one in names] for names in every]
         every = tuple([one for one in names if one.isascii()] for names in lower)
     spaced = [[one for one in names if one[0] < "\u3000"] for names in every]

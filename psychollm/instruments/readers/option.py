@@ -272,7 +272,7 @@ class _Option(Form):
         texts = [one for one in named if one.mode is Mode.SAID]
         if not letters or not {one.value for one in letters} & {one.value for one in texts}:
             return mentions + named
-        # A letter outweighs texts that are discussed after it, but not one named before.
+        # A letter takes precedence over option texts named after it, but not over one before it.
         return mentions + [one for one in texts if one.start < letters[0].start]
 
     def _named(self, text: str) -> list[Mention]:
