@@ -36,7 +36,7 @@ POWERS = (1.0, 3.0, 1.8)
 
 
 def rate(logit):
-    """Return the chance to pass over all worlds."""
+    """Return the probability of passing, over all worlds."""
     return expit(logit - DIFFICULTIES).mean()
 
 
@@ -60,7 +60,7 @@ def scores(passed, skin):
 
 
 def rule_world(seed):
-    """Yield what is true and what was found: name, truth, interval."""
+    """Yield name, true value and interval."""
     rng = np.random.default_rng(seed)
     difficulty = rng.normal(size=(2, WORLDS))
     arms, truths = {"synthetic": {}, "circuits": {}}, {kind: [] for kind in KINDS}
@@ -81,12 +81,12 @@ def rule_world(seed):
 
 
 def sharpened(chance, power):
-    """Return a chance with its log odds multiplied."""
+    """Return a probability with its log odds multiplied."""
     return chance**power / (chance**power + (1 - chance) ** power)
 
 
 def semantic(seed):
-    """Yield what is true and what was found of three arms, each from a store of its own."""
+    """Yield true values and intervals of three arms, each from its own store."""
     rng = np.random.default_rng(seed)
     chance = rng.uniform(0.5, 1.0, QUESTIONS)
     arms = {name: {} for name in ("base", "instruct", "reasoning")}
@@ -109,7 +109,7 @@ def semantic(seed):
 
 
 def covered(name, found, each, population):
-    """Yield the truth beside the interval, of each model and over models."""
+    """Yield the true value and the interval of each model and over models."""
     for true, interval in zip(each, found.each.interval, strict=True):
         yield name, "one model", true, interval
     yield name, "these models", float(np.mean(each)), found.pooled.interval[0]
@@ -134,7 +134,7 @@ POPULATION = populations()
 
 
 def table(studies):
-    """Return the rows of the table: name, of what, covered, n, mean width."""
+    """Return the rows of the table: name, quantity, coverage, n, mean width."""
     rows = {}
     for simulate in (rule_world, semantic):
         for seed in range(studies):

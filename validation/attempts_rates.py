@@ -52,7 +52,7 @@ def studied(successes, **options):
 
 
 def covers(bounds, truth):
-    """Return where a truth lies within its bounds."""
+    """Return where a true value is within its bounds."""
     return (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
 
 
@@ -104,7 +104,7 @@ def families(rng, n_tables):
 
 
 def foretold(frame, rng, n_splits):
-    """Return how often what three trials foretell covers what all five show."""
+    """Return the coverage of predictions from three trials for the results of all five."""
     table = frame.loc[frame["trials"] == TRIALS].pivot_table(
         index="agent", columns="task", values="successes"
     )

@@ -34,7 +34,7 @@ EASY, GUESSING = 1.5, 0.25
 
 @dataclass(frozen=True)
 class Case:
-    """A population, and how much of it is seen."""
+    """A population, and the size of the sample."""
 
     models: int
     rho: float
@@ -63,7 +63,7 @@ def questions(rng, n: int, easy: bool) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def chances(ability: np.ndarray, of: tuple[np.ndarray, np.ndarray, float]) -> np.ndarray:
-    """Return the chance of each model on each question."""
+    """Return the probability of a right answer of each model to each question."""
     slope, difficulty, floor = of
     return floor + (1.0 - floor) * expit(slope * (ability[:, None] - difficulty))
 
@@ -88,7 +88,7 @@ def truth(case: Case) -> tuple[float, float]:
 
 
 def tables(rng, case: Case) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return right and wrong in both benchmarks, and the abilities."""
+    """Return binary scores in both benchmarks, and the abilities."""
     able = abilities(rng, case.models, case.rho, case.shape)
     both = []
     for side, easy in enumerate((False, case.easy)):
@@ -104,7 +104,7 @@ def tables(rng, case: Case) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def sides_of(case: Case, both: list[np.ndarray]) -> list:
-    """Return both benchmarks as they are compared."""
+    """Return both benchmarks in the form that is compared."""
     models = tuple(range(case.models))
     sides = []
     for place, values in enumerate(both):

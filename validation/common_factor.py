@@ -41,7 +41,7 @@ def groups_of(kind: str, groups: int, n: int, rng: np.random.Generator) -> dict[
 
 
 def main() -> None:
-    """Print the table, and write it."""
+    """Print the table, and write it if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=60, help="tables per row")
     parser.add_argument("--seed", type=int, default=1)

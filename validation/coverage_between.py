@@ -57,7 +57,7 @@ def own_answer(n: int, count: int, rng: np.random.Generator, jobs: int) -> Inter
 
 
 def study(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return yes and correct of five models; the first knows most about all of them."""
+    """Return yes and correct of five models; the first has the most insight."""
     easiness = rng.standard_normal(n)
     insight = np.array([1.5, 0.5, 0.4, 0.3, 0.2])[:, None]
     yes = (insight * easiness + rng.standard_normal((5, n)) > 0.0) * 1.0

@@ -117,7 +117,7 @@ CLOSED = (
 
 
 def rare(share: float) -> Forecaster:
-    """Return a forecaster who is wrong in a small share of answers, more often the less sure."""
+    """Return a forecaster with a small error rate that rises as confidence falls."""
     usual = stated(0.0, 1.0)
     doubt = 1.1 - usual.values
     return Forecaster(
@@ -138,7 +138,7 @@ def closed_intervals(
 def two_runs(
     share: float, agreement: float, n: int, count: int, rng: np.random.Generator, jobs: int
 ) -> Intervals:
-    """Return Cohen's kappa of two runs that agree beyond chance in a known share of questions."""
+    """Return Cohen's kappa of two runs that agree beyond chance at a known rate."""
     first, other = (rng.random((2, count, n)) < share) * 1.0
     second = np.where(rng.random((count, n)) < agreement, first, other)
     found = cohen_kappa(first, second, bootstrap=2, rng=rng)

@@ -24,7 +24,7 @@ class Case:
 
 
 def flagged(flags: tuple[object, ...]) -> np.ndarray:
-    """Return which results say that their interval may be too short."""
+    """Return which results flag that their interval may be too short."""
     return np.array(["may be too short" in str(flag) for flag in flags])
 
 

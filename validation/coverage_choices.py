@@ -27,7 +27,7 @@ MEAN_LOG, SPREAD = np.log(0.8), 0.3
 
 
 def chances(d: float, ratio: float) -> np.ndarray:
-    """Return the chance of each stimulus, response and rating (2, 2, ratings); no bias."""
+    """Return the probability of each stimulus, response and rating (2, 2, ratings); no bias."""
     found = np.empty((2, 2, STEPS.size + 1))
     edges = np.concatenate([[0.0], STEPS, [np.inf]])
     for stimulus in (0, 1):
@@ -40,7 +40,7 @@ def chances(d: float, ratio: float) -> np.ndarray:
 
 
 def in_population(d: float, ratio: float, definition: MetaI) -> MetaInformation:
-    """Return the measures of the population: each combination once, weighted with its chance."""
+    """Return population measures: each combination once, weighted with its probability."""
     table = chances(d, ratio)
     stimulus, response, rating = np.indices(table.shape).reshape(3, -1)
     return meta_information(

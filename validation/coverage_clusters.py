@@ -31,14 +31,14 @@ LEVELS = np.linspace(0.0, 1.0, 11)
 
 
 def sizes(n: int, *, equal: bool) -> np.ndarray:
-    """Return how many questions each of n clusters holds."""
+    """Return the number of questions in each of n clusters."""
     return np.full(n, 20) if equal else np.round(4 * 16 ** np.linspace(0.0, 1.0, n)).astype(int)
 
 
 def forecasts(
     codes: np.ndarray, count: int, rng: np.random.Generator, *, calibrated: bool, ease: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return stated confidence and the chance of being right (data sets, questions)."""
+    """Return stated confidence and the probability of being right (data sets, questions)."""
     groups = (count, codes.max() + 1)
     latent = rng.standard_normal((count, codes.size))
     latent += 0.5 * rng.standard_normal(groups)[:, codes]

@@ -160,7 +160,7 @@ def abstaining(
     made: float,
     too_often: float,
 ) -> Intervals:
-    """Questions due to be abstained from with `due`; then `made`, else `too_often` abstained."""
+    """Abstention is right at rate `due`; abstained then at rate `made`, else at `too_often`."""
     right = 0.7
     should = (rng.uniform(size=(count, n)) < due) * 1.0
     chance = np.where(should == 1.0, made, too_often)

@@ -33,7 +33,7 @@ YES, NO = np.ones(2), np.zeros(2)  # an interval that covers 1, and one that doe
 
 
 def held(*, all_hold: bool) -> np.ndarray:
-    """Return whether a family holds, as an interval about the true value 1."""
+    """Return whether a family covers, coded as an interval around the true value 1."""
     return YES if all_hold else NO
 
 
@@ -144,7 +144,7 @@ _COMPARED = (
 
 
 def alike(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
-    """Five models of the same ability, five conditions alike: families without a false alarm."""
+    """Five equally able models and five equal conditions: families without a false positive."""
     adjustments = ("holm", "bonferroni", "bh", "by", "max_t")
     names = [f"compare_all, {name}" for name in adjustments]
     names += ["score_differences, holm", "score_differences, max_t", "pairwise_conditions, holm"]

@@ -49,7 +49,7 @@ NAMES = (  # respondents, questions, lapses, guesses, slopes' SD of a second abi
 
 
 def named(cell: tuple[int, int, float, float, float], seed: int) -> bool:
-    """Return whether a fit names anybody in a table without families."""
+    """Return whether a fit reports any respondent in a table without families."""
     n, questions, lapses, guesses, second = cell
     rng = np.random.default_rng([n, questions, *(int(100 * x) for x in cell[2:]), seed])
     theta, slope = rng.normal(size=n), rng.lognormal(0.0, 0.35, questions)
@@ -94,7 +94,7 @@ def draw(cell: tuple[int, int, float, float], seed: int) -> tuple[np.ndarray, ..
 
 
 def figures(cell: tuple[int, int, float, float], seed: int, *, told: bool) -> list[float]:
-    """Return shares covered, whether the fit converged, and whether it names anybody."""
+    """Return coverages, whether the fit converged, and whether it reports any respondent."""
     theta, slope, intercept, answers, family = draw(cell, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -129,7 +129,7 @@ def family_line(cell: tuple[int, int, float, float], tables: int, *, told: bool)
 
 
 def screen_line(cell: tuple[int, int, float, float], tables: int) -> str:
-    """Return how often `question_screen` names sound questions and pairs, by families or not."""
+    """Return how often `question_screen` flags sound questions and pairs, by families or not."""
     found = []
     for seed in range(tables):
         *_, answers, family = draw(cell, seed)

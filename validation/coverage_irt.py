@@ -117,18 +117,18 @@ def draw(cell: Cell, seed: int) -> Truth:
 
 
 def ability_of(items: int) -> np.ndarray:
-    """Return which of two abilities each item asks for: the first half the first."""
+    """Return which of two abilities each item measures: the first half the first."""
     return (np.arange(items) >= items // 2).astype(int)
 
 
 def within(estimate: np.ndarray, se: np.ndarray, truth: np.ndarray) -> float:
-    """Return the share of finite intervals that hold the truth."""
+    """Return the proportion of finite intervals that cover the true value."""
     usable = np.isfinite(se)
     return float(np.mean(np.abs(estimate - truth)[usable] <= Z * se[usable]))
 
 
 def figures(cell: Cell, seed: int) -> dict[str, float]:
-    """Fit one data set and return what came out."""
+    """Fit one data set and return its figures."""
     truth = draw(cell, seed)
     began = time.process_time()
     with warnings.catch_warnings():
@@ -178,7 +178,7 @@ def fitted(cell: Cell, truth: Truth) -> IRTFit | GroupIRTFit | MultidimensionalI
 
 
 def group_figures(fit: GroupIRTFit, truth: Truth) -> dict[str, float]:
-    """Return what came out of two groups."""
+    """Return the figures of a fit of two groups."""
     first, second = np.split(truth.ability, 2)
     mean, sd = (first.mean(), first.std()) if fit.scale == "respondents" else (0.0, 1.0)
     slope, steps = truth.slope * sd, truth.steps[:, 0] + truth.slope * mean
@@ -199,7 +199,7 @@ def group_figures(fit: GroupIRTFit, truth: Truth) -> dict[str, float]:
 
 
 def figures_of_two(fit: MultidimensionalIRT, truth: Truth) -> dict[str, float]:
-    """Return what came out of two abilities, each asked for by half of the items."""
+    """Return the figures of a fit of two abilities, each measured by half of the items."""
     mean, sd = np.zeros(2), np.ones(2)
     if fit.scale == "respondents":
         mean, sd = truth.ability.mean(axis=0), truth.ability.std(axis=0)
@@ -231,7 +231,7 @@ def step_estimates(fit: IRTFit) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cell_of(words: list[str]) -> tuple[Cell, int]:
-    """Return the cell that the words of a command line name, and how many data sets."""
+    """Return the cell that a command line names, and the number of data sets."""
     model, n, items, distribution, *rest = words
     if model not in MODELS or distribution not in WORDS:
         msg = f"CELL: {{{','.join(MODELS)}}} RESPONDENTS ITEMS {{{','.join(WORDS)}}}"
@@ -302,7 +302,7 @@ def answers(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def coverage(n: int, kind: str, *, priors: str | None) -> tuple[float, float]:
-    """Return the shares of intervals of slopes and intercepts that hold the truth."""
+    """Return the coverage of intervals of slopes and intercepts."""
     rng = np.random.default_rng(n)
     hits = np.zeros((2, SLOPES.size))
     tried = np.zeros(2)

@@ -27,7 +27,7 @@ LATENT = ("total", "alpha", "latent", "latent_alpha", "average_variance")
 
 
 def common(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return what respondents share between items (n, 9)."""
+    """Return the common parts of respondents' scores (n, 9)."""
     return rng.standard_normal((n, 1)) * GENERAL + rng.standard_normal((n, 3)) @ GROUP
 
 

@@ -43,7 +43,7 @@ LAWS = {
 
 
 def population(law: np.ndarray, *, ordinal: bool) -> np.ndarray:
-    """Return the correlations of what is scored."""
+    """Return the correlations of the scores."""
     if not ordinal:
         return law
     covariance = np.empty(law.shape)

@@ -17,7 +17,7 @@ ALL_BUT = 0.05  # proportion of data sets below which those without a flag are n
 def cell(
     datasets: int, covered: int, undefined: int, flagged: int = 0, flagged_covered: int = 0
 ) -> str:
-    """Coverage in per cent; marked where it lies outside the range by more than chance."""
+    """Return coverage in per cent, marked if it is outside the range by more than chance."""
     # If some results flag that their interval may be too short, only the others are counted.
     if not datasets:
         return "–"
@@ -56,7 +56,7 @@ def lines(totals: Totals) -> list[str]:
 def table(
     totals: Totals, family: str, scenario: str, metrics: list[str], sizes: list[int]
 ) -> list[str]:
-    """The table of one scenario; it says so where it rests on fewer data sets than others."""
+    """Return the table of one scenario, with a note if it has fewer data sets than others."""
     here = [sum(counts[:3:2]) for key, counts in totals.items() if key[:2] == (family, scenario)]
     most = max(sum(counts[:3:2]) for key, counts in totals.items() if key[0] == family)
     least = "At least " if min(here) < max(here) else ""
@@ -72,7 +72,7 @@ def table(
 
 
 def write_tables(totals: Totals, path: Path) -> None:
-    """Write all tables, with what made them."""
+    """Write all tables, with the versions that made them."""
     head = (
         f"<!-- Made by validation/interval_coverage.py: psychollm {psychollm.__version__}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}, Python {platform.python_version()}. -->\n"

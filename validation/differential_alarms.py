@@ -73,7 +73,7 @@ def draw(
 
 
 def likelihood_ratios(answers: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Return p-values of the likelihood ratio on the score, NaN where a group shows few."""
+    """Return p-values of the likelihood ratio on the score, NaN if a group has few answers."""
     counts = [(answers[group == g] == a).sum(axis=0) for g in (0, 1) for a in (0, 1)]
     score = answers.mean(axis=1)
     score = (score - score.mean()) / score.std()
@@ -87,7 +87,7 @@ def likelihood_ratios(answers: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def rate(p: np.ndarray) -> str:
-    """Return the rate of alarms of p-values (tables, items) and its standard error."""
+    """Return the rejection rate of p-values (tables, items) and its standard error."""
     tested, low = np.isfinite(p).sum(axis=1), (p <= 0.05).sum(axis=1)
     value = low.sum() / tested.sum()
     error = np.sqrt(np.sum((low - value * tested) ** 2)) / tested.sum()

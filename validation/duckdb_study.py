@@ -53,7 +53,7 @@ def make(path: Path, models: int, questions: int, filled: float) -> None:
 
 
 def measured(name: str, arguments: list[str]) -> dict[str, object]:
-    """Run a command; print and return what it took."""
+    """Run a command; print and return its time and memory."""
     begin = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "psychollm", *arguments], stdout=subprocess.PIPE, text=True

@@ -46,7 +46,7 @@ def simulated_correlation(rng: np.random.Generator, *, weak: bool) -> tuple[np.n
 
 
 def main() -> None:
-    """Print misses of several starts and of one, and what they cost."""
+    """Print misses and times of several starts and of one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=500, help="matrices")
     parser.add_argument("--starts", type=int, default=50, help="random starts to compare with")

@@ -22,7 +22,7 @@ def logistic(x: np.ndarray) -> np.ndarray:
 
 
 def simulated(gaps: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return answers, about one in five there, and the chances they were drawn with."""
+    """Return answers, of which about one in five is observed, and their probabilities."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(MODELS, FACTORS))
     loadings = rng.normal(size=(QUESTIONS, FACTORS)) * [0.6, 0.6] + [0.8, 0.0]
@@ -40,7 +40,7 @@ def simulated(gaps: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row(gaps: str, handling: str) -> list[float]:
-    """Return the filled share, and bias and RMS error of the chances of empty cells."""
+    """Return the proportion filled, and bias and RMS error of the probabilities of empty cells."""
     found = []
     for seed in range(TABLES):
         answers, truth = simulated(gaps, seed)

@@ -48,7 +48,7 @@ def peak() -> float:
 
 
 def main(questions: int) -> None:
-    """Fit, and print what it took."""
+    """Fit, and print time and memory."""
     fit_factors(simulated(200)[0], 2)  # compile before timing
     source, scores, loadings, intercepts = simulated(questions)
     before, clock = peak(), time.process_time()

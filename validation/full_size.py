@@ -40,7 +40,7 @@ MODEL = '[[models]]\nname = "m{0}"\nmodel = "m{0}"\nendpoint = "here"\n'
 
 
 def serve(n_models: int, n: int) -> None:
-    """Answer for ever; print the port."""
+    """Print the port, and answer requests until killed."""
     from tests.collect.hostile import Act, Hostile
 
     rng = np.random.default_rng(1)
@@ -71,7 +71,7 @@ def serve(n_models: int, n: int) -> None:
 
 
 class Step:
-    """The time of one step, and the memory of its process: printed where it ends."""
+    """The time of one step and the memory of its process, printed at its end."""
 
     def __init__(self, name: str, who: int = resource.RUSAGE_SELF) -> None:
         self.name, self.who = name, who

@@ -23,7 +23,7 @@ SEED = 20261127
 
 
 def planted(texts: list[str], rng: np.random.Generator) -> np.ndarray:
-    """Return right answers whose chance falls with digits and rare words of the question."""
+    """Return answers that are right less often with digits and rare words in the question."""
     words = [text.lower().split() for text in texts]
     known = pd.Series([word for own in words for word in own]).value_counts()
     rare = np.array([np.mean([known[word] < 3 for word in own]) for own in words])

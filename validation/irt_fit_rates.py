@@ -53,12 +53,12 @@ def together(fit, responses):
 
 
 def shares(values):
-    """Return the share of alarms among those that are defined, weighted by data set."""
+    """Return the rejection rate among defined tests, weighted by data set."""
     return float(np.mean(values)) if len(values) else np.nan
 
 
 def one(design, seed):
-    """Return shares of alarms in one data set: statistic and kind of test."""
+    """Return rejection rates in one data set, by statistic and kind of test."""
     from scipy.stats import chi2
 
     answers = draw(design, seed)

@@ -98,7 +98,7 @@ def log_likelihood(answers: np.ndarray, slope: np.ndarray, intercept: np.ndarray
 
 
 def timed(fit: Fit, answers: np.ndarray, times: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the least CPU seconds of `times` warm fits and what was found."""
+    """Return the least CPU seconds of `times` warm fits, and the estimates."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         slope, intercept = fit(answers)

@@ -82,12 +82,12 @@ def livebench(data: Path) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def mmlu_pro(data: Path) -> tuple[pd.DataFrame, None]:
-    """Return right and wrong."""
+    """Return binary scores."""
     return pd.read_csv(data / "mmlu_pro_correct.csv.gz", index_col=0), None
 
 
 def mmlu_redux(data: Path) -> tuple[pd.DataFrame, pd.Series]:
-    """Return right and wrong by the key, and the subject of each question."""
+    """Return binary scores by the key, and the subject of each question."""
     table = pd.read_csv(data / "mmlu_redux_options.csv.gz", index_col=0, dtype=str)
     options = table.drop(columns=["subject", "key", "label"])
     right = options.eq(table["key"], axis=0).astype(float)
@@ -131,7 +131,7 @@ def tables(data: Path) -> Iterator[tuple[str, pd.DataFrame, pd.Series | None, in
 
 
 def parts(labels: list[str], kind: str, rng: np.random.Generator) -> np.ndarray:
-    """Deal models, or whole families of them, into parts of about equal size."""
+    """Split models, or whole families of them, into parts of about equal size."""
     of = labels if kind == "models" else [maker_of(label) for label in labels]
     sizes = pd.Series(of).value_counts()
     filled, part = np.zeros(N_PARTS), {}
@@ -191,7 +191,7 @@ def replayed(
     n_repeats: int,
     targets: list[tuple[tuple[int, ...], tuple[float, ...]]],
 ) -> pd.DataFrame:
-    """Return each run of a bank made without some models on these."""
+    """Return each run, on some models, of a bank made without them."""
     known = scores[~out]
     known = known.loc[:, known.notna().any()]
     bank = psy.item_bank(

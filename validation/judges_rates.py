@@ -22,7 +22,7 @@ PEOPLE = "HumanJudgement"
 
 
 def covers(bounds, truth):
-    """Return where a truth lies within its bounds."""
+    """Return where a true value is within its bounds."""
     return (bounds[..., 0] <= truth + 1e-12) & (truth <= bounds[..., 1] + 1e-12)
 
 
@@ -139,7 +139,7 @@ def simulated(rng, replicates):
 
 
 def drawn_alike(rng, truth, verdicts, n):
-    """Draw labels of the same questions, all as likely."""
+    """Draw labels of the same questions with equal probability."""
     return labelled(rng, truth, n), {}
 
 
@@ -170,7 +170,7 @@ def answers(rng, levels=(1.5, 0.8, 0.0, -0.8), n=500, cluster=1):
 
 
 def flipped(rng, truth, wrong_yes, wrong_no):
-    """Return verdicts of a judge with these chances of a wrong yes and a wrong no."""
+    """Return verdicts of a judge with these probabilities of a wrong yes and a wrong no."""
     u = rng.random(truth.shape)
     return np.where(truth == 1.0, u >= wrong_no, u < wrong_yes) * 1.0
 

@@ -33,7 +33,7 @@ Row = dict[str, str]
 
 
 def run(python: str, kit: str, seed: int) -> list[Row]:
-    """Return what is true beside what was found."""
+    """Return true values and estimates."""
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with tempfile.TemporaryDirectory() as folder:
 
@@ -49,7 +49,7 @@ def run(python: str, kit: str, seed: int) -> list[Row]:
 
 
 def kept() -> list[Row]:
-    """Return the truths that are kept."""
+    """Return the stored results."""
     if not KEPT.is_file():
         return []
     with KEPT.open(encoding="utf-8", newline="") as file:
@@ -57,7 +57,7 @@ def kept() -> list[Row]:
 
 
 def keep(rows: list[Row]) -> None:
-    """Add truths to those that are kept."""
+    """Add results to the stored ones."""
     new = not KEPT.is_file()
     with KEPT.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")

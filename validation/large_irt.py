@@ -178,7 +178,7 @@ def some_steps(folder: Path, n_jobs: int | None) -> dict[str, Any]:
 
 
 def apart(*command: str) -> dict[str, Any]:
-    """Run a step in a process of its own; return what it printed, time and memory."""
+    """Run a step in its own process; return its output, time and memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     clock = time.perf_counter()
     said = subprocess.run(
@@ -233,7 +233,7 @@ QUIET = {
 
 
 def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[str, Any]]:
-    """Fit on clusters of one and of two processes; of two that do little beside; one killed."""
+    """Fit on clusters of one and two processes, of two quiet processes, and with one killed."""
     import os
     import signal
     from threading import Timer
@@ -309,7 +309,7 @@ def replaced(path: Path, part: str, lines: list[str]) -> None:
 
 
 def on_growth(rows: Any) -> list[str]:
-    """Return the table of readings on three nodes, and their exponents."""
+    """Return the table of data passes on three nodes, and their exponents."""
     lines = [
         "| answers | CPU s per pass | ns per answer | memory, MiB | exponent |",
         "|---:|---:|---:|---:|---:|",
@@ -333,7 +333,7 @@ def on_growth(rows: Any) -> list[str]:
 
 
 def efficiency(rows: Any, *, quiet: bool) -> float:
-    """Return how much of two workers is used, against the mean of the two runs in one process."""
+    """Return the efficiency of two workers, relative to the mean of two runs in one process."""
     whole = rows[~rows["killed"]]
     two = whole[(whole["workers"] == 2) & (whole["quiet"] == quiet)]["seconds"]
     return float(whole[whole["workers"] < 2]["seconds"].mean() / (2 * two.mean()))

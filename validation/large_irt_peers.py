@@ -63,7 +63,7 @@ class Psychollm:
 
 
 def dense(models, questions, values, empty, kind):
-    """Return a table of all cells, and which questions not all who answered answered alike."""
+    """Return a table of all cells, and which questions have different answers."""
     table = np.full((models.max() + 1, questions.max() + 1), empty, dtype=kind)
     table[models, questions] = values
     varied = (table == 0).any(axis=0) & (table == 1).any(axis=0)
@@ -181,7 +181,7 @@ def known(n_models, n_questions):
 
 
 def compared(found, true, shared):
-    """Return errors over some questions: root mean square, and the middle one."""
+    """Return the root mean square and the median error over some questions."""
     rows = {"ability_r": float(np.corrcoef(found["ability"], true["ability"])[0, 1])}
     for name in ITEMS:
         error = (found[name] - true[name])[shared]
@@ -191,12 +191,12 @@ def compared(found, true, shared):
 
 
 def finite(found):
-    """Tell which questions have both parameters."""
+    """Return which questions have both parameters."""
     return np.isfinite(found["slope"]) & np.isfinite(found["difficulty"])
 
 
 def run_size(folder, size, alive, given):
-    """Let the programs that are left fit one size; yield their rows."""
+    """Fit one size with the remaining programs; yield their rows."""
     from validation.large_irt import blocks
 
     source, true = Path(folder) / "table.npz", known(*size)

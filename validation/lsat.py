@@ -26,7 +26,7 @@ def answers(name):
 
 
 def row(name):
-    """Return what is said of one section."""
+    """Return the row of one section."""
     table = answers(name)
     rasch, fit = fit_irt(table, model="rasch", priors=None), fit_irt(table, priors=None)
     conditional, andersen = conditional_rasch(table), andersen_test(table)

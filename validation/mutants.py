@@ -102,7 +102,7 @@ class Mutant:
 
 
 class _Values(ast.NodeTransformer):
-    """Leave out what does not change what is computed."""
+    """Remove code that does not change results."""
 
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -115,7 +115,7 @@ class _Values(ast.NodeTransformer):
 
 
 def meaning(source: str) -> str | None:
-    """Return what a source computes, or None where it is no Python."""
+    """Return the normalised source, or None if it is not valid Python."""
     try:
         return ast.dump(_Values().visit(ast.parse(source)))
     except SyntaxError:
@@ -126,7 +126,7 @@ def meaning(source: str) -> str | None:
 
 
 def telling(operator: str) -> bool:
-    """Return whether only a test of values notices a mutation."""
+    """Return whether only a test of values can detect a mutation."""
     name, *change = operator.split("_")
     # A compiled function returns the same values without its decorator.
     return name != "core/RemoveDecorator" and all(len(kind & set(change)) != 1 for kind in KINDS)
@@ -317,7 +317,7 @@ def around(path: Path, line: int) -> tuple[range, range]:
 
 @cache
 def names_in(path: Path) -> dict[str, list[int]]:
-    """Return the lines of a file that speak of each name."""
+    """Return the lines of a file that contain each name."""
     lines: dict[str, list[int]] = {}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Name):
@@ -326,7 +326,7 @@ def names_in(path: Path) -> dict[str, list[int]]:
 
 
 def of_callers(names: set[str], record: Record) -> set[str]:
-    """Return the tests that execute a line outside the kernels which speaks of some names."""
+    """Return the tests that execute a line outside the kernels that contains some names."""
     tests: set[str] = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         if KERNELS not in path.parents and (spoken := names & names_in(path).keys()):
@@ -335,7 +335,7 @@ def of_callers(names: set[str], record: Record) -> set[str]:
 
 
 def tests_of_kernels(compiled: Record) -> list[str]:
-    """Return the tests worth a try in pure Python: those beside a kernel, and quick users."""
+    """Return the tests to try in pure Python: those of a kernel, and quick ones of its callers."""
     beside = {
         str(test)
         for test in Path("tests").rglob("test_*.py")
@@ -400,7 +400,7 @@ def forked(
 
 
 class Hurry:
-    """A plugin of pytest: that a property fails is enough, its smallest example is not sought."""
+    """A pytest plugin that stops at the first failing example of a property, without shrinking."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
@@ -413,7 +413,7 @@ class Hurry:
 
 @dataclass
 class Judge:
-    """Decides on mutants in a copy of the tree, by what its tests were seen to execute."""
+    """Decides on mutants in a copy of the tree, from the lines that its tests executed."""
 
     compiled: Record
     pure: Record
@@ -437,7 +437,7 @@ class Judge:
             yield self.compiled.quickest(users, ROUNDS[2]), self.compiled
 
     def verdict(self, mutant: Mutant) -> tuple[str, str]:
-        """Return what became of a mutant, and what tells why."""
+        """Return the verdict on a mutant, and the reason."""
         source, mutated = mutant.path.read_text(encoding="utf-8"), mutant.source()
         change = [
             line
@@ -469,7 +469,7 @@ class Judge:
 
 @contextlib.contextmanager
 def broken(path: Path, mutated: str) -> Iterator[None]:
-    """Put a mutant in the place of its file, for the while."""
+    """Replace a file by its mutant inside the context."""
     source, stamp = path.read_bytes(), path.stat()
     path.write_text(mutated, encoding="utf-8")
     try:
@@ -570,7 +570,7 @@ def judged(mutant: Mutant) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Draw, try, tell; 1 where fewer are killed than should be."""
+    """Draw, test and report; return 1 if too few mutants are killed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--number", type=int, default=200, help="mutants")
     parser.add_argument("--seed", type=int, default=0)

@@ -49,7 +49,7 @@ OGIVE = Bounded("2pl", "probit")
 
 
 def problem_of(patterns: fi.Patterns) -> Problem:
-    """Return the same answers as a problem of `fit_irt`."""
+    """Return the answers as a problem of `fit_irt`."""
     yes, no = patterns.yes, patterns.no
     codes = np.where(yes > 0, 1, np.where(no > 0, 0, -1))
     complete = bool(codes.min() >= 0)
@@ -67,7 +67,7 @@ def table_of(x: np.ndarray) -> np.ndarray:
 def in_slopes(
     patterns: fi.Patterns, grid: fi.Grid, start: np.ndarray, *, progress: bool
 ) -> tuple[np.ndarray, Convergence]:
-    """Climb as `fit_irt` does once it is near."""
+    """Optimise as `fit_irt` does near the optimum."""
     problem, nodes = problem_of(patterns), Grid(grid.nodes, grid.log_weights)
     steps, point = Steps(fi.MAX_STEPS), at(problem, table_of(start), nodes)
     bar = fi.TOLERANCE * np.sqrt(np.einsum("jpp->jp", point.expected).min())
@@ -110,7 +110,7 @@ class Ogives:
 
 
 class Factor:
-    """The same as `ascend` takes it: steps that stay within bounds."""
+    """The same problem in the form that `ascend` requires, with bounded steps."""
 
     def __init__(self, patterns: fi.Patterns, grid: fi.Grid, x: np.ndarray) -> None:
         nodes = Grid(grid.nodes, grid.log_weights)
@@ -123,7 +123,7 @@ class Factor:
         return point.information()
 
     def newton(self, point: Ogives, matrix: np.ndarray, damping: float = 0.0) -> Ogives | None:
-        """Return the point after a step, shorter if it must be; None if none leads up."""
+        """Return the point after a step, shortened if necessary; None if no step improves."""
         free = point.free
         whole = np.where(free[:, None] & free, matrix, np.eye(free.size))
         whole += np.diag(damping * self.scale**2)
@@ -140,7 +140,7 @@ class Factor:
         return None
 
     def em(self, point: Ogives, steps: Steps) -> Ogives | None:
-        """Return the point after a step so damped that it leads up."""
+        """Return the point after a step with enough damping to improve."""
         matrix = point.information()
         reached = (self.newton(point, matrix, damping) for damping in DAMPING)
         return next((one for one in reached if one is not None), None)
@@ -154,14 +154,14 @@ def in_loadings(
     progress: bool,
     tolerance: float = fi.TOLERANCE,
 ) -> tuple[np.ndarray, Convergence]:
-    """Climb as `fit_irt` does, in z and thresholds."""
+    """Optimise as `fit_irt` does, in z and thresholds."""
     factor, steps = Factor(patterns, grid, start), Steps(fi.MAX_STEPS)
     top = ascend(factor, factor.at(start), steps, tolerance=tolerance)
     return top.point.x, steps.ended(top.point, done=top.done)
 
 
 def tables() -> Iterator[tuple[str, object]]:
-    """Yield what is fitted, by name."""
+    """Yield the tables by name."""
     for k, n in SIZES:
         rng = np.random.default_rng(k)
         truth = {"loadings": rng.uniform(0.4, 0.9, k), "thresholds": rng.normal(0.0, 0.5, k)}

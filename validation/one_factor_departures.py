@@ -135,7 +135,7 @@ def simulate(name: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 
 def run(name: str, n: int, seed: int, bootstrap: int) -> tuple[bool, float]:
-    """Return whether one factor is rejected, and the share of a second (some data sets only)."""
+    """Return whether one factor is rejected, and a second's proportion (some data sets only)."""
     rng = np.random.default_rng([20261121, seed, n])
     yes, answered = simulate(name, n, rng)
     rejected = p_value(yes, rng, bootstrap, answered) <= LEVEL

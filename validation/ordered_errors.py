@@ -107,7 +107,7 @@ def estimates_here(case: Items, answers: np.ndarray, group: np.ndarray) -> pd.Da
 
 
 def simulate(datasets: int, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Write the data for R, and return what this library makes of them."""
+    """Write the data for R, and return this library's estimates."""
     tables, scores, here, serial = [], [], [], []
     for c, case in enumerate(ITEMS):
         rng = np.random.default_rng([SEED, c])

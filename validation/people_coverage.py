@@ -71,7 +71,7 @@ def truth(design):
 
 
 def true_place(n_questions, design):
-    """Return the share of people below a model, over sets of questions."""
+    """Return the proportion of people below a model, over sets of questions."""
     places = []
     for seed in range(10):
         theirs, its, _ = drawn(np.random.default_rng((8, seed)), 200, 60, n_questions, **design)

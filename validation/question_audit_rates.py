@@ -64,7 +64,7 @@ def auroc(score: np.ndarray, positive: np.ndarray) -> float:
 
 
 def precision(score: np.ndarray, positive: np.ndarray, k: int = FIRST) -> float:
-    """Return the share among the first k, with ties in random order."""
+    """Return the proportion of positives among the first k, with ties in random order."""
     cut = np.sort(score)[-k]
     above, tied = score > cut, score == cut
     return float((positive[above].sum() + (k - above.sum()) * positive[tied].mean()) / k)
@@ -93,7 +93,7 @@ def dawid_skene(answers, n_classes: int = 3) -> np.ndarray:
 
 
 def crossfitted(redux: Redux, answers, member) -> tuple[np.ndarray, list[tuple[float, float]]]:
-    """Return chances of sound, wrong key and other fault, constants by the other subjects."""
+    """Return probabilities of sound, wrong key and other fault, constants from other subjects."""
     picked = answers.picked(np.ones(len(answers.models)))
     _, spread = fitted(picked, member)
     logs = likelihoods(picked, spread, concentration(picked))
@@ -126,7 +126,7 @@ def with_se(statistic, *columns: np.ndarray) -> str:
 
 
 def shares_false(chance: np.ndarray, positive: np.ndarray) -> list[str]:
-    """Return at each stated level the share of false discoveries, and how many there are."""
+    """Return the false discovery proportion and number of discoveries at each nominal level."""
     cells = []
     for stated in STATED:
         places = likeliest(chance, stated)
@@ -135,7 +135,7 @@ def shares_false(chance: np.ndarray, positive: np.ndarray) -> list[str]:
 
 
 def judged(redux: Redux) -> Iterator[str]:
-    """Yield the tables of what experts judged."""
+    """Yield the tables of questions judged by experts."""
     answers = answers_of(redux.choices, redux.key, None)
     member, _ = groups_of(None, answers.questions)
     out, chosen = crossfitted(redux, answers, member)
@@ -211,7 +211,7 @@ def judged(redux: Redux) -> Iterator[str]:
 
 
 def right_and_wrong(data: Path) -> dict[str, tuple[np.ndarray, list[str] | None, int]]:
-    """Return tables of right and wrong (models x questions), groups, and options."""
+    """Return tables of binary scores (models x questions), groups, and numbers of options."""
     pro = pd.read_csv(data / "mmlu_pro_correct.csv.gz").set_index("model").to_numpy(float)
     live = pd.read_parquet(data / "livebench_scores.parquet")
     table = live.pivot_table(
@@ -229,7 +229,7 @@ def right_and_wrong(data: Path) -> dict[str, tuple[np.ndarray, list[str] | None,
 
 
 def put_wrong(right: np.ndarray, flips: np.ndarray, n_options: int, rng) -> np.ndarray:
-    """Return what is right where some keys are put wrong (models, questions)."""
+    """Return binary scores (models, questions) after some keys are corrupted."""
     others = 0.25 * (n_options - 2)
     share = rng.beta(0.25, others, size=flips.sum()) if n_options < OPEN else np.zeros(flips.sum())
     own = right[:, flips]
@@ -240,7 +240,7 @@ def put_wrong(right: np.ndarray, flips: np.ndarray, n_options: int, rng) -> np.n
 
 
 def corrupted(redux: Redux, data: Path, n_times: int) -> Iterator[str]:
-    """Yield the table of keys put wrong at random."""
+    """Yield the table of keys corrupted at random."""
     yield (
         "| table | corrupted keys | discoveries | AUROC | share of models that miss it: AUROC "
         "| .1 stated | .2 | .3 | .5 |\n|---|---|---|---|---|---|---|---|---|"
@@ -292,7 +292,7 @@ def _rows(name: str, share: float, runs: list) -> Iterator[str]:
 
 
 def screened(n_times: int) -> Iterator[str]:
-    """Yield what `question_screen` names on sound questions, and how often it finds faults."""
+    """Yield false positives of `question_screen` on sound questions, and its power."""
     yield (
         "| models | any question flagged as negatively discriminating, % "
         "| any pair flagged as duplicates, % | duplicates detected, % "

@@ -147,7 +147,7 @@ def studied(case: Case, truth: Truth):
 
 
 def centred(values, order):
-    """Return values less their mean, in the order of the labels."""
+    """Return values minus their mean, in the order of the labels."""
     values = np.asarray(values)[order]
     return values - values.mean(axis=0)
 
@@ -210,7 +210,7 @@ def simulated(cases, seed):
 
 
 def halves(frame, rng, n_splits, given):
-    """Return errors of what half of the things foretell of the others."""
+    """Return errors of predictions from half of the things for the other half."""
     things = frame["conversation"].unique()
     value = frame["unsafe"].map({"No": 0.0, "Unsure": 0.5, "Yes": 1.0})
     table = frame.assign(value=value).pivot_table(

@@ -47,7 +47,7 @@ def dated(day):
 
 
 def rates(rng, n_tables, n_null):
-    """Return rows: share of tables with an alarm, by what the first lineage has seen."""
+    """Return rows: proportion of tables with an alarm, by exposure of the first lineage."""
     rows = []
     for models, questions, kin in DESIGNS:
         for searched in (False, True):
@@ -76,7 +76,7 @@ def rates(rng, n_tables, n_null):
 
 
 def real(frame, rng, n_tables, n_null):
-    """Return rows on LiveCodeBench: what is found, and the share of permuted tables that alarm."""
+    """Return rows on LiveCodeBench: results, and proportion of permuted tables with an alarm."""
     table = frame.pivot_table(index="model", columns="question_id", values="pass@1")
     day = frame.groupby("question_id")["date"].first().reindex(table.columns)
     cut = frame.groupby("model")["model_cutoff"].first().reindex(table.index)

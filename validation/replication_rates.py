@@ -178,7 +178,7 @@ def nested(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def repeatability(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Models that are all alike: an intraclass correlation of zero. Copies have none."""
+    """Identical models, whose intraclass correlation is zero. Copies have none."""
     if extreme is INDEPENDENT:
         found = intraclass(rng.normal(size=(MODELS, REPEATS)))
         for row, label in enumerate(found.icc.labels):
@@ -239,7 +239,7 @@ def passed(extreme: Extreme, rng: np.random.Generator, shape: tuple[int, ...]) -
 
 
 def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Two models that pass as often, on two kinds of questions, in four runs."""
+    """Two models with equal pass rates, on two kinds of questions, in four runs."""
     scores = passed(extreme, rng, (2,))
     stacked = np.moveaxis(scores, 2, 0)  # (runs, models, questions)
     options = {"bootstrap": DRAWS, "rng": rng}
@@ -292,7 +292,7 @@ def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def discordant(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Two models that pass as often, on questions that one of them solves in a single run."""
+    """Two models with equal pass rates, on questions that one of them solves in a single run."""
     first, second = passed(extreme, rng, (2,))[:, :, 0]
     found = mcnemar((first > second).sum(), (second > first).sum())
     for name, p_value in (("asymptotic", found.p_value), ("exact", found.exact_p_value)):
@@ -300,7 +300,7 @@ def discordant(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def compared(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Six models that pass as often, in four runs."""
+    """Six models with equal pass rates, in four runs."""
     found = compare(passed(extreme, rng, (6,)), n_draws=2000, rng=rng)
     yield "compare, six models: any pair", "question", below(found.differences.adjusted.min())
     told_apart = (found.rank_interval != [1, 6]).any()
@@ -308,14 +308,14 @@ def compared(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def attempted(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Six models that pass as often, in four attempts."""
+    """Six models with equal pass rates, in four attempts."""
     found = attempts(passed(extreme, rng, (6,)), k=(1, 3), n_draws=2000, rng=rng)
     for name, pairs in found.differences.items():
         yield f"attempts, six models: any pair in {name}", "question", below(pairs.adjusted.min())
 
 
 def judged(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Five models that people rate alike, by a judge wrong in one answer of ten."""
+    """Five models with equal human ratings, and a judge that is wrong in one answer of ten."""
     if extreme is COPIES:
         return
     truth = rng.permuted(np.tile(np.arange(300) % 3 > 0, (5, 1)), axis=1)
@@ -380,7 +380,7 @@ def alike(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def arms(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Three models in two arms whose samples agree with the right answer alike."""
+    """Three models in two arms whose samples agree equally with the right answer."""
     chance = rng.uniform(0.5, 1.0, QUESTIONS)[:, None]
     gold = (rng.random(QUESTIONS) < chance[:, 0]).astype(int)
 
@@ -412,7 +412,7 @@ def screened(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def grouped(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Models that pass as often in two domains, and two families that pass as often."""
+    """Models with equal pass rates in two domains, and two families with equal pass rates."""
     scores, domain = passed(extreme, rng, (4,)), np.arange(QUESTIONS) % 2
     options = {"bootstrap": DRAWS, "rng": rng}
     found = compare_by(scores, domain, **options).differences
@@ -437,7 +437,7 @@ def long(scores: np.ndarray) -> pd.DataFrame:
 
 
 def boundary(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Two models that pass as many open questions as answerable ones."""
+    """Two models with equal pass rates on open and on answerable questions."""
     study = inference_boundary(
         long(passed(extreme, rng, (2,))),
         thinking=[(1, 0)],
@@ -451,7 +451,7 @@ def boundary(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def skill(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Behaviours that have nothing to do with right answers, alike in both arms and structures."""
+    """Behaviours independent of right answers, equal in both arms and structures."""
     right, shown, again = (passed(extreme, rng, (2,)) for _ in range(3))
     parts = []
     for arm, codes, correct in (
@@ -486,7 +486,7 @@ def skill(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def revising(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Second answers that are right as often as first ones, reviews that know nothing."""
+    """Second answers that are right as often as first ones, and uninformative reviews."""
     first, second, faulted = (passed(extreme, rng, ()).ravel() for _ in range(3))
     units = np.repeat(np.arange(QUESTIONS), RUNS)
     gap = repeated_difference("gain", {"m": (first, second)}, units=units)
@@ -496,7 +496,7 @@ def revising(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def texts(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Scores of questions that do not depend on their text; templates told four times."""
+    """Scores of questions that do not depend on their text; each template is worded four times."""
     words = [" ".join(rng.choice(list("abcdefghijkl"), 6)) for _ in range(40)]
     asked, template = np.repeat(words, 3), np.repeat(np.arange(40), 3)
     scores = rng.normal(size=40)[template] * extreme.reaction + extreme.noise * rng.normal(
@@ -530,7 +530,7 @@ def averages(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def linked(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Models whose rates on open questions have nothing to do with a score they have elsewhere.
+    """Models whose rates on open questions are independent of an external score.
 
     The links of `self_efficacy` and `semantic_mechanism` are tested by the same function.
     """
@@ -568,7 +568,7 @@ def meanings(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def factors(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Six models answer each question once: nothing shared, then one factor and nothing else."""
+    """Six models answer each question once: without a common factor, then with exactly one."""
     if extreme is COPIES:  # these take one answer to a question
         return
     guessed = (rng.random((6, 5 * QUESTIONS)) < 0.5).astype(np.int64)
@@ -582,7 +582,7 @@ def factors(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def residuals(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Eight models whose answers go together by one factor each, in confidence and correctness."""
+    """Eight models with one factor each for confidence and correctness."""
     if extreme is COPIES:
         return
     data = simulate_study(n_models=8, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
@@ -592,7 +592,7 @@ def residuals(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def private(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Four models that know of their answers no more than the factor they share."""
+    """Four models whose confidence depends only on the common factor."""
     if extreme is COPIES:
         return
     data = simulate_study(n_models=4, n_questions=3 * QUESTIONS, self_knowledge={}, rng=rng)
@@ -603,7 +603,7 @@ def private(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def shared(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Six such models, with the factor estimated."""
+    """Six models of this kind, with the factor estimated."""
     if extreme is COPIES:
         return
     data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
@@ -632,7 +632,7 @@ def by_groups(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def steered(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """A sweep and a control that know nothing of the questions that five targets answer."""
+    """A sweep and a control that are independent of the answers of five targets."""
     if extreme is COPIES:  # it takes one answer to a question
         return
     strengths = np.linspace(-1.0, 1.0, 7)

@@ -38,7 +38,7 @@ MOST = 20_000  # largest second study; recommendations above are counted and lef
 
 @dataclass(frozen=True)
 class Stated:
-    """What a pilot states, and what a naive number would be."""
+    """The number that a pilot recommends, and a naive number."""
 
     units: float  # number on the page
     naive: float  # number if standard errors were exact and absence were tested like an effect
@@ -58,7 +58,7 @@ class Case:
 
 
 def naive(criterion: Any, row: int = 0) -> float:
-    """Return the number as it was stated before: 2.80 standard errors, of all units together."""
+    """Return the number by the former rule: 2.80 standard errors, of all units together."""
     estimate = criterion.estimate
     half = 0.5 * float(np.diff(estimate.interval[row])[0])
     return float(estimate.n[row] * (2.8015852 / 1.959964 * half / criterion.smallest) ** 2)
@@ -70,7 +70,7 @@ def naive(criterion: Any, row: int = 0) -> float:
 def pairs(
     n: int, chances: np.ndarray, rng: np.random.Generator, size: int = 1, tie: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return scores (2, n) with these chances of the four patterns, in clusters that are alike."""
+    """Return scores (2, n) with these probabilities of the four patterns, in similar clusters."""
     n = max(size, size * round(n / size))
     pattern = rng.choice(4, size=n, p=chances)
     if size > 1:
@@ -154,7 +154,7 @@ def rule_world(goal: str, n: int, rate: float, count: int) -> Case:
 
 
 def semantic(goal: str, n: int, arm: Arm, least: float, count: int) -> Case:
-    """Return an arm that is calibrated, or sharpened so far that its excess is `least`."""
+    """Return a calibrated arm, or one sharpened until its excess is `least`."""
 
     def study(units: int, rng: np.random.Generator) -> Any:
         gold = rng.integers(0, CLASSES, units)
@@ -181,7 +181,7 @@ def semantic(goal: str, n: int, arm: Arm, least: float, count: int) -> Case:
 
 
 def self_efficacy(goal: str, rho: float, count: int) -> Case:
-    """Return ratings and another number over models that go together, or do not."""
+    """Return ratings and another variable over models, correlated or not."""
     r = 0.0 if goal == "absence" else 2.0 * np.sin(np.pi * rho / 6.0)
 
     def state(rng: np.random.Generator) -> Stated:

@@ -63,7 +63,7 @@ Job = tuple[str, bool, int]
 def simulate(
     rng: np.random.Generator, groups: dict[str, np.ndarray], respondents: int
 ) -> tuple[np.ndarray, dict[str, float]]:
-    """Return answers and the true values of what is checked."""
+    """Return answers and the true values of the checked quantities."""
     families = grouping("families", groups.get("families"), tuple(range(respondents)))
     domains = grouping("domains", groups.get("domains"), tuple(range(ITEMS)))
     structure = structure_of(ITEMS, families, domains, HierarchicalPriors(), "logit")
@@ -144,7 +144,7 @@ def one(job: Job) -> dict[str, object]:
 
 
 def run(method: str, n: int, models: tuple[bool, ...]) -> None:
-    """Append what is missing of the first `n` data sets."""
+    """Append the missing ones of the first `n` data sets."""
     done = set()
     if CSV.exists():
         with CSV.open(newline="") as file:
@@ -169,7 +169,7 @@ MODELS = {"plain": (False,), "grouped": (True,), "both": (False, True)}
 
 
 def main() -> None:
-    """Run, or show what was run."""
+    """Run, or show the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     tasks = parser.add_subparsers(dest="task", required=True)
     ran = tasks.add_parser("run", help="append ranks of simulated data sets")

@@ -80,7 +80,7 @@ def pooled(ranks: list[np.ndarray], draws: int) -> tuple[np.ndarray, float]:
 
 
 def band(n: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return at which counts of ranks so far 95 % of uniform samples stay everywhere."""
+    """Return the simultaneous 95 % band of cumulative rank counts of uniform samples."""
     rng = np.random.default_rng(0)
     chance = np.arange(1, draws + 1) / (draws + 1)
     sample = rng.integers(0, draws + 1, (2_000, n))
@@ -114,7 +114,7 @@ def table(runs: Runs, draws: int) -> str:
 
 
 def health(runs: Runs) -> str:
-    """Return how the runs went, one line each."""
+    """Return the diagnostics of the runs, one line each."""
     said = []
     for (method, groups, respondents), lines in runs.items():
         model = "with groups" if groups == "1" else "without groups"

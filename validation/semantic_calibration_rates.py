@@ -24,7 +24,7 @@ CLASSES = 8
 
 @dataclass(frozen=True)
 class Arm:
-    """A simulated model: how diverse its answers are, and how sharpened."""
+    """A simulated model: diversity of its answers, and sharpening."""
 
     concentration: float
     power: float = 1.0
@@ -32,7 +32,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Condition:
-    """Two models asked the same questions."""
+    """Two models with the same questions."""
 
     name: str
     base: Arm
@@ -85,7 +85,7 @@ def study_of(condition: Condition, rng: np.random.Generator) -> SemanticCalibrat
 
 
 def found(study: SemanticCalibration) -> list[float]:
-    """Return which tests speak in one data set."""
+    """Return which tests reject in one data set."""
     (contrast,) = study.contrasts
     low, high = study.smooth.corrected.difference("other", "base").interval
     return [

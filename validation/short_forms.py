@@ -42,7 +42,7 @@ class Bank:
 
 @dataclass(frozen=True)
 class Misfit:
-    """What departs from one ability in simulated answers."""
+    """Departures from one ability in simulated answers."""
 
     n_abilities: int  # beyond the first
     n_families: int
@@ -99,7 +99,7 @@ def banks(folder: Path | None) -> Iterator[Bank]:
 
 
 def row_of(bank: Bank, form: ShortForm, seconds: float) -> str:
-    """Return a row: the smallest error of each way, over rules, and that of the whole."""
+    """Return a row: the smallest error of each method over rules, and that of the whole table."""
     by_line = dict(zip(form.tried, form.tried_rmse, strict=True))["factor", "line"]
     errors = {
         way: min(e for (one, _), e in zip(form.tried, form.tried_rmse, strict=True) if one == way)

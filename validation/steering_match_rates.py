@@ -35,7 +35,7 @@ STRENGTHS = np.linspace(-1.0, 1.0, 21)
 
 @dataclass(frozen=True)
 class Condition:
-    """What the steered model knows."""
+    """Information of the steered model about the score."""
 
     name: str
     known: float  # correlation of its unsteered log odds with the shared score

@@ -50,7 +50,7 @@ def told(parts):
 
 
 def cells(frame, seed, **options):
-    """Return what left-out cells are foretold as, in random folds, and the benchmark means."""
+    """Return predictions of left-out cells, in random folds, and the benchmark means."""
     fold = np.random.default_rng(seed).permutation(np.arange(len(frame)) % FOLDS)
     parts, plain = [], []
     for one in range(FOLDS):
@@ -70,7 +70,7 @@ def cells(frame, seed, **options):
 
 
 def later(frame, cut, seed=1, **options):
-    """Return what models later than a date are foretold as, from three scores."""
+    """Return predictions of models later than a date, from three scores."""
     rest, held = frame[frame["date"] < cut], frame[frame["date"] >= cut]
     scale = psy.stitch_benchmarks(rest, **NAMES, rng=seed, **options)
     held = held[held["benchmark"].isin(scale.data.benchmarks)]

@@ -53,7 +53,7 @@ def simulate(rng, k, n, *, prompts=0, circle=0.0, same=False):
 
 
 def holds(k, n, seed, prompts):
-    """Return whether all differences, all ranks and which share of strengths hold."""
+    """Return whether all differences and all ranks cover, and the coverage of strengths."""
     votes, truth = simulate(np.random.default_rng(seed), k, n, prompts=prompts)
     found = psy.bradley_terry(votes, **CALL, rng=1, n_draws=2000)
     part = found.component
@@ -86,7 +86,7 @@ def coverage(share):
 
 
 def circles(share):
-    """Yield how often circles are claimed."""
+    """Yield how often cycles are claimed."""
     for label, size, options in (
         ("none, strengths differ", 0.0, {}),
         ("none, all equal", 0.0, {"same": True}),
@@ -102,7 +102,7 @@ def circles(share):
 
 
 def settled(rng, chosen, *, step, most=6000):
-    """Return how many votes it takes until three tiers of three models are settled."""
+    """Return the number of votes until three tiers of three models are settled."""
     truth = np.repeat([1.0, 0.0, -1.0], 3)
     rows = []
     pairs = [(a, b) for a in range(9) for b in range(a + 1, 9)]

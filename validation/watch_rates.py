@@ -28,7 +28,7 @@ MODELS = {
 
 
 def answered(rng, chance, times=1, asked=None):
-    """Return so many answers to each question, or to those asked."""
+    """Return this number of answers to each question, or to those asked."""
     n = np.full(chance.size, float(times))
     if asked is not None:
         n = n * asked
@@ -37,7 +37,7 @@ def answered(rng, chance, times=1, asked=None):
 
 
 def dropped(chance, drop):
-    """Return the chances of a model that is right less often by so much."""
+    """Return the probabilities of a model whose accuracy is lower by `drop`."""
     odds = logit(np.clip(chance, 1e-4, 1.0 - 1e-4))
     target = expit(odds).mean() - drop
     return expit(odds - brentq(lambda move: expit(odds - move).mean() - target, -20.0, 20.0))
@@ -54,7 +54,7 @@ def part(rng, n, size):
 
 
 def false_alarms(rng, n_sets, looks):
-    """Return rows: the share of watches that ever alarm without a change."""
+    """Return rows: the proportion of watches that ever alarm without a change."""
     rows = []
     cases = {
         "all 100 questions each day": (1, 100, 100),
@@ -82,7 +82,7 @@ def false_alarms(rng, n_sets, looks):
 
 
 def answers_needed(rng, make, n, times, size, drop, *, before=0, passes=10):
-    """Return how many answers after the change it takes to alarm; infinite if not seen."""
+    """Return the number of answers from the change to the alarm; infinite if undetected."""
     chance = make(rng, n)
     evidence = Evidence({0: answered(rng, chance, times)})
     after = dropped(chance, drop)
@@ -97,7 +97,7 @@ def answers_needed(rng, make, n, times, size, drop, *, before=0, passes=10):
 
 
 def power(rng, n_sets):
-    """Return rows: answers until the alarm, in the middle and in four of five cases."""
+    """Return rows: median and upper quantile of the answers until the alarm."""
     rows = []
     for name, make in MODELS.items():
         for n, times, before in ((1000, 1, 0), (1000, 5, 0), (3000, 1, 0), (1000, 1, 100)):
