@@ -65,7 +65,7 @@ def main() -> None:
         f"Risks on {len(texts):,} questions of {len(own_titles)} articles:",
         "",
         "| answers | folds | share answered | own yes | gate | shared score | always answer "
-        "| gate beside own yes |",
+        "| gate minus own yes |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, right, others in cases:
