@@ -204,12 +204,12 @@ def main() -> None:
     lines = [
         "SE/SD is the mean standard error divided by the standard deviation of the estimates over",
         "data sets (ideally 1). Coverage, in per cent, is for estimate ± 1.96 standard errors.",
-        '"SE apart" is the 99th percentile of the difference of the two standard errors,',
-        '"estimates apart" the largest difference of the estimates. The last column of the second',
-        "table gives the 1st to 99th percentile of the difference.",
+        '"SE difference" is the 99th percentile of the difference of the two standard errors,',
+        '"difference of estimates" the largest difference of the estimates. The last column of',
+        "the second table gives the 1st to 99th percentile of the difference.",
         "",
         "| items | parameters | data sets | SE/SD here | SE/SD lavaan | coverage here "
-        "| coverage lavaan | SE apart | estimates apart |",
+        "| coverage lavaan | SE difference | difference of estimates |",
         "| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         *item_rows(here, there),
         "",

@@ -2,8 +2,8 @@
 
 In the simulated studies, confidence follows one common factor and correctness partly follows it;
 loadings and thresholds are estimated, as in `psychollm.shared_confidence`. "Exact" treats the
-leave-one-out score of a question as the factor (`psychollm.calibration.individuation`), "allowed
-for" integrates the factor out (`psychollm.studies.private_signal`).
+leave-one-out score of a question as the factor (`psychollm.calibration.individuation`), "integrated"
+integrates the factor out (`psychollm.studies.private_signal`).
 
     python -m validation.private_signal --table docs/private_signal.md
 """
@@ -40,11 +40,11 @@ LAPSE_STUDIES = {500: 40, 2000: 40}
 LAPSE_TEXT = """
 In the next table, some answers about confidence are given without regard to the question.
 "Lapses" are random answers; in "guessed yes" some answers of no are changed to yes at random.
-"Left in" uses the loadings, thresholds and test of one normal factor. "Allowed for" is the method
+"Ignored" uses the loadings, thresholds and test of one normal factor. "Modelled" is the method
 of `psychollm.shared_confidence`, with the asymptotes of `dimensionality` if answers show lapses.
 There are 19 models; the Monte Carlo error of power is up to {error:.2f} ({studies} studies).
 
-| models | questions | answers | left in | allowed for | mean | power {low:.2f} | {high:.2f} \
+| models | questions | answers | ignored | modelled | mean | power {low:.2f} | {high:.2f} \
 | estimate |
 | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """
@@ -56,7 +56,7 @@ data, at the nominal 5 % level. Even if a model's answer depends only on the com
 adds information to a score with measurement error. A likelihood ratio that treats the
 leave-one-out score of a question as exact (column "exact",
 `psychollm.calibration.individuation`) therefore rejects too often, and more often with more
-questions. Integrating the factor out ("allowed", `psychollm.studies.private_signal`) keeps the
+questions. Integrating the factor out ("integrated", `psychollm.studies.private_signal`) keeps the
 level.
 
 "Mean" is the test of the mean private correlation over models. Power is for one model with a
@@ -64,7 +64,7 @@ private correlation of {low:.3f} or {high:.3f}; the last column is the mean esti
 larger one. "Guessing" means that a wrong answer is right by chance one time in four, which
 violates the link that the test assumes.
 
-± is the Monte Carlo standard error of the column "allowed", at most .065 for power at 60
+± is the Monte Carlo standard error of the column "integrated", at most .065 for power at 60
 studies and .11 at 20. Loadings range from .60 to .95 and
 thresholds from -1.8 to 1.8; both are estimated.
 
@@ -74,7 +74,7 @@ this test together with the verdict of `dimensionality`.
 Made by `validation/private_signal.py`, seed {seed}, psychollm {version}, NumPy {numpy}, Python
 {python}.
 
-| models | questions | link | exact | allowed | mean | power {low:.2f} | {high:.2f} | estimate |
+| models | questions | link | exact | integrated | mean | power {low:.2f} | {high:.2f} | estimate |
 | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
