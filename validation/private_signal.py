@@ -2,8 +2,8 @@
 
 In the simulated studies, confidence follows one common factor and correctness partly follows it;
 loadings and thresholds are estimated, as in `psychollm.shared_confidence`. "Exact" treats the
-leave-one-out score of a question as the factor (`psychollm.calibration.individuation`), "integrated"
-integrates the factor out (`psychollm.studies.private_signal`).
+leave-one-out score of a question as the factor (`psychollm.calibration.individuation`),
+"integrated" integrates the factor out (`psychollm.studies.private_signal`).
 
     python -m validation.private_signal --table docs/private_signal.md
 """
