@@ -7,7 +7,7 @@ conditions, and the numbers behind the answer. Its outcome is the conclusion fro
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from textwrap import fill
@@ -289,6 +289,15 @@ def exhibit(
     if people is not None:
         items.append(people.beside(smallest))
     return replace(found, items=tuple(items))
+
+
+def first_rows(
+    rows: Sequence[int], text: Callable[[int], str], *, most: int, table: str
+) -> tuple[str, ...]:
+    """Return the text of the first rows, and how many more are in the table."""
+    more = len(rows) - most
+    rest = (f"{more} more in the table of {table}",) if more > 0 else ()
+    return (*map(text, rows[:most]), *rest)
 
 
 def estimate_rows(

@@ -21,7 +21,14 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    exhibit,
+    first_rows,
+    sentence_list,
+)
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, judged_pairs, outcome
@@ -272,8 +279,6 @@ class Attempts(Study, Result):
         """Return success rates, differences between models, and components of variance."""
         top = max(self.k)
         judged = self.outcomes(top, smallest=smallest)
-        more = len(self.labels) - _SHOWN
-        rows = tuple(self._model(row, top) for row in self.order[:_SHOWN])
         items = (
             Finding(
                 statement=self._verdict(top, judged),
@@ -283,7 +288,9 @@ class Attempts(Study, Result):
             Finding(
                 key="models",
                 question="How often does each model succeed?",
-                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
+                rows=first_rows(
+                    self.order, lambda row: self._model(row, top), most=_SHOWN, table="models"
+                ),
                 explanation=(
                     "pass@k is the probability that at least one of k attempts at a question "
                     "succeeds, pass^k the probability that all succeed. Intervals generalise to "
@@ -339,13 +346,16 @@ class Attempts(Study, Result):
                 f" {count(beaten)} of {len(self.labels)} models {'are' if beaten > 1 else 'is'} "
                 f"significantly worse in {what} and success than another."
             )
-        more = len(shown) - _SHOWN
-        rows = [f"{self.labels[row]}: {found.text(row)}" for row in shown[:_SHOWN]]
         return Finding(
             key=f"frontier_{of}",
             question=f"Which models are worth their {what}?",
             statement=told if front else f"No attempt has a known {what}.",
-            rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
+            rows=first_rows(
+                shown,
+                lambda row: f"{self.labels[row]}: {found.text(row)}",
+                most=_SHOWN,
+                table="models",
+            ),
             explanation=(
                 f"A model is on the frontier if no other model succeeds as often for less {what}. "
                 f"The {what} is the mean of one attempt. The percentage is the proportion of "

@@ -43,7 +43,14 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
 from psychollm.data.labels import Labels, Table, unit_labels
 from psychollm.estimates.estimate import Estimate, proportion
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    exhibit,
+    first_rows,
+    sentence_list,
+)
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
@@ -170,7 +177,7 @@ class Comparison(Study, Result):
             Finding(
                 key="ranks",
                 question="How do the models rank?",
-                rows=_first(tuple(map(self._model, range(len(self.labels)))), _ROWS, "models"),
+                rows=first_rows(range(len(self.labels)), self._model, most=_ROWS, table="models"),
                 explanation=(
                     "The interval of each score is pointwise. The bounds of the ranks are "
                     f"simultaneous: they cover all true ranks with a probability of "
@@ -182,10 +189,11 @@ class Comparison(Study, Result):
             Finding(
                 key="differences",
                 question="How much does each model differ from the next?",
-                rows=_first(
-                    tuple(self._pair(row, judged, smallest.share) for row in pairs),
-                    _SHOWN,
-                    "pairs",
+                rows=first_rows(
+                    pairs,
+                    lambda row: self._pair(row, judged, smallest.share),
+                    most=_SHOWN,
+                    table="pairs",
                 ),
                 explanation=(
                     "Differences are computed on the questions that both models answered. "
@@ -345,12 +353,6 @@ class Comparison(Study, Result):
 
     def _n_clusters(self) -> str:
         return count(float(self.differences.n_clusters.max()))
-
-
-def _first(rows: tuple[str, ...], most: int, what: str) -> tuple[str, ...]:
-    """Return the first rows, and the number of remaining rows."""
-    more = len(rows) - most
-    return rows if more <= 0 else (*rows[:most], f"{more} more in the table of {what}")
 
 
 def compare(

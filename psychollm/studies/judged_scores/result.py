@@ -14,7 +14,14 @@ from psychollm._base.result import Result, view
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    exhibit,
+    first_rows,
+    sentence_list,
+)
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -216,7 +223,6 @@ class JudgedScores(Study, Result):
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return human scores, the judge's bias, and differences between models."""
         judged, order = self.outcomes(smallest=smallest), self.order
-        more = len(order) - _SHOWN
         items = [
             Finding(
                 statement=self._verdict(judged), numbers={"score": self.score}, outcome=judged
@@ -224,10 +230,7 @@ class JudgedScores(Study, Result):
             Finding(
                 key="scores",
                 question="Which score would people give each model?",
-                rows=(
-                    *map(self._model, order[:_SHOWN]),
-                    *([f"{more} more in the table of models"] if more > 0 else []),
-                ),
+                rows=first_rows(order, self._model, most=_SHOWN, table="models"),
                 explanation=(
                     "A score is the judge's mean over all answers, corrected by human labels of "
                     "some of them. It is unbiased for any judge, and more precise for a better "

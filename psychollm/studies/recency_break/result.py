@@ -12,7 +12,14 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.dates import dates_of
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    exhibit,
+    first_rows,
+    sentence_list,
+)
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, outcome
 
 if TYPE_CHECKING:
@@ -161,8 +168,6 @@ class RecencyBreak(Study, Result):
         smallest : SmallestEffects
             With `share`, the smallest proportion of the range of scores that is of interest.
         """
-        more = len(self.labels) - _SHOWN
-        rows = tuple(self.model_text(row) for row in self.order[:_SHOWN])
         items = (
             Finding(
                 statement=self._verdict(),
@@ -176,7 +181,7 @@ class RecencyBreak(Study, Result):
             Finding(
                 key="models",
                 question="How much does each model change beyond difficulty?",
-                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
+                rows=first_rows(self.order, self.model_text, most=_SHOWN, table="models"),
                 explanation=(
                     "The change is the score after the date minus that before, adjusted for the "
                     "difficulty estimated from other lineages. The raw change includes "

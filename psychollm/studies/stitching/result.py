@@ -14,7 +14,7 @@ from psychollm._base.result import Result, view
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, first_rows
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.studies.stitching.folds import HeldOut, latest_year
 from psychollm.studies.stitching.forecast import Forecast, forecast_of
@@ -271,15 +271,6 @@ class StitchedBenchmarks(Study, Result):
         """Return abilities, difficulties, and the accuracy of predictions."""
         known = self.data.known
         sets = int(self.data.sets.max()) + 1
-        rows = [f"{self.labels[row]}: {self.ability.text(row)}" for row in self.order[:_SHOWN]]
-        more = len(self.labels) - _SHOWN
-        by = np.argsort(-self.difficulty.value)
-        hard = [
-            f"{self.data.benchmarks[row]}: difficulty {self.difficulty.text(row)}, "
-            f"slope {self.slope.text(row)}"
-            for row in by[:_SHOWN].tolist()
-        ]
-        beyond = len(by) - _SHOWN
         linked = (
             f" No score links {sets} sets of models; only the prior makes them comparable."
             if sets > 1
@@ -294,7 +285,12 @@ class StitchedBenchmarks(Study, Result):
             Finding(
                 key="models",
                 question="How able is each model?",
-                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
+                rows=first_rows(
+                    self.order,
+                    lambda row: f"{self.labels[row]}: {self.ability.text(row)}",
+                    most=_SHOWN,
+                    table="models",
+                ),
                 explanation=(
                     "Abilities have mean 0 and standard deviation 1 over these models. A model "
                     "whose ability equals a benchmark's difficulty has an expected score of one "
@@ -305,9 +301,14 @@ class StitchedBenchmarks(Study, Result):
             Finding(
                 key="benchmarks",
                 question="How hard is each benchmark?",
-                rows=(
-                    *hard,
-                    *([f"{beyond} more in the table of benchmarks"] if beyond > 0 else []),
+                rows=first_rows(
+                    np.argsort(-self.difficulty.value).tolist(),
+                    lambda row: (
+                        f"{self.data.benchmarks[row]}: difficulty {self.difficulty.text(row)}, "
+                        f"slope {self.slope.text(row)}"
+                    ),
+                    most=_SHOWN,
+                    table="benchmarks",
                 ),
                 explanation=(
                     "A steep benchmark discriminates well between models near its difficulty; a "

@@ -12,7 +12,7 @@ from psychollm._base.result import Result, view
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, first_rows
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.time_horizon.trend import HorizonTrend, horizon_trend
 
@@ -158,8 +158,6 @@ class TimeHorizon(Study, Result):
         smallest : SmallestEffects
             Not used: horizons are not compared with a smallest effect.
         """
-        more = len(self.labels) - _SHOWN
-        rows = tuple(self._model(row) for row in self.order[:_SHOWN])
         items = [
             Finding(
                 statement=self._verdict(),
@@ -168,7 +166,7 @@ class TimeHorizon(Study, Result):
             Finding(
                 key="horizons",
                 question="How long are the tasks that each model solves?",
-                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
+                rows=first_rows(self.order, self._model, most=_SHOWN, table="models"),
                 explanation=(
                     "Over all tasks: the length at which this proportion of tasks is solved. "
                     "Typical task: the length at which a task of median difficulty for its "

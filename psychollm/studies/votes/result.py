@@ -17,7 +17,14 @@ from psychollm._base.typeset import markdown_text
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.comparisons import Comparisons
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    exhibit,
+    first_rows,
+    sentence_list,
+)
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts, outcome
 from psychollm.studies.votes.cycles import Cycles, cycles_of
@@ -28,7 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN = 12  # differences in the summary
+_ROWS = 10  # models in the summary
+_SHOWN = 3  # differences in the summary
 _ELO = 400.0 / np.log(10.0)
 
 
@@ -305,7 +313,6 @@ class BradleyTerry(Study, Result):
         """Return the strongest model, the ranks, the differences, and effects on the votes."""
         judged = self.outcomes(smallest=smallest)
         rows = self._adjacent()
-        more = len(rows) - _SHOWN
         items = [
             Finding(
                 statement=self._verdict(judged),
@@ -315,7 +322,7 @@ class BradleyTerry(Study, Result):
             Finding(
                 key="ranks",
                 question="How do the models rank?",
-                rows=tuple(map(self._model, range(len(self.labels)))),
+                rows=first_rows(range(len(self.labels)), self._model, most=_ROWS, table="models"),
                 explanation=(
                     "Strengths are logits with mean 0 and pointwise intervals. The bounds of all "
                     f"ranks are simultaneous (coverage {percent(self.level)}). A tier ends before "
@@ -326,10 +333,7 @@ class BradleyTerry(Study, Result):
             Finding(
                 key="differences",
                 question="How much does each model differ from the next?",
-                rows=(
-                    *map(self._pair, rows[:_SHOWN]),
-                    *([f"{more} more in the table of pairs"] if more > 0 else []),
-                ),
+                rows=first_rows(rows, self._pair, most=_SHOWN, table="pairs"),
                 explanation="The intervals of all pairs are simultaneous.",
                 numbers={
                     "value": self.differences.value,
