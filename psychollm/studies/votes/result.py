@@ -245,16 +245,16 @@ class BradleyTerry(Study, Result):
         delta = value[one] - value[other] + self._shifts(covariates, one.size)
         variance = np.diag(self.covariance)
         spread = variance[one] + variance[other] - 2.0 * self.covariance[one, other]
-        spread = np.maximum(spread, 0.0) + 2.0 * self.parameters[6] ** 2
         who = self._who(voter, one.size)
         own = np.append(self.voters.kind, -1)[who]
         deviations = np.vstack([self.kinds.deviations, np.zeros((1, value.size))])
         new = np.diag(self.parameters[2:5])[None]
+        scale = self.parameters[7]  # predictions are averages over prompts
         return expected_chances(
-            delta,
-            self.parameters[0] + deviations[own, one] - deviations[own, other],
+            delta / scale,
+            (self.parameters[0] + deviations[own, one] - deviations[own, other]) / scale,
             self.parameters[1],
-            spread=np.sqrt(spread),
+            spread=np.sqrt(np.maximum(spread, 0.0)) / scale,
             effects=np.vstack([self.voters.effects, np.zeros((1, 3))]),
             roots=np.concatenate([self.voters.roots, new]),
             voter=who,

@@ -244,7 +244,7 @@ def _result(
     covariance = scale**2 * fit.covariance[:k, :k][np.ix_(first, first)]
     return BradleyTerry(
         strengths=strengths,
-        win_rates=_win_rates(value, part, fit, typical, strengths, level),
+        win_rates=_win_rates(value, part, fit, scale, strengths, level),
         differences=differences,
         rank=rank(value, part).astype(np.int64),
         rank_interval=np.stack(
@@ -347,7 +347,7 @@ def _win_rates(
     value: FloatArray,
     part: IntArray,
     fit: Fit,
-    typical: PromptVariation,
+    scale: float,
     strengths: Estimate,
     level: float,
 ) -> Estimate:
@@ -356,13 +356,12 @@ def _win_rates(
     i, j = np.nonzero(np.equal.outer(part, part) & ~np.eye(k, dtype=np.bool_))
     voters = np.zeros((1, 3)), np.diag(fit.sd)[None]
     at = np.zeros(i.size, dtype=np.int64)
-    spread = np.full(i.size, np.sqrt(2.0) * typical.sd)
     step = 0.01
 
     def rates(shift: float) -> FloatArray:
         one = expected_chances(
-            value[i] - value[j] + shift, np.zeros(i.size), fit.phi[-1], spread=spread,
-            effects=voters[0], roots=voters[1], voter=at,
+            (value[i] - value[j] + shift) / scale, np.zeros(i.size), fit.phi[-1],
+            spread=np.zeros(i.size), effects=voters[0], roots=voters[1], voter=at,
         )  # fmt: skip
         n = np.maximum(np.bincount(i, minlength=k), 1)
         return np.bincount(i, one[:, 0] + 0.5 * one[:, 1], minlength=k) / n

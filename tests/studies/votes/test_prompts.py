@@ -47,10 +47,10 @@ def test_predictions_are_averages_over_prompts():
     averaged = psy.bradley_terry(votes.drop(columns="prompt"), **CALL)
     i, j = np.triu_indices(6, 1)
     of_both = [one.predict(i, j) for one in (found, averaged)]
-    np.testing.assert_allclose(*of_both, atol=0.01)
+    np.testing.assert_allclose(*of_both, atol=1e-6)
     rates = [one.win_rates for one in (found, averaged)]
     order = [np.argsort(one.labels) for one in rates]
-    np.testing.assert_allclose(rates[0].value[order[0]], rates[1].value[order[1]], atol=0.01)
+    np.testing.assert_allclose(rates[0].value[order[0]], rates[1].value[order[1]], atol=1e-6)
 
 
 @pytest.mark.parametrize("n_prompts", [30, 12_000])
