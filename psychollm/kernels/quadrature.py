@@ -5,7 +5,7 @@ posterior of standard deviation s the relative error is about
 
 .. math:: 2 \exp(-2 \pi^2 s^2 / h^2),                                                 \quad (1)
 
-which is 3e-9 at h = s and negligible at h = s/2. A grid is therefore fine enough if its spacing is
+which is 5e-9 at h = s and negligible at h = s/2. A grid is therefore fine enough if its spacing is
 at most half the standard deviation of the narrowest posterior, whatever its number of nodes.
 Gauss-Hermite rules of 15 to 61 nodes are too coarse for long tests.
 
