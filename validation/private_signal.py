@@ -61,7 +61,7 @@ level.
 
 "Mean" is the test of the mean private correlation over models. Power is for one model with a
 private correlation of {low:.3f} or {high:.3f}; the last column is the mean estimate of the
-larger one. "Guessing" means that a wrong answer is right by chance one time in four, which
+larger one. "Guessing" means that a model without the knowledge is right one time in four, which
 violates the link that the test assumes.
 
 ± is the Monte Carlo standard error of the column "integrated", at most .065 for power at 60

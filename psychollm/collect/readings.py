@@ -288,7 +288,7 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return a prompt as that of a later administration; the first is unchanged."""
+    """Return the prompt for an administration; that of the first one is unchanged."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"

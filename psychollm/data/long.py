@@ -73,7 +73,7 @@ class LongColumns:
 
 def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
     """Return whether a file is long rather than wide."""
-    # With "auto" a file is long if a column is named, or if its header holds "model" and
+    # With "auto" a file is read as long if a column is named, or if its header has "model" and
     # "question" (or "item").
     if layout != "auto" or not columns.labels:
         return layout == "long"

@@ -64,7 +64,7 @@ class Reason(StrEnum):
     UNJUDGED = "answers without an abstention verdict were omitted"
     UNREACHABLE = "no coverage has a risk this low"
     FEW_FOR_PROMISE = "too few answers to guarantee any risk"
-    NO_THRESHOLD = "no threshold guarantees the risk"
+    NO_THRESHOLD = "the risk bound exceeds the limit at every threshold"
     ONE_SAMPLE = "one sample per question"
     ONE_ANSWER = (
         "one answer per question: the sampling variance is estimated by the model and too large"

@@ -199,7 +199,7 @@ def _needed(
     units = np.where(defined, np.inf, np.nan)
     open_ = np.flatnonzero(defined & (effect != 0.0))
     later = np.full(n.size, np.inf)
-    # More units give more degrees of freedom, which need fewer units.
+    # With more units there are more degrees of freedom, so that fewer units are needed: iterate.
     for _ in range(_ROUNDS):
         k = _multiples(power, later[open_], df[open_], alpha[open_], absence=absence)
         before = units[open_]

@@ -53,7 +53,7 @@ class Oriented:
 
     @property
     def per_item(self) -> float:
-        """Answers to an item (the median)."""
+        """Median number of answers per item."""
         return float(np.median((self.codes != MISSING).sum(axis=0)))
 
     @property

@@ -259,7 +259,7 @@ def _numbers(asked: Asked, logits: Any) -> FloatArray:
 
 
 def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
-    """Return the fastest engine that agrees with whole passes, and its difference from them."""
+    """Return the fastest engine that agrees with full forward passes, and its difference."""
     # The lowest and the highest layer represent all: failures appear there.
     ends = sorted(range(len(steering.layers)), key=lambda site: steering.layers[site])
     tried = sorted({ends[0], ends[-1]})

@@ -71,8 +71,8 @@ def sweep(
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     engine : {"auto", "last_token", "upper_layers", "whole"}
-        Method of computation. "auto" selects the fastest one that agrees with whole passes on the
-        first prompts; the result records it and the difference.
+        Method of computation. "auto" selects the fastest one that agrees with full forward passes
+        on the first prompts; the result records it and the difference.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
@@ -100,7 +100,7 @@ def sweep(
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, or the model
         is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
-        disagrees with whole passes.
+        disagrees with full forward passes.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def scan_layers(
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, or the model
         is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
-        disagrees with whole passes.
+        disagrees with full forward passes.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def sweep_directions(
     InputError
         If the tokenizer has no token for an answer, prompts differ in their template, or the model
         is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
-        disagrees with whole passes.
+        disagrees with full forward passes.
 
     Examples
     --------

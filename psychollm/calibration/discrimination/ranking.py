@@ -154,7 +154,7 @@ def _of_pairs(c: FloatArray, w: FloatArray, up: Gradient, down: Gradient) -> lis
 
 
 def _of_precision(c: FloatArray, w: FloatArray) -> Gradient:
-    """Return derivatives of the average precision of the class counted by `c`, from the top."""
+    """Return derivatives of the average precision of class `c`, by decreasing confidence."""
     total = c.sum()
     hits, given = np.cumsum(c[::-1])[::-1], np.cumsum((c + w)[::-1])[::-1]
     share = hits / np.where(given > 0, given, 1.0)

@@ -100,7 +100,7 @@ class AbstentionScores(Scores):
             f"{scenario or 'all'}: abstains on {counts[0]} questions that have no answer and "
             f"on {counts[1]} that have one"
         )
-        return text + (f"; {missing} are missing" if missing else "")
+        return text + (f"; {missing} {'is' if missing == 1 else 'are'} missing" if missing else "")
 
 
 def _mismatch(doubting: FloatArray, confident: FloatArray, abstained: FloatArray) -> FloatArray:

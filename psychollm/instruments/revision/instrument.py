@@ -91,7 +91,8 @@ class Revision(Instrument[RevisionScores]):
     n_rounds : int
         Number of review and revision rounds.
     n_chains : int
-        Number of independent repetitions of the whole conversation, which vote.
+        Number of independent repetitions of the whole conversation. Their answers are combined by
+        majority vote.
     introductions : tuple of str
         Self-introductions of users before the question, each in its own conversation;
         `INTRODUCTIONS` holds four that are irrelevant to any answer.

@@ -35,7 +35,7 @@ class World:
     """Units, steps and the requested unit."""
 
     units: tuple[Unit, ...]
-    steps: tuple[tuple[str, ...], ...]  # the units set off at each step, together
+    steps: tuple[tuple[str, ...], ...]  # the units that are activated together at each step
     asked: str
     asks_load: bool = True  # False if the question is about something undefined
 

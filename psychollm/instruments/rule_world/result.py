@@ -104,7 +104,7 @@ class RuleWorldScores(Scores):
         )
         loose = self.rate(kind, scoring="keyword")
         text += f"; {100 * loose:.1f} % pass by keyword" if loose != self.rate(kind) else ""
-        return text + (f"; {missing} are missing" if missing else "")
+        return text + (f"; {missing} {'is' if missing == 1 else 'are'} missing" if missing else "")
 
     @property
     def _refused(self) -> BoolArray:

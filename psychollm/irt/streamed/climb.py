@@ -100,7 +100,8 @@ class StreamedProblem:
         known_well = not self.family.tied and abs(square - 1.0) < SETTLING
         known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid it is not a step
         if known_well and lost.sum() > seen.abilities.lost.sum():
-            # A step in the likelihood, which would tie the scale of all others to its bound.
+            # The likelihood is a step function: this slope would go to its bound, and the bound
+            # would determine the scale of all other slopes.
             return self.at(parameters, replace(seen.abilities, lost=lost))
         frozen |= seen.abilities.lost[:, None]
         if self.family.tied:

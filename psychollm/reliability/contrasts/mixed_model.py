@@ -136,8 +136,8 @@ def mixed_model(
     Returns
     -------
     MixedModel
-        NaN with a reason with fewer than two conditions or models, too few rows, or no variation
-        within models.
+        NaN, with a reason, if there are fewer than two conditions or models, too few rows, or no
+        variation within models.
 
     Raises
     ------

@@ -144,8 +144,9 @@ _CHOSEN = (
     "something that they settle. Unmonitored: the answer ignores the gap."
 )
 _SAID = (
-    "Invented: a number without doubt. Hedged: a number with doubt. Declined: doubt that does not "
-    "name the word. Astray: any other failed answer. Refusal: the model refuses the task."
+    "Invented: the reply states a number without expressing doubt. Hedged: it states a number and "
+    "expresses doubt. Declined: it expresses doubt that does not name the word. Astray: any other "
+    "failed answer. Refusal: the model refuses the task."
 )
 
 

@@ -332,7 +332,7 @@ def inference_boundary(
     refusal : hashable
         Label of the response that is a refusal.
     commits : iterable of hashable
-        Responses to uncovered events that assume an answer.
+        Responses that assume an answer to an event that no rule covers.
     thinking : iterable of (label, label)
         Pairs of models: with reasoning before the answer, and without.
     people : DataFrame or path, optional

@@ -32,10 +32,10 @@ def _methods(result: "JudgedScores") -> tuple[str, ...]:
         "size. If few labels disagree with the judge, half a wrong label is added, so that no "
         "interval has zero width.",
         "Differences are paired by question: their intervals combine those of the scores with the "
-        f"correlation of their errors {cite('zou')}. They are simultaneous, at the level that "
-        f"covers the largest error of all pairs {cite('chernozhukov')}. A tier ends "
-        "before the first model that is significantly worse than its best "
-        f"{cite('mogstad')}.",
+        f"correlation of their errors {cite('zou')}. They are simultaneous: their critical "
+        "value is that of the largest standardised error over all pairs "
+        f"{cite('chernozhukov')}. A tier ends before the first model that is significantly worse "
+        f"than its best {cite('mogstad')}.",
     )
 
 

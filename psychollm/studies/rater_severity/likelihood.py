@@ -203,7 +203,7 @@ def curves(facets: Facets, layout: Layout, at: FloatArray, nodes: FloatArray) ->
 
 
 def _placed(parts: list[tuple[IntArray, FloatArray]], layout: Layout) -> Sparse:
-    """Return values in rows of cells and columns of parameters (U, P)."""
+    """Return values (U, P), with cells in rows and parameters in columns."""
     n = parts[0][0].size
     columns = np.concatenate([one[0] for one in parts])
     values = np.concatenate([one[1] for one in parts])

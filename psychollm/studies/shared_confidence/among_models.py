@@ -104,9 +104,9 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
             f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
         ),
         explanation=(
-            "The best single model is chosen on other questions. Much of the gain of the "
-            "vote may be due to its many levels. For a fair comparison, the vote is dichotomised "
-            "at the single model's yes rate."
+            "The best single model is chosen on other questions. The vote may gain much of this "
+            "because it has more distinct values than a single answer. For a fair comparison, the "
+            "vote is dichotomised at the single model's yes rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
         outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),

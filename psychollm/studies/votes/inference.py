@@ -113,7 +113,7 @@ def errors_of(votes: Votes, fit: Fit, part: IntArray, source: np.random.Generato
     units: list[IntArray] = []
     names: list[str] = []
     if votes.n_voters and np.unique(votes.voter[votes.own < 0]).size >= FEWEST_VOTERS:
-        # Votes of a kind vary about its own strengths.
+        # Each kind of voter has its own strengths, about which its votes vary.
         own = votes.n_voters + np.arange(n) % _MERGED
         units.append(np.where(votes.own >= 0, own, votes.voter))
         names.append("voters")
