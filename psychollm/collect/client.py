@@ -43,7 +43,7 @@ class Collection(Result):
     >>> print(found.summary())
     m: 4 answered, 1 failed, 0 not asked
     Exchanges without an answer in this run: 6 timeout.
-    Run the same command again to ask for what is missing.
+    Run the same command again to request the missing replies.
     """
 
     store: str

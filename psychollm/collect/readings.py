@@ -46,7 +46,7 @@ class Readings(Result):
     ...                  by_model={"m": {0: {"a": yes, "b": None}}},
     ...                  outcomes={"m": {"answered": 1, "failed": 1}}, keys={})
     >>> print(found.summary())
-    rule_world, 2 prompts put to 1 model.
+    rule_world, 2 prompts sent to 1 model.
     m: 1 answered, 1 failed
     """
 

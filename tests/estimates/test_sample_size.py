@@ -98,7 +98,8 @@ def test_both_numbers_stand_beside_each_other():
     table = needed([one], "questions").exhibits[0].table()
     headings = [column.heading for column in table.columns]
     assert headings[-3:] == [
-        "to show it is negligible", "to detect the smallest", "to detect the estimate",
+        "to show that it is negligible", "to detect the smallest effect",
+        "to detect the estimated effect",
     ]  # fmt: skip
 
 

@@ -200,7 +200,7 @@ def test_the_summary_says_where_simulations_found_bias_or_too_little_coverage():
     assert "Slopes are about 5 % too large" in fit_irt(few).summary()
     assert "too large" not in fit_irt(few, model="rasch").summary()
     assert "too large" not in fit_irt(more).summary()
-    assert "intercepts have 9" in fit_irt(more, model="3pl").summary()
+    assert "93 % for intercepts" in fit_irt(more, model="3pl").summary()
     assert "coverage" not in fit_irt(more).summary()
 
 

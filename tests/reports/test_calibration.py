@@ -133,7 +133,7 @@ def test_what_is_undefined_is_said_and_never_a_number(
     for key in awkward:
         for flag in awkward[key].flags:
             assert str(flag) in text
-    assert "silent" in text.partition("has no value on most metrics")[0][-40:]
+    assert "silent" in text.partition("has no value for most metrics")[0][-40:]
     assert "higher for wrong answers in 1 (inverted)" in text
     assert "40 clusters" in text
     assert "undefined given" not in text  # what has a value and no reservation is not listed

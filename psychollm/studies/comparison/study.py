@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 
 _PLANNED = ("detectable", "excludable", "needed")
 _SHOWN = 3  # pairs in the summary; with the models they fit 24 lines
-_ROWS = 10  # models in the summary
+_ROWS = 8  # models in the summary
 _MANY = 1e6  # larger sample sizes are not printed
 _ROUNDING = 1e-12
 

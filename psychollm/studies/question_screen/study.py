@@ -333,16 +333,16 @@ def question_screen(
     Which questions have zero variance?
       all right: 9
     Which questions are hard?
-      37: 10 % of 40 models
-      55: 10 % of 40 models
-      23: 12 % of 40 models
-      28: 12 % of 40 models
-      42: 12 % of 40 models
-      58: 15 % of 40 models
-      18: 18 % of 40 models
-      22: 20 % of 40 models
-    Which correlate negatively with the rest? No item-rest correlation is negative.
-    Which pairs are duplicates?
+      37: mean score 10 % (40 models)
+      55: mean score 10 % (40 models)
+      23: mean score 12 % (40 models)
+      28: mean score 12 % (40 models)
+      42: mean score 12 % (40 models)
+      58: mean score 15 % (40 models)
+      18: mean score 18 % (40 models)
+      22: mean score 20 % (40 models)
+    Which questions correlate negatively with the rest? No item-rest correlation is negative.
+    Which pairs of questions are duplicates?
       7 and 8: answered alike by 40 of 40 models, p < .001
     """
     check_fraction("hard", hard)

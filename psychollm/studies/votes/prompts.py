@@ -38,18 +38,15 @@ _FEWEST = 5  # prompts
 class PromptVariation:
     """Variation of strengths between prompts, and the scale of a typical prompt."""
 
-    sd: float  # of each model's strength between prompts, logits
-    scale: float  # strengths on a typical prompt, relative to the fit
-    scale_error: float  # standard error of the logarithm of the scale
-
-
-NONE = PromptVariation(sd=0.0, scale=1.0, scale_error=0.0)
+    sd: float | None  # of each model's strength between prompts, logits; None if unknown
+    scale: float = 1.0  # strengths on a typical prompt, relative to the fit
+    scale_error: float = 0.0  # standard error of the logarithm of the scale
 
 
 def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
     """Estimate how much strengths vary between prompts."""
     if not votes.prompt.size or np.unique(votes.prompt).size < _FEWEST:
-        return NONE
+        return PromptVariation(sd=None)
     weight = fit.weight
     if votes.n_voters:
         # Scores are means over a voter's discrimination, whose mean exceeds its mode.
@@ -57,12 +54,12 @@ def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
     product, information = _products(votes, fit.scores[0], weight)
     total = information.sum()
     if total <= 0.0:
-        return NONE
+        return PromptVariation(sd=None)
     n = information.size
     variance = product.sum() / total
     error = np.sqrt(((product - variance * information) ** 2).sum() * n / (n - 1.0)) / total
     if variance <= error:
-        return NONE
+        return PromptVariation(sd=0.0)
     kept = 1.0 - (error / variance) ** 2
     loss = min(2.0 * _LOGISTIC * kept * variance, _LARGEST)
     scale = 1.0 / np.sqrt(1.0 - loss)

@@ -54,13 +54,15 @@ class FitStatistics(Result):
     base_log_loss: float  # of a model with only the rates of left, tie and right
     over: str  # clusters of the standard errors
     prior: float  # SD of strengths
-    prompt_sd: float  # of each model's strength between prompts, logits
     rounds: int
     converged: bool
+    prompt_sd: float | None = None  # of each model's strength between prompts, logits
+    prompt_scale: float | None = None  # strengths on a typical prompt, relative to the average
 
     _AXES = Axes(
         {}, "n_votes", "n_models", "n_voters", "n_prompts", "n_without_winner", "log_likelihood",
-        "log_loss", "base_log_loss", "over", "prior", "prompt_sd", "rounds", "converged",
+        "log_loss", "base_log_loss", "over", "prior", "rounds", "converged",
+        "prompt_sd",
     )  # fmt: skip
 
 
@@ -145,9 +147,7 @@ class BradleyTerry(Study, Result):
     fit: FitStatistics
     pairs: Pairs
     covariance: FloatArray  # (models, models) of strengths, model-based
-    # Side, log tie parameter, three SDs of voters, SD of strengths and between prompts, and the
-    # scale of strengths on a typical prompt.
-    parameters: FloatArray
+    parameters: FloatArray  # side, log tie parameter, three SDs of voters, SD of strengths
     labels: Labels  # (models,)
     level: float
 
@@ -249,7 +249,7 @@ class BradleyTerry(Study, Result):
         own = np.append(self.voters.kind, -1)[who]
         deviations = np.vstack([self.kinds.deviations, np.zeros((1, value.size))])
         new = np.diag(self.parameters[2:5])[None]
-        scale = self.parameters[7]  # predictions are averages over prompts
+        scale = self.fit.prompt_scale or 1.0  # predictions are averages over prompts
         return expected_chances(
             delta / scale,
             (self.parameters[0] + deviations[own, one] - deviations[own, other]) / scale,
@@ -275,7 +275,7 @@ class BradleyTerry(Study, Result):
         Cycles
             The p-value of no cycles, and the triangles with p-values adjusted for all triangles.
         """
-        value = self.strengths.value / self.parameters[7]
+        value = self.strengths.value / (self.fit.prompt_scale or 1.0)
         return cycles_of(
             self.pairs.i, self.pairs.j, value[self.pairs.i] - value[self.pairs.j],
             self.pairs.residual, self.pairs.information, self.labels,

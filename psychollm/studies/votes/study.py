@@ -262,9 +262,7 @@ def _result(
         fit=_statistics(ballot, votes, fit, errors, typical),
         pairs=pairs_of(votes, fit, first),
         covariance=covariance,
-        parameters=np.array(
-            [scale * fit.phi[-2], fit.phi[-1], *fit.sd, fit.spread[0], typical.sd, scale]
-        ),
+        parameters=np.array([scale * fit.phi[-2], fit.phi[-1], *fit.sd, fit.spread[0]]),
         labels=labels,
         level=level,
     )  # fmt: skip
@@ -510,6 +508,7 @@ def _statistics(
         over=errors.over,
         prior=float(fit.spread[0]),
         prompt_sd=typical.sd,
+        prompt_scale=scale if (scale := typical.scale) > 1.0 else None,
         rounds=fit.rounds,
         converged=fit.converged,
     )

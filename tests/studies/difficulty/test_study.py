@@ -168,7 +168,7 @@ def test_scores_of_the_shared_factor() -> None:
     assert found.ceiling == scores.reliability
     assert found.labels == tuple(backwards)
     assert found.correlation.value[1] > 0.9
-    assert "ceiling" in found.summary()
+    assert "upper bound of R²" in found.summary()
     assert "its length alone" in found.verdict
 
 

@@ -103,7 +103,7 @@ def test_what_is_said(right) -> None:
     shown = int((found.differences.adjusted <= 0.05).sum())
     assert f"{shown} of 12 differences between groups are significant" in text
     alone = compare_by(right, list("xyyy"), of="models", rng=1)
-    assert "one model only" in alone.summary()
+    assert "only one model" in alone.summary()
     assert set(alone.results) == {"y"}
     assert set(alone.to_frame()["group"]) == {"x", "y"}
 

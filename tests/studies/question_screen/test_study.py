@@ -52,7 +52,7 @@ def test_a_hard_question_is_one_that_few_solve(faulty) -> None:
     with np.errstate(invalid="ignore"):
         assert found.hard.tolist() == (faulty.mean(axis=0) <= 0.3).tolist()
     rows = found.findings()["hard"].rows
-    shares = [int(row.split(": ")[1].split(" %")[0]) for row in rows if "%" in row]
+    shares = [int(row.partition(" %")[0].split()[-1]) for row in rows if "%" in row]
     assert shares == sorted(shares)
 
 
