@@ -116,8 +116,8 @@ def polyserial(
     scores : array_like (units,) or (s, units), or DataFrame
         Finite numbers; NaN is missing.
     answers : Responses, DataFrame or array of shape (k, units)
-        Ordered codes 0 to 15; missing ones are omitted pair by pair. One row makes one column of
-        the result.
+        Ordered codes 0 to 15; missing ones are omitted pair by pair. Each row gives one column
+        of the result.
     of : {"models", "questions"}
         Whether the rows of `answers` are correlated, or its columns, with rows as units.
 
@@ -161,8 +161,8 @@ def biserial(
     scores : array_like (units,) or (s, units), or DataFrame
         Finite numbers; NaN is missing.
     answers : Responses, DataFrame or array of shape (k, units)
-        Binary answers, 1 and 0; missing ones are omitted pair by pair. One row makes one column of
-        the result.
+        Binary answers, 1 and 0; missing ones are omitted pair by pair. Each row gives one column
+        of the result.
     of : {"models", "questions"}
         Whether the rows of `answers` are correlated, or its columns, with rows as units.
 

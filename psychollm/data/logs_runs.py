@@ -194,7 +194,7 @@ def choose(
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
     scorers = {one: _one("scorer", one, own, stated.get(one)) for one, own in names.items()}
-    # A sample without a filter belongs to each.
+    # A sample without a filter is included under every filter.
     named = {
         one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
         or [""]

@@ -170,7 +170,7 @@ class StopEarly:
         )
 
     def places(self, samples: "Sequence[Sample]") -> dict[str, int]:
-        """Return the index of the sample of each question."""
+        """Return, for each question, the index of its sample."""
         at: dict[str, int] = {}
         for place, sample in enumerate(samples):
             name = self._label(sample)

@@ -113,7 +113,7 @@ class Respondents(ABC):
     def by_model(
         self, what: str, true: Sequence[float], rows: Sequence[Mapping[str, Any]], name: str
     ) -> Iterator[Truth]:
-        """Yield a truth for each row of a table, cycling through the models' values."""
+        """Yield a true value for each row of a table, cycling through the models' values."""
         for row in rows:
             ends = f"{name}_" if f"{name}_lower" in row else ""
             number = self.models.index(row["model"])

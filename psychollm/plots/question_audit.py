@@ -31,7 +31,8 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     """Draw the probability of a fault for each suspicious question, in the order of the table.
 
     Filled marks are questions whose most likely fault is a wrong key. Grey backgrounds separate
-    groups of questions. Coloured backgrounds are runs of miskeyed items, named after the first.
+    groups of questions. Coloured backgrounds mark runs of miskeyed items, each labelled with its
+    first item.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ _RESULT_TAG = re.compile(
     r"|antwort|ergebnis|bewertung|urteil|r[ée]ponse|résultat|confiance|respuesta|resultado|confianza|risposta|risultato|confidenza|fiducia|giudizio|voto|resposta|confiança|nota|note"
     r"|antwoord|odpowiedź|wynik|ocena|ответ|результат|оценка|cevap|yanıt|sonuç|答案|回答|答え|结果|評価|评分|置信度|정답|답변|답|점수|확신도|الجواب|الإجابة|उत्तर|जवाब)>"
 )
-# Reasons in tags of their own.
+# Reasoning in separate tags.
 _ASIDE = re.compile(
     r"(?is)<(reasons?|explanation|justification|planning|plan|comment)>.{0,20000}?</\1>"
 )

@@ -241,7 +241,7 @@ def scaffold(
     direct: tuple[Behaviour, ...] = BEHAVIOURS,
     of: str | None = None,
 ) -> tuple[Prompt, ...]:
-    """Return answered prompts again, with directions on how to think.
+    """Return prompts that repeat the answered ones, with instructions on how to reason.
 
     The existing answers are the arm without directions: see `Scaffold`. They must have left room
     for reasoning: those of `Revision`, of `Abstention` with reasoning, and of `SemanticSampling`

@@ -130,7 +130,7 @@ def _grouped(rows: FloatArray) -> tuple[list[FloatArray], FloatArray]:
 
 
 def _merge(row: FloatArray) -> FloatArray:
-    """Merge neighbouring answers of one score (2, C) until expected counts are large enough."""
+    """Merge adjacent categories at one score (2, C) until expected counts are large enough."""
     cells = row[:, row[1] > 0.0]
     while cells.shape[1] > 1:
         worst = int(np.argmin(cells[1]))

@@ -143,8 +143,8 @@ def model_fit(
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit, have more than 5,050 margins (100 binary items),
-        or no respondent answered all.
+        If the items differ from those of the fit, if they have more than 5,050 margins (100 binary
+        items), or if no respondent answered all of them.
 
     Examples
     --------

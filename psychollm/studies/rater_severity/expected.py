@@ -14,7 +14,7 @@ class Everyone:
     """Every rater with things of every group, at the middle of the time."""
 
     facets: Facets
-    share: FloatArray  # (U,) proportion of the group among things
+    share: FloatArray  # (U,) proportion of the units that belong to the group
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":

@@ -176,7 +176,7 @@ def _items(frame: pd.DataFrame, items: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _filled(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with every column of the design."""
+    """Return the rows in which no column of the design is missing."""
     rows = answers.reset_index(drop=True).copy()
     for name, absent in DESIGN.items():
         rows[name] = rows[name].where(rows[name].notna(), absent) if name in rows else absent
