@@ -22,7 +22,7 @@ def logistic(x: np.ndarray) -> np.ndarray:
 
 
 def simulated(gaps: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return answers, of which about one in five is observed, and their probabilities."""
+    """Return answers with about one in five observed, and their probabilities."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(MODELS, FACTORS))
     loadings = rng.normal(size=(QUESTIONS, FACTORS)) * [0.6, 0.6] + [0.8, 0.0]

@@ -67,7 +67,7 @@ def steered(
 ) -> SteeredAnswers:
     """Make a sweep: log odds that rise with strength, and with the score at either end."""
     gain = 4.0 + rng.normal(size=score.size)
-    # The direction's information about the score enters away from zero, whatever the sign.
+    # The magnitude of the deviation from zero carries the information about the score.
     strengths = condition.reach * STRENGTHS
     brought = gained * np.abs(strengths)[:, None] * score
     odds = 2.0 * base + strengths[:, None] * gain + 2.0 * brought

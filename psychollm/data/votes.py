@@ -22,7 +22,7 @@ PROMPTS = ("prompt", "prompt_id", "question_id", "question", "instruction", "tas
 ONE_HOT = ("winner_model_a", "winner_tie", "winner_model_b")
 GAMES = ("g1_winner", "g2_winner")
 _NAMED = {*ONE_HOT, *GAMES, *WINNERS}
-# Tables of scores may have columns of these names too: only these columns tell votes.
+# Tables of scores may have these sides too: only the columns named here indicate votes.
 _UNSURE = {("baseline", "model"): {"winner", "preference"}}
 OF_VOTES = (
     "it contains votes between two models, but columns of models, questions and scores are "

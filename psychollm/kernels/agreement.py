@@ -10,7 +10,7 @@ the resample and midranks
 
 the squared distance of categories c and k is :math:`(R_c - R_k)^2` (Krippendorff, 2019, chapter
 12). Ordinal disagreement is therefore the interval disagreement of midranks. A unit with m
-ratings, of which :math:`n_c` are in category c, contributes
+ratings and :math:`n_c` ratings in category c contributes
 
 .. math:: \frac{1}{m - 1} \sum_{c, k} n_c n_k (R_c - R_k)^2
           = \frac{2}{m - 1} \Big[ m \sum_c n_c R_c^2 - \big(\sum_c n_c R_c\big)^2 \Big].  \quad (2)

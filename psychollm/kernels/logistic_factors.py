@@ -1,7 +1,7 @@
 r"""Normal posteriors of one side's vectors in a logistic factor model, given the other side.
 
 The logit of a cell is the product of its row's vector :math:`w_j = (f_j, c_j)`, whose first entry
-may be known, and its column's vector :math:`z_i`, one entry of which is 1:
+may be known, and the vector :math:`z_i` of its column, with one entry equal to 1:
 
 .. math:: \eta_{ij} = z_i^T w_j, \qquad
           \log p(y | \eta) = y \eta - \log(1 + e^\eta), \quad 0 \le y \le 1.           \quad (1)

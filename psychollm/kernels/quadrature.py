@@ -14,7 +14,7 @@ polynomials :math:`p_k` (Lanczos recursion): for any functions a and b of the ab
 
 .. math:: \mathrm{Cov}_u(a, b) = \sum_{k \ge 1} E_u[a\,p_k]\,E_u[b\,p_k],             \quad (2)
 
-of which only a few terms matter if posteriors are narrow.
+and only a few of these terms matter if posteriors are narrow.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Random numbers inside kernels: xoshiro256++ streams, one per replicate.
 
 The state of a stream has four words, which splitmix64 makes from two seed words. Every replicate
-thus has its own stream, whichever thread, chunk or machine computes it. Integers below a bound are
+thus has its own stream, independent of the thread, chunk or machine. Integers below a bound are
 drawn without bias by Lemire's method.
 
 References

@@ -1,9 +1,8 @@
 """A headline beside what is found, and the rules by which it counts as reproduced.
 
-A published number is reproduced if it lies in our 95 % interval; a published direction, if our
-whole interval lies on its side; where the interval includes both sides the result is inconclusive.
-A figure is no evidence if it is the same when the claimed effect is absent.
-"""
+A published number is reproduced if our 95 % interval includes it. A published direction is
+reproduced if our whole interval has that direction. If the interval includes both directions, the
+result is inconclusive. A figure is no evidence if it is the same when the claimed effect is absent.
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -203,7 +203,7 @@ def _estimate(
         units=units_of(contrast.sizes * (contrast.kind >= 0) > 0, clusters),
         final=False,
     )
-    # With one cluster of a type there is no interval, whatever the clusters of other types.
+    # With one cluster of a type there is no interval, regardless of the clusters of other types.
     known = tuple(
         own if own in {Reason.ONE_CLUSTER, Reason.ONE_QUESTION} else flag
         for own, flag in zip(flags, estimate.flags, strict=True)

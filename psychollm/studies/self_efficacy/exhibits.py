@@ -39,8 +39,8 @@ def exhibits(
         key="totals",
         title="Totals of each model under each condition",
         caption="Mean total of each model under each condition, with Student’s intervals over "
-        "repeats. A mark without a bar stands for a single administration or for identical "
-        "repeats. The axis covers the range of the scale.",
+        "repeats. A mark has no bar if there is a single administration, or if all repeats are "
+        "identical. The axis covers the range of the scale.",
     )
     alpha = forest(
         {

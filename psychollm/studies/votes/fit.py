@@ -99,6 +99,13 @@ class Fit:
         """Posterior covariance of the parameters."""
         return inverse(self.information)
 
+    def mean_discrimination(self, votes: Votes) -> FloatArray:
+        """Return the posterior mean of each vote's discrimination, relative to its mode."""
+        # Shape: (votes,).
+        if not votes.n_voters:
+            return np.ones(votes.left.size)
+        return np.asarray(np.exp(0.5 * (self.roots[:, 2] ** 2).sum(axis=1))[votes.voter])
+
     @property
     def shrinkage(self) -> FloatArray:
         """Distance by which the priors shrink the estimates (parameters,)."""

@@ -22,8 +22,7 @@ def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
     sums = [np.bincount(where, each) for each in (votes.n, sign * fit.scores[0], fit.weight)]
     n, residual, information = (np.asarray(each, np.float64) for each in sums)
     if votes.n_voters:
-        # Scores are means over a voter's discrimination, whose mean exceeds its mode.
-        mean = np.exp(0.5 * (fit.roots[:, 2] ** 2).sum(axis=1))[votes.voter]
+        mean = fit.mean_discrimination(votes)  # scores are means over it
         information = np.asarray(np.bincount(where, mean**2 * fit.weight), np.float64)
         information = information - _taken(votes, fit, where, sign * mean, kinds.size)
     return Pairs(i=kinds // k, j=kinds % k, n=n, residual=residual, information=information)

@@ -47,10 +47,7 @@ def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
     """Estimate how much strengths vary between prompts."""
     if not votes.prompt.size or np.unique(votes.prompt).size < _FEWEST:
         return PromptVariation(sd=None)
-    weight = fit.weight
-    if votes.n_voters:
-        # Scores are means over a voter's discrimination, whose mean exceeds its mode.
-        weight = weight * np.exp((fit.roots[:, 2] ** 2).sum(axis=1))[votes.voter]
+    weight = fit.mean_discrimination(votes) ** 2 * fit.weight  # scores are means over it
     product, information = _products(votes, fit.scores[0], weight)
     total = information.sum()
     if total <= 0.0:

@@ -191,7 +191,7 @@ def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
 
 
 def _own(ballot: Ballot) -> tuple[IntArray, IntArray]:
-    """Return the index of each vote's own strengths (-1 for none), and whose each set is."""
+    """Return which set of deviations each vote has (-1 for none), and the owner of each set."""
     n, k = ballot.left.size, len(ballot.models)
     none = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int64)
     if len(ballot.kinds) > 1:
