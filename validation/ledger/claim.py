@@ -3,6 +3,7 @@
 A published number is reproduced if our 95 % interval includes it. A published direction is
 reproduced if our whole interval has that direction. If the interval includes both directions, the
 result is inconclusive. A figure is no evidence if it is the same when the claimed effect is absent.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
