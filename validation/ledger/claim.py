@@ -2,7 +2,7 @@
 
 A published number is reproduced if our 95 % interval includes it. A published direction is
 reproduced if our whole interval has that direction. If the interval includes both directions, the
-result is inconclusive. A figure is no evidence if it is the same when the claimed effect is absent.
+result is inconclusive. A figure is no evidence if it is the same without the claimed effect.
 """
 
 from collections.abc import Callable
