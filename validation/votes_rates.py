@@ -11,6 +11,9 @@ The seed of study s is 1000 + s.
 """
 
 import argparse
+import multiprocessing
+import resource
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -230,7 +233,17 @@ def _print_orders(without, with_length):
 
 
 def large():
-    """Yield the CPU time of two million votes."""
+    """Yield the CPU time and the peak memory of two million votes, read from a Parquet file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.parquet"
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            pool.apply(_write_large, (path,))
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            seconds, memory = pool.apply(_fit_large, (path,))
+    yield ["200 models, 2,000,000 votes, 100,000 voters", 1, f"{seconds:.0f}", f"{memory:.2f} GB"]
+
+
+def _write_large(path):
     rng = np.random.default_rng(1)
     n, k, m = 2_000_000, 200, 100_000
     strength = rng.normal(size=k)
@@ -241,11 +254,19 @@ def large():
     chance = np.stack([np.exp(half), np.ones(n), np.exp(-half)])
     chance /= chance.sum(axis=0)
     won = np.minimum((rng.random(n) > chance.cumsum(axis=0)).sum(axis=0), 2)
-    frame = pd.DataFrame({"left": left, "right": right, "winner": pd.Categorical(SIDES[won]),
-                          "worker": voter})  # fmt: skip
+    models = np.array([f"model {i}" for i in range(k)])
+    voters = np.array([f"voter {i}" for i in range(m)])
+    replies = [f"reply number {i} " * 5 for i in range(n)]
+    frame = pd.DataFrame({"left": models[left], "right": models[right], "winner": SIDES[won],
+                          "worker": voters[voter], "reply": replies})  # fmt: skip
+    frame.to_parquet(path, index=False)
+
+
+def _fit_large(path):
     start = time.process_time()
-    psy.bradley_terry(frame, **CALL, rng=1)
-    yield ["200 models, 2,000,000 votes, 100,000 voters", 1, f"{time.process_time() - start:.0f}"]
+    psy.bradley_terry(path, **CALL, rng=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return time.process_time() - start, peak / 1e6
 
 
 def markdown(header, rows):
@@ -272,7 +293,7 @@ def main():
                    lambda: asking(options.share)),
         "folds": (["model", "votes", "log loss"], lambda: folds(options.folds)),
         "length": (["model", "preferences", "log loss"], lambda: length(options.length)),
-        "large": (["votes", "runs", "CPU seconds"], large),
+        "large": (["votes", "runs", "CPU seconds", "peak memory"], large),
     }  # fmt: skip
     texts = []
     for name, (header, rows) in parts.items():

@@ -226,7 +226,7 @@ def scan_stated(
     if levels is not None:
         levels = check_count("levels", levels, low=2)
     scale = check_fraction("scale", scale, high=np.inf)
-    columns = Source((model, question, confidence, correct), _Pair(scale, levels), BATCH)  # type: ignore[arg-type]
+    columns = Source((model, question, confidence, correct), BATCH, _Pair(scale, levels))  # type: ignore[arg-type]
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
     with (
         nullcontext() if folder is None else new_folder(folder) as home,

@@ -209,11 +209,10 @@ class _WholeNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """The columns to read, and the coding rule."""
+class Selection:
+    """The columns to read, and the number of rows read at a time."""
 
-    names: tuple[str, ...]  # rows, columns, values
-    rule: Rule
+    names: tuple[str, ...]
     batch: int
 
     def __post_init__(self) -> None:
@@ -222,6 +221,13 @@ class Source:
                 msg = f"column {name!r} is named twice: name another"
                 raise OptionError(msg)
 
+
+@dataclass(frozen=True, slots=True)
+class Source(Selection):
+    """The columns of rows, columns and values, and the coding rule."""
+
+    rule: Rule
+
     @classmethod
     def of(
         cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
@@ -229,7 +235,7 @@ class Source:
         """Return the source if models, or questions, are paired."""
         check_choice("of", axis, Axis)
         rows, columns = names if axis == "models" else names[::-1]
-        return cls((rows, columns, value), rule, check_count("batch", batch))
+        return cls((rows, columns, value), check_count("batch", batch), rule)
 
 
 @dataclass(frozen=True, slots=True)

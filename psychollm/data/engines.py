@@ -5,20 +5,33 @@ files are divided into row groups, which several workers may read. Other sources
 own order, with columns selected at the source.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
 from psychollm._base.optional import require
 from psychollm._base.replicate import check_jobs
-from psychollm.data.batches import Coded, Source, check_columns, coded_batch, coded_files
+from psychollm.data.batches import (
+    BATCH,
+    Coded,
+    Selection,
+    Source,
+    check_columns,
+    coded_batch,
+    coded_files,
+)
 from psychollm.data.labels import listed
+from psychollm.data.parquet import open_parquet
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DUCKDB = b"DUCK"  # at byte 8 of a database
+_TEXTS = {"string", "large_string", "string_view"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,81 @@ def coded_batches(
     if _kind(data) is None and isinstance(data, Iterable) and not isinstance(data, Mapping):
         return Batches(None, _of_blocks(data, source, n_jobs), "these blocks")
     return _of_table(data, source, "the table")
+
+
+def header_in(data: Any) -> list[str] | None:
+    """Return the columns of a table that is read in batches; None for anything else."""
+    if _is_path(data):
+        path = Path(data)
+        if _is_database(path):
+            duckdb = require("duckdb", extra="engines", purpose="reading a database of DuckDB")
+            with duckdb.connect(str(path), read_only=True) as connection:
+                tables = connection.sql("SHOW TABLES").fetchall()
+                return list(connection.table(tables[0][0]).columns) if len(tables) == 1 else None
+        if path.is_file() and path.name.lower().endswith(".parquet"):
+            with open_parquet(path, bounded=False) as file:
+                return list(file.schema_arrow.names)
+        return None
+    kind = _kind(data)
+    if kind is _of_lazy:
+        return list(data.collect_schema().names())
+    if kind is _of_arrow:
+        schema = data.schema if hasattr(data, "schema") else data.projected_schema
+        return list(schema.names)
+    return list(data.columns) if kind is _of_relation else None
+
+
+def read_columns(data: Any, names: Sequence[str]) -> "pd.DataFrame":
+    """Read columns batch by batch; texts become categories.
+
+    Only one batch of texts is in memory, and each distinct text once.
+
+    Parameters
+    ----------
+    data : path or table
+        A Parquet file, a DuckDB database with one table, or a table of Arrow, polars or DuckDB.
+    names : sequence of str
+        Columns to read.
+
+    Raises
+    ------
+    InputError
+        If the source is damaged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"model": ["a", "b", "a"], "text": ["long", "long", "long"]})
+    >>> read_columns(table, ["model"])["model"].cat.codes.tolist()
+    [0, 1, 0]
+    """
+    import pandas as pd
+
+    arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
+    source = Selection(tuple(names), BATCH)
+    name = str(data) if _is_path(data) else f"the {type(data).__name__}"
+    parts = []
+    with closing(_read(_selected(data, source), name)) as batches:
+        for batch in batches:
+            part = arrow.Table.from_batches([batch]).select(list(names))
+            for at, field in enumerate(part.schema):
+                if str(field.type) in _TEXTS:
+                    part = part.set_column(at, field.name, part.column(at).dictionary_encode())
+            parts.append(part)
+    if not parts:
+        return pd.DataFrame(columns=list(names))
+    whole: pd.DataFrame = arrow.concat_tables(parts).unify_dictionaries().to_pandas()
+    return whole
+
+
+def _selected(data: Any, source: Selection) -> Iterator[Any]:
+    if not _is_path(data):
+        yield from (_kind(data) or _of_stream)(data, source)
+    elif _is_database(path := Path(data)):
+        yield from _of_database(path, source, _ALL)
+    else:
+        with open_parquet(path, dictionaries=source.names) as file:
+            yield from file.iter_batches(source.batch, columns=list(source.names))
 
 
 def _is_path(data: Any) -> bool:
@@ -155,7 +243,7 @@ def _read(source: Iterable[Any], name: str) -> Generator[Any]:
         raise InputError(msg) from error
 
 
-Reader = Callable[[Any, Source], Iterator[Any]]
+Reader = Callable[[Any, Selection], Iterator[Any]]
 
 
 def _kind(data: Any) -> Reader | None:
@@ -178,7 +266,7 @@ def _kind(data: Any) -> Reader | None:
     return _of_stream if hasattr(data, "__arrow_c_stream__") else None
 
 
-def _of_arrow(data: Any, source: Source) -> Iterator[Any]:
+def _of_arrow(data: Any, source: Selection) -> Iterator[Any]:
     names = list(source.names)
     schema = data.schema if hasattr(data, "schema") else data.projected_schema
     check_columns(names, schema.names, f"the {type(data).__name__}")
@@ -192,7 +280,7 @@ def _of_arrow(data: Any, source: Source) -> Iterator[Any]:
         yield data
 
 
-def _of_pandas(data: Any, source: Source) -> Iterator[Any]:
+def _of_pandas(data: Any, source: Selection) -> Iterator[Any]:
     arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
     names = list(source.names)
     check_columns(names, list(data.columns), "the DataFrame")
@@ -206,14 +294,14 @@ def _of_pandas(data: Any, source: Source) -> Iterator[Any]:
             raise InputError(msg) from error
 
 
-def _of_dask(data: Any, source: Source) -> Iterator[Any]:
+def _of_dask(data: Any, source: Selection) -> Iterator[Any]:
     check_columns(source.names, list(data.columns), "the Dask dataframe")
     columns = data[list(source.names)]
     for k in range(data.npartitions):
         yield from _of_pandas(columns.partitions[k].compute(), source)
 
 
-def _of_lazy(data: Any, source: Source) -> Iterator[Any]:
+def _of_lazy(data: Any, source: Selection) -> Iterator[Any]:
     names = list(source.names)
     check_columns(names, data.collect_schema().names(), "the LazyFrame")
     chosen = data.select(names)
@@ -224,7 +312,7 @@ def _of_lazy(data: Any, source: Source) -> Iterator[Any]:
         yield from _of_stream(chosen.collect(), source)
 
 
-def _of_relation(data: Any, source: Source) -> Iterator[Any]:
+def _of_relation(data: Any, source: Selection) -> Iterator[Any]:
     require("pyarrow", extra="io", purpose="reading long tables batch by batch")
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
@@ -235,7 +323,7 @@ def _of_relation(data: Any, source: Source) -> Iterator[Any]:
     yield from (chosen.to_arrow_reader if later else chosen.fetch_arrow_reader)(source.batch)
 
 
-def _of_stream(data: Any, source: Source) -> Iterator[Any]:
+def _of_stream(data: Any, source: Selection) -> Iterator[Any]:
     arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
     reader = arrow.RecordBatchReader.from_stream(data)
     check_columns(source.names, reader.schema.names, f"the {type(data).__name__}")
@@ -250,7 +338,7 @@ def _is_database(path: Path) -> bool:
         return file.read(12)[8:] == _DUCKDB
 
 
-def _of_database(path: Path, source: Source, chosen: Chosen) -> Iterator[Any]:
+def _of_database(path: Path, source: Selection, chosen: Chosen) -> Iterator[Any]:
     duckdb = require("duckdb", extra="engines", purpose="reading a database file of DuckDB")
     with duckdb.connect(str(path), read_only=True) as connection:
         yield from _of_relation(chosen.relation(path, connection), source)

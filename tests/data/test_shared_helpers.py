@@ -94,7 +94,7 @@ def test_bits_of_files(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1, 0, 1]})
     long.to_parquet(path)
-    source = Source(("model", "question", "value"), Rule(None, strict=True), 1000)
+    source = Source(("model", "question", "value"), 1000, Rule(None, strict=True))
     assert read_bits(path, source, n_jobs=None, progress=False).answered.size == 2
 
 

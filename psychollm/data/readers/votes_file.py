@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.csv_text import delimiter_of
 from psychollm._base.errors import InputError
-from psychollm._base.optional import require
+from psychollm.data.engines import header_in
 from psychollm.data.readers.csv_file import header_of, opened
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ def header_of_votes(path: Path) -> list[str]:
         return []
     if name.endswith(_TABLES):
         return header_of(path)
-    if name.endswith(".parquet"):
-        parquet = require("pyarrow.parquet", extra="io", purpose="reading Parquet")
-        return list(parquet.read_schema(path).names)
     if name.endswith(".jsonl"):
         with path.open(encoding="utf-8") as file:
             try:
@@ -38,11 +35,11 @@ def header_of_votes(path: Path) -> list[str]:
             except ValueError:
                 return []
         return list(first) if isinstance(first, dict) else []
-    return []
+    return header_in(path) or []
 
 
 def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
-    """Read a table of votes from CSV, JSON (lines) or Parquet.
+    """Read a table of votes from CSV or JSON (lines).
 
     Raises
     ------
@@ -66,13 +63,11 @@ def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
             return pd.read_json(path, lines=True)
         if name.endswith(".json"):
             return pd.read_json(path)
-        if name.endswith(".parquet"):
-            return pd.read_parquet(path)
     except (ValueError, OSError) as error:
         msg = f"{path} cannot be read as a table of votes: {error}"
         raise InputError(msg) from error
     msg = (
-        f"{path} is not a CSV (or gzipped CSV), JSON, JSONL or Parquet file: convert the votes to "
-        "one of these"
+        f"{path} is not a CSV (or gzipped CSV), JSON, JSONL or Parquet file, nor a DuckDB "
+        "database with one table: convert the votes to one of these"
     )
     raise InputError(msg)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
+from psychollm.data.engines import header_in, read_columns
 from psychollm.data.labels import Labels, listed
 from psychollm.data.readers.votes_file import is_path, read_votes
 from psychollm.data.votes import GAMES, ONE_HOT, PROMPTS, SIDES, UNSIDED, VOTERS, WINNERS
@@ -25,6 +27,7 @@ _WORDS = {
     2: "right|model b|model 2|model right|second|option b|rejected|winner model b",
 }
 _LETTERS = {"a": 0, "b": 2}
+_VARIED = 1e-9  # standard deviation of a covariate, relative to its largest value
 OUTCOMES = {word: side for side, words in _WORDS.items() for word in words.split("|")}
 
 
@@ -61,7 +64,9 @@ def ballot_of(
     weights: Any,
 ) -> Ballot:
     """Return votes of any format with integer codes."""
-    frame = _frame(votes, {"left": left, "right": right, "winner": winner})
+    given = {"left": left, "right": right, "winner": winner, "voter": voter, "kind": kind}
+    columns = {one for one in (*given.values(), prompt, weights) if isinstance(one, str)}
+    frame = _frame(_without_texts(votes, columns, covariates), given)
     frame = _games(frame)
     first, second = _sides(frame, left, right)
     sides = [_column(frame, given, name) for given, name in ((first, "left"), (second, "right"))]
@@ -91,12 +96,29 @@ def ballot_of(
     asked, prompts = _optional(frame, prompt, "prompt", PROMPTS, names, n, kept)
     of, kinds = _optional(frame, kind, "kind", (), names, n, kept)
     x, named = _covariates(frame, covariates, (first, second), n)
+    _check_varied(x[kept], named)
     models, (one, other) = _used(models, [side[kept] for side in codes])
     return Ballot(
         left=one, right=other, wins=wins[:, kept], voter=who, prompt=asked, kind=of, x=x[kept],
         models=models, voters=voters, prompts=prompts, kinds=kinds, covariates=named,
         sided=sided, n_without=int(np.isnan(wins).any(axis=0).sum()),
     )  # fmt: skip
+
+
+def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
+    """Read only the required columns of a table that is read in batches."""
+    header = header_in(votes)
+    if header is None:
+        return votes
+    of_sides = [name for pair in SIDES for name in pair]
+    wanted = {*named, *of_sides, *WINNERS, *VOTERS, *PROMPTS, *ONE_HOT, *GAMES}
+    parts = [covariates] if isinstance(covariates, str) else list(covariates)
+    if isinstance(covariates, Mapping):
+        values = [one if isinstance(one, tuple) else (one,) for one in covariates.values()]
+        wanted |= {one for pair in values for one in pair if isinstance(one, str)}
+    return read_columns(
+        votes, [one for one in header if one in wanted or any(part in one for part in parts)]
+    )
 
 
 def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":
@@ -412,6 +434,21 @@ def _covariates(
             msg = f"covariate {name!r} has {found[-1].size:,} values for {n:,} votes"
             raise ShapeError(msg)
     return (np.stack(found, axis=1) if found else np.zeros((n, 0))), tuple(map(str, given))
+
+
+def _check_varied(x: FloatArray, names: Sequence[str]) -> None:
+    """Raise if a covariate is constant, or a linear combination of those before it."""
+    size = np.abs(x).max(axis=0, initial=0.0)
+    scaled = x / np.where(size > 0.0, size, 1.0)
+    centred = scaled - scaled.mean(axis=0)
+    for j, name in enumerate(names):
+        before = centred[:, :j]
+        rest = centred[:, j] - before @ np.linalg.lstsq(before, centred[:, j])[0]
+        if np.sqrt(np.mean(rest**2)) < _VARIED:
+            varies = np.ptp(scaled[:, j]) >= _VARIED
+            what = f"a linear combination of {listed(names[:j])}" if varies else "always the same"
+            msg = f"covariate {name!r} is {what}: its effect cannot be estimated; remove it"
+            raise CodeError(msg)
 
 
 def _difference(frame: "pd.DataFrame | None", name: str, sides: tuple[Any, Any]) -> FloatArray:

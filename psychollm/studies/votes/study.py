@@ -77,9 +77,10 @@ def bradley_terry(
     Parameters
     ----------
     votes : DataFrame, mapping, sequence of rows, path or None
-        One row per vote. Known columns are found: model_a, model_b and winner; left, right and
-        winner; chosen and rejected; a numeric preference. None if `left`, `right` and `winner`
-        are arrays.
+        One row per vote. A Parquet file, a DuckDB database with one table, and tables of Arrow,
+        polars and DuckDB are read in batches, without the columns that are not required. Known
+        columns are found: model_a, model_b and winner; left, right and winner; chosen and
+        rejected; a numeric preference. None if `left`, `right` and `winner` are arrays.
     left, right : str or array_like (votes,), optional
         Models on each side.
     winner : str or array_like (votes,), optional

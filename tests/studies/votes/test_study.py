@@ -2,15 +2,20 @@
 
 import json
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow.parquet
 import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.cli import main
+from psychollm.data import engines
 from psychollm.data.votes import are_votes
 from psychollm.estimates.reasons import Reason
+from psychollm.studies.votes import ballot
 from tests.studies.votes.tables import drawn
 
 COLUMNS = [
@@ -127,7 +132,47 @@ def files_of(votes, folder):
     votes.to_csv(folder / "utf16.csv", index=False, encoding="utf-16")
     votes.to_json(folder / "lines.jsonl", orient="records", lines=True)
     votes.to_parquet(folder / "votes.parquet", index=False)
+    with duckdb.connect(folder / "votes.duckdb") as connection:
+        connection.execute("CREATE TABLE votes AS SELECT * FROM votes")
     yield from sorted(folder.iterdir())
+
+
+def test_tables_read_in_batches_keep_only_the_required_columns(votes, tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "BATCH", 37)  # several batches, whose categories differ
+    size = np.random.default_rng(3).normal(size=len(votes))
+    more = votes.assign(
+        conversation=[[{"content": f"text {i}"}] for i in range(len(votes))],
+        reply=[f"a long reply {i}" for i in range(len(votes))],
+        length_left=size,
+        length_right=np.roll(size, 1),
+        many=np.arange(len(votes)) % 3 + 1,
+    )
+    options = {"covariates": "length", "weights": "many", "n_draws": 100, "rng": 1}
+    wanted = psy.bradley_terry(more, **options)
+    path = tmp_path / "votes.parquet"
+    more.to_parquet(path, index=False)
+    arrow = pyarrow.parquet.read_table(path)
+    with duckdb.connect() as connection:
+        lazy = pl.scan_parquet(path)
+        for table in (path, arrow, lazy, connection.read_parquet(str(path))):
+            assert set(engines.header_in(table)) == set(more)
+            got = psy.bradley_terry(table, **options)
+            np.testing.assert_allclose(got.strengths.value, wanted.strengths.value, atol=1e-9)
+            np.testing.assert_allclose(got.covariates.value, wanted.covariates.value, atol=1e-9)
+            assert got.labels == wanted.labels
+            assert got.voters.labels == wanted.voters.labels
+    read = []
+    monkeypatch.setattr(ballot, "read_columns", lambda _, names: read.extend(names) or more)
+    psy.bradley_terry(arrow, **options)
+    assert not {"conversation", "reply"} & {*read}
+
+
+def test_a_database_with_several_tables_is_an_error(tmp_path):
+    path = tmp_path / "several.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE one (a INT); CREATE TABLE two (b INT)")
+    with pytest.raises(InputError, match="DuckDB database with one table"):
+        psy.bradley_terry(path)
 
 
 def test_the_command_knows_votes_in_every_format(votes, tmp_path, capsys):
@@ -172,6 +217,25 @@ def test_who_never_lost_is_finite_and_flagged():
     assert found.labels[0] == "a"
     assert found.strengths.flags[0] == Reason.ONE_SIDED
     assert np.isfinite(found.strengths.interval).all()
+
+
+@pytest.mark.parametrize(
+    ("covariates", "match"),
+    [
+        ({"length": 0.0}, "'length' is always the same"),
+        ({"length": 7.0}, "'length' is always the same"),
+        ({"one": "x", "two": "y"}, "'two' is a linear combination of 'one'"),
+    ],
+)
+def test_covariates_without_variation_are_errors(votes, covariates, match):
+    x = np.random.default_rng(0).normal(size=len(votes))
+    columns = {"x": x, "y": 3.0 - 2e6 * x}
+    given = {
+        name: columns[one] if one in columns else np.full(x.size, one)
+        for name, one in covariates.items()
+    }
+    with pytest.raises(CodeError, match=match):
+        psy.bradley_terry(votes, covariates=given, rng=1)
 
 
 def test_a_covariate_is_a_difference():
