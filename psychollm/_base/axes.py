@@ -1,6 +1,6 @@
-"""Axes that results declare, from which labelled tables and datasets are made.
+"""Axes of a result's arrays, from which its labelled tables and datasets are made.
 
-A class declares its rows and columns::
+A class of results declares the rows and columns of its table::
 
     _AXES = Axes(
         {"model": "labels", "beta": "betas"},
@@ -10,18 +10,20 @@ A class declares its rows and columns::
         arrays={"model beta": "value all_yes", "model beta bound": "interval"},
     )
 
-The mapping names the axes of the rows and the attributes with their labels; None numbers them from
-1. Several axes give one row per combination, or per pair of labels (`pairs`). A column is
+The mapping gives the attribute with the labels for each axis of the rows; None numbers the labels
+from 1. Several axes give one row per combination, or per pair of labels (`pairs`). A column is
 
 * ``name``: the attribute of this name. An estimate becomes `name`, `name_lower`, `name_upper`,
   reasons become text, and None is left out;
-* ``name=path``: an attribute by its dotted path; a number in it takes an entry of the last axis;
-* ``name_{axis}=path``: an array with one more axis, one column per label of it. The axis ``bound``
-  has lower and upper, an empty brace counts from 1, and `labels` holds the others;
+* ``name=path``: an attribute by its dotted path; a number in the path selects an entry of the last
+  axis;
+* ``name_{axis}=path``: an array with one more axis, one column per label of that axis. The axis
+  ``bound`` has the labels lower and upper; an empty brace numbers the columns from 1; `labels`
+  holds the labels of other axes;
 * ``*=path``: all columns of another result;
 * a name, with or without a brace, and a function of the result.
 
-`arrays` names the dimensions of the arrays in `to_xarray`, and their attributes.
+`arrays` gives the attributes in `to_xarray` by the names of their dimensions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -72,9 +74,10 @@ class Axes:
 
     rows: Mapping[str, str | None]
     columns: tuple[Column, ...]
-    pairs: Pairs | None  # the triangle of a square matrix that the rows are
-    labels: Mapping[str, str | tuple[Any, ...]]  # of further axes, or the attribute with them
-    arrays: Mapping[str, str]  # names of attributes by their dimensions, both separated by blanks
+    pairs: Pairs | None  # the triangle of a square matrix whose entries are the rows
+    # labels of further axes, or the attribute that holds them
+    labels: Mapping[str, str | tuple[Any, ...]]
+    arrays: Mapping[str, str]  # attributes by their dimensions; blanks separate several names
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class Axes:
 
     @property
     def variables(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions by attribute, for attributes that have some."""
+        """Dimensions of each attribute with named dimensions."""
         return {
             name: tuple(dims.split())
             for dims, names in self.arrays.items()
@@ -142,10 +145,10 @@ def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
 
 
 def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
-    """Return, for each column of lower bounds, the column of upper bounds and their estimate.
+    """Return the columns of upper bound and estimate, by the column of the lower bound.
 
-    Without a column for the estimate, its name is returned. In tables assembled by hand,
-    ``x_lower`` and ``x_upper`` follow ``x``.
+    An estimate without a column is given by its name. If the class declares no columns, names
+    decide: ``x_lower`` and ``x_upper`` are the bounds of ``x``.
     """
     axes = result._axes()
     if axes is None or not axes.columns:
@@ -158,7 +161,7 @@ def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
             if f"{stem}{BOUNDS[1]}" in names
         }
     bounds: dict[str, tuple[str, str]] = {}
-    named: dict[str, str] = {}  # columns by their path
+    named: dict[str, str] = {}  # names of columns by the path of their attribute
     for column in _each(axes.columns):
         name, value = _named(result, column)
         path = "" if isinstance(column, tuple) else column.partition("=")[2] or name
@@ -202,7 +205,7 @@ def _positions(shape: list[int], pairs: Pairs | None) -> tuple[IntArray, ...]:
 
 
 def _length(columns: Iterable[Any]) -> int:
-    """Return the number of rows without named axes: one if all columns are numbers."""
+    """Return the number of rows of a table without named axes: one if all columns are numbers."""
     sizes = (len(one) for one in columns if isinstance(one, Sized) and not isinstance(one, str))
     return next(sizes, 1)
 
@@ -280,7 +283,7 @@ def dataset_of(result: Any, axes: Axes | None) -> Any:
 
 
 def dataset(variables: Variables, coords: Mapping[str, Any], *, of: Any) -> Any:
-    """Return an xarray dataset; None is left out, numbers and text become attributes."""
+    """Return an xarray dataset, with numbers and text as attributes and without None."""
     xarray = require("xarray", extra="io", purpose="to_xarray()")
     known = {name: (tuple(dims), array) for name, (dims, array) in variables.items()}
     kept = {name: pair for name, pair in known.items() if pair[1] is not None}

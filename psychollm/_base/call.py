@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-Made = dict[int, Any]  # return values by the identity of the call
+Made = dict[int, Any]  # return values by the `id` of their call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,15 +26,16 @@ class Call:
     (2, 2)
     """
 
-    function: str  # as a user writes it: "psy.compare", or ".labels", a method of the first input
-    inputs: tuple[Any, ...] = ()  # values, paths, other calls
-    options: Mapping[str, Any] = field(default_factory=dict)  # defaults are not shown
-    name: str = "result"  # in the script
-    # Workers and progress bars: never shown; passed with the options, or instead of them.
+    function: str  # as users write it: "psy.compare", or ".labels" for a method of the first input
+    inputs: tuple[Any, ...] = ()  # values, paths or other calls
+    # by keyword; default values are not printed
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "result"  # variable in the printed script
+    # Number of workers and progress bar: they override the options, but are never printed.
     aside: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, made: Made | None = None) -> Any:
-        """Make the call, after those in its arguments; `made` holds earlier return values."""
+        """Make the calls in the arguments, then this call; `made` holds earlier return values."""
         made = {} if made is None else made
         if id(self) not in made:
             inputs = [_value(one, made) for one in self.inputs]
@@ -54,13 +55,13 @@ class Call:
         return call
 
     def script(self, before: str = "") -> str:
-        """Return the call as lines of Python, after the lines for the calls in its arguments."""
+        """Return a Python script that makes the calls in the arguments, then this call."""
         calls = [call for call in self._calls() if call.function]
         lines = dict.fromkeys(f"{call.name} = {call.text()}" for call in calls)
         return "\n".join(["import psychollm as psy", "", *filter(None, [before]), *lines])
 
     def text(self) -> str:
-        """Return the expression that makes this call, with the names of others."""
+        """Return this call as an expression that refers to other calls by name."""
         named = self._defaults() if not self.function.startswith(".") else {}
         given = [
             f"{name}={_text(one)}"
@@ -72,7 +73,7 @@ class Call:
         return f"{lead}{self.function}({', '.join([*inputs, *given])})"
 
     def _calls(self) -> Iterator["Call"]:
-        """Yield this call after those that it needs."""
+        """Yield the calls in the arguments, then this call."""
         for given in (*self.inputs, *self.options.values()):
             for one in given.values() if isinstance(given, dict) else (given,):
                 if isinstance(one, Call):

@@ -19,11 +19,12 @@ from psychollm._base.wording import parameter
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
 MOST = 2**53
-LARGEST = 1e30  # largest number: its squares can be multiplied and added
-DRAWS = 10**8  # most draws: results of all must fit in memory
-SMALLEST = float(np.finfo(np.float64).smallest_normal)  # smaller numbers lose digits and become 0
-_LONGEST = 80  # most characters of a value in a message
-_TOO_LARGE = 2**1023  # for a float
+LARGEST = 1e30  # largest number accepted: products and sums of squares stay finite
+DRAWS = 10**8  # largest number of draws: all results must fit in memory
+# numbers closer to 0 lose digits and are set to 0
+SMALLEST = float(np.finfo(np.float64).smallest_normal)
+_LONGEST = 80  # characters of a value that a message prints
+_TOO_LARGE = 2**1023  # larger whole numbers may overflow a float
 
 
 def plain_array(data: Any, argument: str) -> AnyArray:
@@ -37,7 +38,7 @@ def plain_array(data: Any, argument: str) -> AnyArray:
 
 
 def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArray:
-    """Return the values as a new array of floats, NaN where missing; finite ones up to `most`.
+    """Return a new array of floats, NaN where missing; refuse finite numbers above `most`.
 
     Subnormal numbers become zero, because dividing by them overflows. Without a limit all numbers
     are kept.
@@ -48,7 +49,7 @@ def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArra
         at = f"[{', '.join(map(str, bad))}]" if bad else ""
         msg = f"{argument}{at} is {shown(array[bad])}, which is not a number: {advice(array[bad])}"
         raise CodeError(msg)
-    with np.errstate(over="ignore", under="ignore"):  # of long doubles
+    with np.errstate(over="ignore", under="ignore"):  # raised when long doubles are cast
         floats = np.array(array, dtype=np.float64)
     if array.dtype.kind in "biu" or most == np.inf:
         return floats
@@ -84,7 +85,7 @@ def check_held(data: Any, argument: str) -> None:
 
 
 def n_dimensions(data: Any, argument: str) -> int:
-    """Return how many dimensions an array, or a list of lists of one length, has."""
+    """Return the number of dimensions of an array, or of nested lists of equal length."""
     return plain_array(data, argument).ndim if isinstance(data, list | tuple) else np.ndim(data)
 
 
@@ -110,7 +111,7 @@ LABELS_IN_INDEX = parameter(
 
 
 def advice(value: Any) -> str:
-    """Return the remedy for a value that is not a number."""
+    """Return advice, for an error message, on a value that is not a number."""
     if isinstance(value, str):
         if is_numeral(value):
             return "text that looks like a number becomes one with .astype(float)"
@@ -149,7 +150,7 @@ def is_missing_value(value: Any) -> bool:
 
 def _as_array(data: Any, argument: str) -> AnyArray:
     """Return an ndarray, masked where the data are masked."""
-    if isinstance(data, np.ndarray):  # masked ones keep their mask
+    if isinstance(data, np.ndarray):  # a masked array keeps its mask
         return data
     if isinstance(data, list | tuple):
         return _from_sequence(data, argument)
@@ -222,7 +223,7 @@ def _numbers_or_objects(array: AnyArray) -> AnyArray:
 
 
 def _given(name: str, value: str) -> str:
-    """Return an argument with its value, in Python or as a command-line option."""
+    """Return an argument and its value for a message: in Python or as a command-line option."""
     return parameter(name, python=f"{name}={value}", command=f"{{}} {value}")
 
 
@@ -270,7 +271,7 @@ def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
 
 
 def hold_counts(owner: Any, *names: str, low: int = 1, high: int = MOST, prefix: str = "") -> None:
-    """Make attributes of a frozen dataclass ints, each a whole number from `low` to `high`."""
+    """Check that attributes of a frozen dataclass are from `low` to `high`; make them ints."""
     for name in names:
         count = check_count(prefix + name, getattr(owner, name), low=low, high=high)
         object.__setattr__(owner, name, count)
@@ -356,7 +357,7 @@ def check_weights(weights: object, n: int) -> FloatArray:
     if most <= 0:
         msg = "weights sum to zero: at least one question needs a positive weight"
         raise OptionError(msg)
-    # Relative to the largest, so that no sum overflows; weights below its precision become zero.
+    # Divide by the largest weight, so that no sum overflows. Tiny weights become zero.
     array = np.ldexp(array, -np.frexp(most)[1])
     array[array < _LEAST_WEIGHT] = 0.0
     return np.asarray(array * (n / array.sum()), dtype=np.float64)

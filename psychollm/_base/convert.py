@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-# By suffix: the reader of pandas, and the package that it needs.
+# For each suffix: the function of pandas that reads the format, and the package it needs.
 _OTHERS = {
     ".xlsx": ("read_excel", "openpyxl"),
     ".xls": ("read_excel", "xlrd"),
@@ -18,7 +18,7 @@ WORKBOOKS = (".xlsx", ".xls", ".ods")
 
 
 def conversion(path: Path) -> str:
-    """Return how to convert a file of another format; "" if unknown.
+    """Return advice on converting a file of another format; "" if the format is unknown.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Tables as CSV that a spreadsheet opens without running formulas in them.
 
-Text that begins with ``=``, ``+``, ``-`` or ``@`` is a formula to a spreadsheet: it gets an
-apostrophe before it, as OWASP advises. Numbers stay numbers.
+Spreadsheets run text that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. Such text gets an
+apostrophe before it, as OWASP advises; numbers do not.
 
 References
 ----------
@@ -85,5 +85,5 @@ def delimiter_of(header: str) -> str:
     >>> delimiter_of("model;q1;q2"), delimiter_of("model\tq1"), delimiter_of('"a;b;c",d')
     (';', '\t', ',')
     """
-    # Ties go to the comma, because quoted cells may contain the others.
+    # Prefer the comma in a tie, because quoted cells may contain semicolons and tabs.
     return max(",;\t", key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))

@@ -1,4 +1,4 @@
-"""Old names: they work for two minor versions and warn with the new name, then are removed.
+"""Old names, which work with a warning for two minor versions and are then removed.
 
 See ``docs/versions.md`` for the policy; ``tests/_base/test_deprecation.py`` fails if a version
 still has a name that it should have dropped.
@@ -26,7 +26,7 @@ def renamed(
 ) -> Any:
     """Return the object with an old name, with a warning.
 
-    For an unknown name the error lists the subpackages in `rooms` that have it.
+    For an unknown name, the error lists the subpackages in `rooms` that export it.
     """
     if name not in table:
         msg = f"module {module!r} has no attribute {name!r}"
@@ -43,7 +43,7 @@ def renamed(
 
 
 def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
-    """Return where a public name is, read from the sources: nothing is imported for an error."""
+    """Return the full names of a public name, found in the sources without importing them."""
     if name.startswith("_"):
         return []
     homes = []
@@ -53,7 +53,8 @@ def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
             continue
         source = Path(spec.origin)
         exported = source.read_text(encoding="utf-8").partition("__all__ = [")[2].partition("]")[0]
-        if not exported and source.with_suffix(".pyi").exists():  # a lazy room
+        # the stub of a lazy subpackage lists its names
+        if not exported and source.with_suffix(".pyi").exists():
             exported = source.with_suffix(".pyi").read_text(encoding="utf-8")
         if re.search(rf"\"{re.escape(name)}\"|\bas {re.escape(name)}\b", exported):
             homes.append(f"{room}.{name}")
@@ -61,7 +62,7 @@ def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
 
 
 def renamed_argument(value: T, old: str, new: str, *, gone: str) -> T:
-    """Return what was passed under an old keyword, with a warning to the caller."""
+    """Return the value passed under an old keyword, and warn the caller."""
     msg = f"the argument {old} is {new} now; version {gone} drops the old name"
     warnings.warn(msg, RenamedWarning, stacklevel=3)
     return value

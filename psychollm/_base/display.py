@@ -22,15 +22,15 @@ from psychollm._base.record import Shown
 from psychollm._base.tables import level_of, reporting_table
 from psychollm._base.typeset import Table
 
-WHOLE = 20  # tables up to this many rows are shown whole
-ROWS = 12  # rows shown of a longer table
+WHOLE = 20  # tables of up to this many rows are printed in full
+ROWS = 12  # rows printed of a longer table
 ROWS_OF_PAGE = 6
 COLUMNS_OF_PAGE = 9
 SENTENCES = 6
 WIDTH = 96
 NOTES = 4
-FEW = 4  # entries of an array or a tuple that are shown
-MOST_COLUMNS = 300  # rows formatted at most
+FEW = 4  # entries printed of an array or a tuple
+MOST_COLUMNS = 300  # columns formatted of a wider table
 _FLAG = re.compile(r" ?(flags?|reasons?)$")
 _OF_ESTIMATE = {"SE", "p", "n", "flag", "reason"}
 _UNNAMED = {"0", "all"}
@@ -110,14 +110,14 @@ class _View:
     """The first rows of a result's table, without empty columns."""
 
     table: Table
-    n_rows: int  # of the whole
-    n_columns: int  # that were not looked at
+    n_rows: int  # number of rows of the whole table
+    n_columns: int  # number of columns that were not formatted
 
     @classmethod
     def of(cls, result: Shown, most: int, whole: int) -> "_View | None":
         try:
             frame = result.to_frame()
-        except InputError:  # it has no table
+        except InputError:  # the result has no table
             return None
         if frame.empty:
             return None
@@ -155,7 +155,7 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _one_row(result: Shown, table: Table) -> list[str]:
-    """Return the row of a table: one line for an estimate, otherwise one line per number."""
+    """Return a table of one row as text: one line for an estimate, otherwise a line per number."""
     cells = dict(zip(table.headings, table.rows[0], strict=True))
     row, value = next(iter(cells)), next((one for one in cells if one.startswith("value [")), "")
     if not value or not {*cells} <= {row, value, *_OF_ESTIMATE}:
@@ -175,7 +175,7 @@ def _one_row(result: Shown, table: Table) -> list[str]:
 
 
 def _notes(table: Table, flags: Table) -> list[str]:
-    """Return the reasons in the columns of flags, each with its rows."""
+    """Return each reason in the columns of flags, with the rows that have it."""
     rows: dict[str, list[str]] = {}
     for k, heading in enumerate(flags.headings):
         about = _FLAG.sub("", heading)
@@ -245,4 +245,4 @@ def _brief_array(array: Any) -> str:
 
 
 def _figures(value: Any) -> str:
-    return ABSENT if value != value else f"{value + 0:.4g}"  # -0 + 0 has no minus
+    return ABSENT if value != value else f"{value + 0:.4g}"  # adding 0 turns -0 into 0

@@ -1,8 +1,8 @@
-"""Protocols of an item bank for code that asks its questions from a lower layer.
+"""Protocols of an item bank, for code of lower layers that asks its questions.
 
-A session draws questions and takes their answers in any order; it estimates the score over the
-whole bank from the longest answered beginning of the drawn order. Questions that are answered fast
-therefore do not count before those drawn earlier.
+A session draws questions, and accepts their answers in any order. It estimates the score over the
+whole bank from the questions drawn before the first unanswered one. Otherwise, questions that are
+answered fast would be overrepresented.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class ScoreEstimate(Protocol):
 
     @property
     def interval(self) -> FloatArray:
-        """Its lower and upper bound (1, 2)."""
+        """Lower and upper bound of the score (1, 2)."""
 
     @property
     def level(self) -> float:
@@ -31,7 +31,7 @@ class ScoreEstimate(Protocol):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Its qualification (1,)."""
+        """Qualification of the score (1,)."""
 
     @property
     def method(self) -> str:
@@ -60,18 +60,18 @@ class Session(Protocol):
 
 
 class Bank(Protocol):
-    """Questions whose answers by other models are known."""
+    """Questions that other models have answered."""
 
     @property
     def questions(self) -> Sequence[Any]:
-        """Their labels."""
+        """Labels of the questions."""
 
     @property
     def digest(self) -> str:
         """A fingerprint of the bank."""
 
     def plan(self, half_width: float | None = None) -> Any:
-        """Return how many questions a margin of error takes (`needed`)."""
+        """Return a plan, with the number of questions for a margin of error in `needed`."""
 
     def session(
         self, *, size: int | None = None, half_width: float | None = None, rng: Any = None
@@ -82,7 +82,7 @@ class Bank(Protocol):
 def outcome(
     bank: Bank, session: Session, answers: Mapping[Any, float], why: str
 ) -> dict[str, Any]:
-    """Return the findings of a session as JSON-compatible data."""
+    """Return the results of a session as JSON-compatible data."""
     found = session.estimate()
     (low, high), answered = found.interval[0], np.isfinite([*answers.values()])
     told = {

@@ -13,7 +13,7 @@ _TERM = re.compile(r"[,:()]|, and ")
 
 
 def names_here(name: str) -> list[str]:
-    """Return the full names of our functions for a name from elsewhere; none if it is unknown.
+    """Return the full names of our functions for a name of the literature or of other programs.
 
     Examples
     --------

@@ -9,11 +9,11 @@ import numpy as np
 
 from psychollm._base.errors import PsychollmWarning
 
-_NOT_THE_CALLERS = ("psychollm.", "numpy.")  # modules of stack frames; the wrappers are in NumPy's
+_NOT_THE_CALLERS = ("psychollm.", "numpy.")  # `warn` skips stack frames of these modules
 
 
 def public(value: Any) -> Any:
-    """Return a public value; a function is wrapped, also in its module (for pickle)."""
+    """Return a public object; a function is wrapped, also in its module, as pickle requires."""
     if isinstance(value, FunctionType):
         value = entry(value)
         setattr(sys.modules[value.__module__], value.__name__, value)
@@ -24,7 +24,7 @@ def entry(function: Any) -> Any:
     """Return a public function that ignores underflow, whatever the caller's ``np.seterr`` says.
 
     Probabilities underflow to zero in most functions, which is harmless. Other floating-point
-    errors follow the caller's setting: functions raise none, or handle them where they arise.
+    errors follow the caller's setting; our functions avoid them or handle them where they arise.
     """
     if not hasattr(function, "entered"):
         entered = np.errstate(under="ignore")(function)

@@ -1,8 +1,8 @@
-"""The entry point for tables and columns of other libraries, which become those of pandas.
+"""Conversion of tables and columns of other libraries to those of pandas.
 
-Polars, Arrow and all else that narwhals reads: each column is converted as pandas converts the
-list of its values. These libraries have no row labels; the first column holds them, in both
-directions.
+The libraries are polars, Arrow and all others that narwhals reads. Each column is converted as
+pandas converts the list of its values. These libraries have no row labels; the first column of
+their tables holds the labels.
 """
 
 import re
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars
 
-# Names of columns and dimensions for models and questions: also in the plural, with "id" or "name"
-# after it, and in any case.
+# Columns and dimensions with these names hold models, questions or scores. Plurals, capitals, and
+# names followed by "id" or "name" are recognised, too.
 MODELS = (
     "model", "respondent", "person", "subject", "participant", "llm", "system", "examinee",
     "student", "user", "agent",
 )  # fmt: skip
 QUESTIONS = ("question", "item", "prompt", "task", "problem", "qid")
-IDS = ("sample_id", "doc_id", "instance_id", "example_id")  # of questions
+IDS = ("sample_id", "doc_id", "instance_id", "example_id")  # names of columns of questions
 SCORES = (
     "score", "value", "correct", "response", "resp", "correctness", "accuracy", "acc", "outcome",
     "result", "rating", "grade", "exact_match", "passed", "success",
@@ -56,7 +56,7 @@ def is_called(name: Any, names: Sequence[str]) -> bool:
 
 
 def is_unnamed(name: Any) -> bool:
-    """Return whether the name of a column is that of a row counter or of an unnamed index."""
+    """Return whether a column is named like a row counter or an unnamed index."""
     return isinstance(name, str) and _UNNAMED.fullmatch(name.strip().lower()) is not None
 
 
@@ -85,12 +85,12 @@ def _is_pandas(data: Any) -> bool:
 
 
 def _whole(data: Any) -> Any:
-    """Return an Arrow array, or a batch of rows, as the one chunk of a column or a table.
+    """Return an Arrow array or record batch as a column or table of one chunk.
 
     Raises
     ------
     LabelError
-        If columns have the same name, which Arrow alone allows.
+        If several columns have the same name, which Arrow allows.
     """
     if not type(data).__module__.startswith("pyarrow"):
         return data
@@ -116,14 +116,15 @@ def _cells(column: Any) -> Any:
 def labelled(data: Any) -> Any:
     """Return a table as one of pandas with labelled rows, anything else as `in_pandas` does.
 
-    If rows are only numbered, as in other libraries, the first column labels them in two cases: it
-    is called "model", "question", ... and holds no number twice, or it holds text and all others
-    hold numbers.
+    If the rows are only numbered, as in other libraries, the first column labels them in two
+    cases: it has a name such as "model" or "question" and holds no number twice, or it holds text
+    and all other columns hold numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:
         return data
-    if np.longdouble in (data.index.dtype, data.columns.dtype):  # which pandas cannot look up
+    # pandas cannot look up long doubles
+    if np.longdouble in (data.index.dtype, data.columns.dtype):
         rows, columns = (
             axis.astype(float) if axis.dtype == np.longdouble else axis for axis in data.axes
         )
@@ -132,7 +133,7 @@ def labelled(data: Any) -> Any:
     if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
         return data
     column = data.iloc[:, 0]
-    # Repeated numbers are not labels but answers to a question with such a name.
+    # Repeated numbers are answers to a question with such a name, not labels.
     distinct = column.is_unique or column.dtype.kind not in "biuf"
     named = distinct and (is_called(first, tuple(_NAMES_OF_ROWS)) or is_unnamed(first))
     if named or (is_counted(index) and _text_before_numbers(data)):
@@ -152,7 +153,7 @@ def _text_before_numbers(frame: "pd.DataFrame") -> bool:
 
 
 def _kind(column: "pd.Series[Any]") -> str:
-    """Return the kind of values in a column, even if its type allows others."""
+    """Return the kind of values in a column, which its type may leave open."""
     from pandas.api.types import infer_dtype
 
     if column.dtype.kind in "biuf":
@@ -163,7 +164,7 @@ def _kind(column: "pd.Series[Any]") -> str:
 def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
     """Return a table of any library as one of pandas, with these columns and at least one row.
 
-    `row` says what each row is, for the message.
+    `row` is the word for a row in error messages.
     """
     frame = in_pandas(data)
     if not _is_pandas(frame) or frame.ndim != 2:
@@ -213,6 +214,6 @@ def _values(column: "pd.Series[Any]") -> Any:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
     cells = column.astype(object).where(column.notna(), None).tolist()
-    if any(isinstance(cell, str) for cell in cells):  # text makes all others text
+    if any(isinstance(cell, str) for cell in cells):  # if one value is text, all become text
         return [None if cell is None else str(cell) for cell in cells]
     return cells

@@ -1,7 +1,7 @@
 """Subpackages whose public names, listed in a stub, load their module on first use.
 
-The stub ``__init__.pyi`` is the one list of names, for type checkers and at run time: a line
-``from module import name as name`` each.
+The stub ``__init__.pyi`` lists the names for type checkers and at run time, each in a line ``from
+module import name as name``.
 """
 
 import ast
@@ -21,7 +21,7 @@ class _Lazy(ModuleType):
             msg = f"module {self.__name__!r} has no attribute {name!r}"
             raise AttributeError(msg, name=name, obj=self)
         home = self._homes[name]
-        if home == self.__name__:  # one of its own modules is public
+        if home == self.__name__:  # the name is a module of the package
             value = import_module(f"{home}.{name}")
         else:
             value = getattr(import_module(home), name)
@@ -30,7 +30,8 @@ class _Lazy(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Python would replace a function with the same name as its folder by the folder.
+        # Keep a public function whose folder has the same name: importing the folder would replace
+        # it.
         if name not in self._homes or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
@@ -39,7 +40,7 @@ class _Lazy(ModuleType):
 
 
 def load_lazily(package: str) -> None:
-    """Make the names in the stub of a package load their modules on first use."""
+    """Load each module of a package on the first use of a name that its stub lists."""
     module: Any = sys.modules[package]
     homes = names_in(module.__loader__.get_data(f"{module.__file__.removesuffix('c')}i").decode())
     module.__dict__.update(_homes=homes, __all__=list(homes))

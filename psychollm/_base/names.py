@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 34  # most characters of a name in a figure or table
+LONGEST = 34  # characters of a name that a figure or table prints
 
 
 def shortened(name: Any, longest: int = LONGEST) -> str:
-    """Return a name cut to at most so many characters, with an ellipsis in the middle."""
+    """Return a name cut to at most `longest` characters, with an ellipsis in the middle."""
     text = str(name)
     if len(text) <= longest:
         return text
@@ -30,8 +30,9 @@ def short_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
 
 
 def _apart(group: list[str], longest: int) -> list[str]:
-    """Cut names that begin and end alike before they differ; number those still alike."""
-    first, last = min(group), max(group)  # the common beginning of first and last is common to all
+    """Shorten the common beginning of similar names; number names that are still equal."""
+    # sorted: all share the common beginning of first and last
+    first, last = min(group), max(group)
     begin = next(k for k in range(len(last)) if first[k : k + 1] != last[k])
     tails = [shortened(name[begin:], longest - 6) for name in group]
     if len(set(tails)) == len(tails):

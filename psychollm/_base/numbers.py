@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from math import floor, inf, isfinite, isnan, log10
 from typing import Any
 
-ABSENT = "–"  # in a cell
-UNDEFINED = "undefined"  # in a sentence
+ABSENT = "–"  # text of an undefined number in a table
+UNDEFINED = "undefined"  # text of an undefined number in a sentence
 
 _TYPESET = (
     (re.compile(r"(?<![^\s(\[=,;±>])-(?=[\d.∞])"), "−"),
@@ -163,7 +163,7 @@ def p_value(value: float) -> str:
 
 
 def p_equals(value: float) -> str:
-    """Return a p-value with its letter, as in a sentence.
+    """Return a p-value as printed in a sentence, such as "p = .012".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ranks, without SciPy's half second of loading."""
+"""Ranks, computed without importing SciPy, which takes half a second."""
 
 import numpy as np
 

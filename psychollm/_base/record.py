@@ -52,10 +52,10 @@ def as_json(results: Mapping[str, Any]) -> str:
 
 
 class Record:
-    """Base of `Result`: owns arrays, is rebuilt from its fields, converts to plain data."""
+    """Base of `Result`: makes arrays read-only, and converts its fields to plain data and back."""
 
     __slots__ = ()
-    _SAVED: ClassVar[tuple[str, ...]] = ()  # arguments that rebuild it, if other than its fields
+    _SAVED: ClassVar[tuple[str, ...]] = ()  # constructor's arguments, if not the fields
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]

@@ -1,14 +1,15 @@
-"""Replication and work in pieces, on threads, processes or a cluster.
+"""Parallel replication and mapping on threads, processes or a cluster.
 
-One function runs all of them. Each replicate owns a stream of random numbers keyed by its index,
-and tasks depend on the index alone. Blocks of replicates may be cut anywhere, run anywhere and run
-twice: the result is bitwise identical for any number of jobs and any backend of joblib: ``with
-joblib.parallel_config(backend="dask"): ...``.
+One function serves all backends. Each replicate has its own stream of random numbers, keyed by its
+index, and a task depends on this index alone. Blocks of replicates may be cut anywhere, run
+anywhere and run twice: the result is bitwise identical for any number of jobs and any backend of
+joblib: ``with joblib.parallel_config(backend="dask"): ...``.
 
 Threads share memory and get the function itself. Other workers get it pickled, once, with all its
 data: as a file mapped into memory (loky), or as the result of a Dask task. Data *scattered* on
 Dask's workers are lost with their worker, but the scheduler recomputes the result of a task. So no
-worker holds the only copy of anything, and a dead worker costs only the time of its blocks.
+worker holds the only copy of any data, and after the loss of a worker only its blocks are run
+again.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from psychollm._base.errors import OptionError, PsychollmError
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
-# Pieces above this size are sent as tasks of their own.
+# Data of pieces above this size are sent as separate tasks.
 LARGE_BYTES = 1 << 20
 
 
@@ -49,11 +50,11 @@ class Workers:
     backend: Any
     n_jobs: int | None
     count: int
-    shared: bool  # memory
+    shared: bool  # whether workers share the caller's memory
 
     @property
     def serial(self) -> bool:
-        """Whether everything runs here, one piece after another."""
+        """Whether all pieces run one after another in the caller's thread."""
         return self.shared and self.count == 1
 
 
@@ -93,8 +94,8 @@ def spread(
 ) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
 
-    With `waiting`, pieces are drawn in waves of that many per worker. Without shared memory,
-    pieces are sent in that many `parcels` per worker, or one by one if None.
+    With `waiting`, pieces are drawn in waves of `waiting` pieces per worker. Without shared
+    memory, pieces are sent in `parcels` groups per worker, or one by one if `parcels` is None.
     """
     if parcels is not None and not who.shared:
         every = list(pieces)
@@ -207,7 +208,7 @@ class _Parcels:
 
     def _task(self, data: bytes) -> Any:
         config = import_module("dask.config")
-        # Sent once, because graphs are slow if tasks repeat their data.
+        # Send the data once: graphs are slow if each task repeats them, so silence Dask's warning.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             array = np.frombuffer(data, dtype=np.uint8)
             return self._client.submit(_kept, array, key=f"psychollm-{uuid4().hex}")
@@ -225,7 +226,7 @@ def _run(token: str, payload: Any, piece: Any) -> Any:
 
 
 def _data(sent: Any) -> Any:
-    """Return the data; joblib works here, with a future, if the cluster has one processor left."""
+    """Return the data, or the result of a future: joblib passes one if it works locally."""
     return sent.result() if hasattr(sent, "result") else sent
 
 
@@ -244,12 +245,12 @@ def _unpickled(token: str, payload: Any) -> Any:
 
 def _pickled(function: Any) -> bytes:
     """Pickle a function with its data: closures by value, kernels by name."""
-    # From joblib: a requirement of it or, before 1.6, part of it.
+    # cloudpickle is a requirement of joblib, and was part of it before version 1.6.
     name = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
     base: Any = import_module(name).Pickler
 
     class Pickler(base):  # type: ignore[misc]
-        """Names compiled kernels: pickled by value, each worker would compile them again."""
+        """Pickler of compiled kernels by name: by value, each worker would compile them again."""
 
         def reducer_override(self, obj: Any) -> Any:
             """Return how to restore an object, or leave it to cloudpickle."""
@@ -259,7 +260,7 @@ def _pickled(function: Any) -> bytes:
             return super().reducer_override(obj)
 
     stream = io.BytesIO()
-    # In one stream: arrays in separate buffers would all be read-only.
+    # Keep arrays in one stream, because arrays in separate buffers are read-only.
     Pickler(stream).dump(function)
     return stream.getvalue()
 
@@ -273,17 +274,17 @@ def _kernel(module: str, name: str) -> Any:
 # notebook, a child process and a cluster worker. With one thread each they agree, and parallel
 # workers do not start dozens of threads.
 class _Limit:
-    """One limit for the whole process, however many blocks run in it at once."""
+    """Limit of BLAS threads for the whole process, shared by all blocks that run at once."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
         self._limit: Any = None
         self._pools: Any = None
-        self._modules = 0  # modules loaded at the last search for pools
+        self._modules = 0  # number of loaded modules at the last search for BLAS
 
     def enter(self) -> None:
-        """Set the limit, if this is the first to enter."""
+        """Set the limit unless another block has set it."""
         with self._lock:
             if not self._inside:
                 # A search takes milliseconds, and only a new module can load another BLAS.
@@ -294,7 +295,7 @@ class _Limit:
             self._inside += 1
 
     def leave(self) -> None:
-        """Restore the number of threads, if this is the last to leave."""
+        """Restore the number of threads when the last block ends."""
         with self._lock:
             self._inside -= 1
             if not self._inside:
@@ -345,8 +346,8 @@ def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
 
 Task = Callable[[WordArray], AnyArray]
 
-# Blocks take at least this long, so that dispatch costs little, and stay short enough for a
-# progress bar to move and for a cluster to share them.
+# Target duration of a block: long enough for dispatch to cost little, short enough for a progress
+# bar to move and for a cluster to balance the load.
 BLOCK_SECONDS = 0.05
 REMOTE_BLOCK_SECONDS = 0.2
 MOST_BLOCKS = 2_000
@@ -354,8 +355,8 @@ MOST_BLOCKS = 2_000
 
 def replicate_seeds(n: int, rng: RandomState) -> WordArray:
     """Return two seed words per replicate, shape (n, 2)."""
-    # Words of replicate r depend only on the generator's draw and on r, so that a longer run
-    # begins with the replicates of a shorter one.
+    # The seed words of replicate r depend only on one draw of the generator and on r, so that a
+    # longer run begins with the replicates of a shorter one.
     return _seeds(_root(rng), 0, n)
 
 
@@ -388,7 +389,7 @@ def replicate(
     label: str = "replicates",
     at_once: int | None = None,
 ) -> AnyArray:
-    """Run `task` over `n` replicates, in calls of seed words (m, 2), and stack the results."""
+    """Call `task` with the seed words (m, 2) of m replicates at a time; stack `n` results."""
     # `at_once` fixes the number of replicates per call for tasks whose rows depend on it: matrix
     # products sum in an order that depends on the shapes.
     n = check_count("n", n)
@@ -443,7 +444,7 @@ def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
 
 
 def _gridded(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
-    """Yield the blocks' results in order; blocks hold whole calls."""
+    """Yield the blocks' results in order; a block is a whole number of calls of the task."""
     calls = -(-n // (run.at_once or 1))
     size = (run.at_once or 1) * -(-calls // MOST_BLOCKS)
     yield from _spread(run, range(0, n, size), n, who)

@@ -3,8 +3,8 @@
 A result is a ``@dataclass(frozen=True, slots=True, kw_only=True, eq=False)`` that inherits
 `Result`. Arrays are made read-only; ``to_dict`` gives JSON-safe values (NaN becomes None).
 
-Functions that plot and report results are in higher layers. ``plot()`` and ``report(path)`` look
-them up by name, so that computing needs no plotting package.
+``plot()`` and ``report(path)`` look up their functions, which are in higher layers, by name, so
+that computing needs no plotting package.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ class Result(Record):
 
     __slots__ = ()
     _AXES: ClassVar["Axes | None"] = None  # the rows and columns of `to_frame`, as in `_base.axes`
-    _WHOLE: ClassVar[tuple[str, ...]] = ()  # fields whose texts keep their line breaks
+    _WHOLE: ClassVar[tuple[str, ...]] = ()  # names of fields whose texts keep their line breaks
 
     def __init_subclass__(cls) -> None:
         # `dataclass` writes its own repr into every class without one in its body.
@@ -156,7 +156,8 @@ class Result(Record):
     def to_xarray(self) -> Any:
         """Return the arrays with named dimensions and labels, as an xarray Dataset.
 
-        For results whose arrays have more dimensions than a table; the page on results lists them.
+        Only results whose arrays have more dimensions than a table have a dataset; the page on
+        results lists them.
 
         Raises
         ------
@@ -170,8 +171,8 @@ class Result(Record):
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the result to a file from which `load` restores it bit by bit.
 
-        The file appears when it is complete and replaces one of the same name. Its format is
-        documented, versioned and free of code. Any suffix works; ``.psy`` is customary.
+        The file appears only when it is complete; it replaces a file of the same name. Its format
+        is documented, versioned and free of code. Any suffix works; ``.psy`` is customary.
 
         Parameters
         ----------

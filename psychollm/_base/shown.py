@@ -1,4 +1,4 @@
-r"""Output of text: control characters that a terminal or page would obey are escaped.
+r"""Output of text, with control characters escaped that a terminal or page would obey.
 
 A label, a reply or a path may hold escape sequences, marks that change the writing direction, or
 line breaks. `visible` escapes them as JSON does, ``\u001b``; `on_screen` also escapes characters
@@ -76,8 +76,8 @@ class Screen:
 
 
 def shown(method: Text) -> Text:
-    """Escape the labels that a method of a result sees, and the text that it returns."""
-    # A repr shows the repr of a label, which is already one line.
+    """Wrap a method of a result, with escaped labels in the result and in the returned text."""
+    # `__repr__` prints the repr of a label, which has no line breaks.
     seen = in_lines if method.__name__ != "__repr__" else lambda result: result
     return wraps(method)(  # type: ignore[return-value]
         lambda self, *args, **options: on_screen(method(seen(self), *args, **options))

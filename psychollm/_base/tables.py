@@ -2,8 +2,8 @@
 
 Four rules make a table from a frame:
 
-* the bounds of an interval follow their estimate, ``0.83 [0.79, 0.87]``, or are alone, ``[0.79,
-  0.87]``, if there is no column for it;
+* the bounds of an interval follow their estimate, ``0.83 [0.79, 0.87]``, or have a column of their
+  own, ``[0.79, 0.87]``, if the table has no estimate;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
 * other numbers have `digits` decimals. Columns of standard errors, or of numbers that would round
   to zero, show `digits` figures of the largest. Whole numbers beyond one are counts and stay
@@ -28,10 +28,11 @@ from psychollm._base.typeset import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-Intervals: TypeAlias = Mapping[str, tuple[str, str]]  # upper column and estimate, by lower column
+# columns of upper bound and estimate, by that of the lower bound
+Intervals: TypeAlias = Mapping[str, tuple[str, str]]
 
 _MOST_DECIMALS = 8
-_NOTHING = 1e-6  # smaller columns hold rounding errors
+_NOTHING = 1e-6  # columns with only smaller numbers hold rounding errors
 _COUNT = re.compile(r"n|df\d*|count|n_.*")
 _WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
 _P = re.compile(r"(^|_)p(_|$)")
@@ -137,7 +138,7 @@ def is_p_value(name: str) -> bool:
 
 def digits_of(values: Sequence[Any], digits: int, *, figures: bool = False) -> int:
     """Return the decimals of a column: none for counts, more where all numbers are small."""
-    # With `figures`, .014 has as many digits as 14: .01 would lose half of the information.
+    # With `figures`, .014 keeps both significant digits: .01 would lose half of the information.
     known = [abs(float(value)) for value in values if isfinite(value)]
     largest = max(known, default=0.0)
     if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
@@ -179,7 +180,8 @@ def _text(value: Any, digits: int) -> str:
 
 def _is_number(value: Any) -> bool:
     held = isinstance(value, int | float | np.integer | np.floating)
-    return held and (type(value) is not int or abs(value) < 2**1023)  # for a float
+    # larger ones may overflow a float
+    return held and (type(value) is not int or abs(value) < 2**1023)
 
 
 def _is_yes_no(value: Any) -> bool:
@@ -187,7 +189,7 @@ def _is_yes_no(value: Any) -> bool:
 
 
 def _silent(name: str, column: _Column) -> bool:
-    """Return whether a column of reasons gives none."""
+    """Return whether a column of reasons is empty."""
     reasons = re.search(r"(^|_)(flag|flags|reason|reasons)$", name) is not None
     return reasons and all(cell in _EMPTY for cell in column.cells)
 

@@ -10,7 +10,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT
 from psychollm._base.shown import visible
 
-WIDEST_CELL = 44  # on a screen
+WIDEST_CELL = 44  # characters of a cell on a screen
 # Characters that Markdown reads as HTML, entities, links, code, emphasis or cell borders.
 _MARKDOWN = re.compile(
     r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|(?<=[A-Za-z]):(?=//)|(?<=www)\.|[`*~|]"
@@ -34,7 +34,7 @@ class Table:
     """Cells as text, with a heading and an alignment for each column."""
 
     headings: tuple[str, ...]
-    numeric: tuple[bool, ...]  # right-aligned
+    numeric: tuple[bool, ...]  # whether a column is right-aligned
     rows: tuple[tuple[str, ...], ...]
 
     def without_gaps(self) -> "Table":

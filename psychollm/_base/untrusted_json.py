@@ -1,8 +1,8 @@
 """Parsing of untrusted JSON: server replies, logs of other programs, saved results.
 
-Three bytes of JSON can become a list of seventy, and a number can have more digits than Python
-converts, or exceed the range of a float. The memory of a text is bounded by its size before
-parsing, and a number by `as_number` before use.
+Three bytes of JSON can become a list of seventy bytes. A number can have more digits than Python
+converts, or exceed the range of a float. `parse_json` therefore bounds the memory that a text may
+take, and `as_number` checks the range of a number.
 """
 
 import json
@@ -10,8 +10,8 @@ import math
 from collections import Counter
 from typing import Any, Literal
 
-FREE = 1_000_000  # objects and lists that any text may contain
-MIN_BYTES = 8  # bytes of text per object beyond; programs write about twenty
+FREE = 1_000_000  # number of objects and lists allowed in a text of any length
+MIN_BYTES = 8  # bytes of text required per further object; programs write about twenty
 
 
 def parse_json(

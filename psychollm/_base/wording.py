@@ -51,7 +51,7 @@ class Text(str):
     """A message worded for Python that can be reworded for a command."""
 
     __slots__ = ("marked",)
-    marked: str  # to embed it in another message
+    marked: str  # the text with its marks, for use in another message
 
     def __new__(cls, text: str) -> "Text":
         """Make a message from text with marked arguments."""
@@ -64,7 +64,7 @@ class Text(str):
         return Text, (self.marked,)
 
     def told(self, options: Mapping[str, str]) -> "Text":
-        """Return it with options in place of arguments; others stay worded for Python.
+        """Return the message with options in place of arguments; others stay worded for Python.
 
         An option may replace an argument with one value, such as "keep='domain'".
         """

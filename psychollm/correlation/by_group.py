@@ -14,7 +14,7 @@ from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.data.labels import group_members, listed
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
-FEWEST = 10  # fewest units in a group
+FEWEST = 10  # smallest number of units in a group
 
 
 def polychoric_by_group(

@@ -1,9 +1,9 @@
 """Tetrachoric correlations by torch, for many pairs at once, in 64 bits.
 
-Equation (1) of `kernels.tetrachoric` does not depend on signs. It is solved by Halley's steps with
-the whole integral: 20 nodes on each of [t, sqrt t] and [sqrt t, 1]. This is accurate down to
-`LEAST`, |rho| = 0.97, and for thresholds within `FAR`. Kernels solve the other pairs, and those
-with an empty cell.
+Equation (1) of `kernels.tetrachoric` is solved by Halley's method, with 20 quadrature nodes on
+each of [t, sqrt t] and [sqrt t, 1]. Signs are removed first. The solution is accurate for t above
+`LEAST` (|rho| below 0.97) and thresholds within `FAR`. The compiled kernels solve all other pairs,
+and those with an empty cell.
 """
 
 import math
@@ -16,14 +16,14 @@ from psychollm.kernels.bivariate import NODES_20, TWO_PI, WEIGHTS_20
 from psychollm.kernels.tetrachoric import FAR, INTERIOR, PANEL_RATIO
 
 PIECE = 1 << 20  # pairs per block: 8 MB per array
-STEPS = 5  # iterations; pairs that have not converged are left to the processor
+STEPS = 5  # iterations; the kernels solve pairs that have not converged
 LEAST = PANEL_RATIO**2
-ROUNDING = 1e-14  # relative, of the integral
-CLOSE = 5e-13  # to the root, t
+ROUNDING = 1e-14  # relative rounding error of the integral
+CLOSE = 5e-13  # largest error of the root t
 
 
 def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> None:
-    """Fill the bundle of `correlate_pairs` below its diagonal, except for pairs left to it."""
+    """Fill arrays of `correlate_pairs` below the diagonal; NaN for pairs left to kernels."""
     torch, k = torch_on(device), len(counts.labels)
     *arrays, iterations, status = out
     iterations.fill(STEPS)
@@ -47,7 +47,7 @@ def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any
     cross = (n11 * n00 - n10 * n01) / n**2
     sign = cross.sign()
     curve = ((a - sign * b) ** 2 / 8, sign * a * b / 2)
-    # The kernels' start with a smaller power: closer to independence, so g is not small.
+    # Start as the kernels do, but with a smaller power: closer to independence, g is not small.
     odds = (n11 * n00) / (n10 * n01)
     t = torch.tan(0.5 * math.pi / (1 + torch.maximum(odds, 1 / odds) ** 0.25))
     t, residual, error = _root(torch, t.clamp(LEAST, 1), TWO_PI * cross.abs(), curve)

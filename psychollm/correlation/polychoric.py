@@ -71,7 +71,7 @@ def padded_cuts(thresholds: FloatArray) -> FloatArray:
 
 
 def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> FloatArray:
-    """Return numbers (or weights) of units, of pairs and, on the diagonal, of rows (k, k)."""
+    """Return the number (or weight) of units of each pair and, on the diagonal, row (k, k)."""
     k = len(codes)
     answered = codes >= 0
     n = np.empty((k, k))
@@ -82,9 +82,9 @@ def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> Floa
 
 
 BLOCK = 512
-"""Number of units whose influences are in memory at a time."""
+"""Number of units whose influences are kept in memory at a time."""
 MAX_NUMBERS = 200_000_000
-"""Maximum number of counts over all pairs."""
+"""Maximum number of cells in the tables of all pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -281,7 +281,7 @@ class PolychoricCorrelation(Result):
         return out
 
     def _design(self) -> FloatArray:
-        """Return the factor by which unequal weights widen standard errors."""
+        """Return the factor by which unequal weights increase standard errors."""
         if not self._weights.size:
             return np.ones(self.matrix.shape)
         answered = (self._codes >= 0).astype(np.float64)
@@ -394,7 +394,7 @@ def _correlated(
     empty_cells: EmptyCells,
     missing: Missing,
 ) -> PolychoricCorrelation:
-    """Count all tables and correlate them."""
+    """Count the table of each pair, and estimate its correlation."""
     size = max(2, *map(len, answers))
     pairs = len(codes) * (len(codes) - 1) // 2
     if pairs * size**2 > MAX_NUMBERS:

@@ -169,6 +169,7 @@ def biserial(
     Returns
     -------
     SerialCorrelation
+        Correlations; undefined if all scores, or all answers, of a pair are equal.
 
     Raises
     ------

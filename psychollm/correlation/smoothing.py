@@ -118,7 +118,7 @@ _UNTOUCHED = "already positive semidefinite, unchanged"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Smoothing(Result):
-    """Correlation matrix without negative eigenvalues, with the changes that this required.
+    """Correlation matrix without negative eigenvalues, and its difference from the original.
 
     Attributes
     ----------
@@ -325,7 +325,7 @@ def _report(
     repair: Repair,
     adjusted: int,
 ) -> Smoothing:
-    """Describe the changes of a smoother."""
+    """Return a smoother's matrix with a report of its changes."""
     k = len(values)
     moved = repair.matrix - values
     i, j = np.tril_indices(k, -1)
@@ -351,7 +351,7 @@ def _report(
 
 
 def _untouched(values: FloatArray) -> Repair:
-    """Return the matrix itself."""
+    """Return the matrix unchanged, with a report of no changes."""
     ending = Convergence(converged=True, iterations=0, reason=_UNTOUCHED, objective=0.0)
     return Repair(values, ending, _UNTOUCHED)
 

@@ -154,7 +154,7 @@ class PairStatus(IntEnum):
     INTERIOR = 0
     """The equation was solved inside (-1, 1)."""
     AT_BOUND = 1
-    """An empty cell puts the root at -1 or 1, without a continuity correction."""
+    """An empty cell without a continuity correction puts the root at -1 or 1."""
     ADJUSTED = 2
     """An empty cell had a continuity correction before solving."""
     UNDEFINED = 3
@@ -435,7 +435,7 @@ def _as_counts(
 
 
 def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
-    """Return both standard errors, widened by the design effect of unequal weights."""
+    """Return both standard errors, increased by the design effect of unequal weights."""
     counts = correlation.counts
     estimated, held = np.empty_like(correlation.matrix), np.empty_like(correlation.matrix)
     standard_error_pairs(
@@ -462,10 +462,10 @@ def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArr
 
 
 def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
-    """Return likelihood-ratio intervals of every pair (k, k, 2), from the unadjusted counts."""
-    # All rho whose profile log-likelihood is within half a chi-square quantile (1 df) of the
-    # maximum. With an empty cell the maximum is at the bound and only one end is free. Unequal
-    # weights widen the interval by their design effect.
+    """Return likelihood-ratio intervals (k, k, 2), from counts without continuity correction."""
+    # The interval holds all rho whose profile log-likelihood is within half a chi-square quantile
+    # (1 df) of the maximum. With an empty cell the maximum is at -1 or 1, and only the other end
+    # is estimated. Unequal weights widen the interval by their design effect.
     out = np.empty((*matrix.shape, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(counts.squares > 0, counts.n / counts.squares, 1.0)

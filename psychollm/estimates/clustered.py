@@ -6,8 +6,8 @@ of the influences of its questions, the variance
 
 .. math:: V = \sum_g \frac{r_g^2}{1 - h_g}                                                \quad (1)
 
-is unbiased for independent questions and any cluster sizes ("CR2"). It varies like a
-chi-squared variable with Satterthwaite's degrees of freedom,
+is unbiased for independent questions and any cluster sizes ("CR2"). It is approximately
+proportional to a chi-squared variable with Satterthwaite's degrees of freedom,
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (2)
@@ -23,19 +23,19 @@ are therefore taken at the level at which a normal interval is as wide as that o
 (Hesterberg's expanded percentiles, for clusters of any size).
 
 Clusters of equal size can differ in information. If few clusters contribute most of a variance,
-such as those with the errors, its precision is that of these few. For estimates sensitive to this,
-the degrees of freedom are at most
+the precision of the variance depends on their number. For estimates sensitive to this, the degrees
+of freedom are at most
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
 
-the effective number of clusters. For other estimates they are at most
-those of a sum of squares that varies by its fourth powers,
+the effective number of clusters. For other estimates the degrees of freedom are at most those of a
+sum of squares whose variance is estimated from the fourth powers of the sums,
 
 .. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
 
-With normal sums :math:`G_e` is a third of the clusters. For estimates that are also skewed if few
-clusters contain rare categories, such as chance-corrected agreement, the limit is half of that,
-:math:`3 G_e / 2`.
+With normal sums :math:`G_e` is a third of the number of clusters. Some estimates, such as
+chance-corrected agreement, are also skewed if few clusters contain rare categories; their limit is
+half of that, :math:`3 G_e / 2`.
 
 A pilot predicts the precision of a later study. With excess kurtosis :math:`\kappa` of the
 sums of its G clusters, its variance has a relative variance of :math:`2 / \nu + \kappa / G`:
@@ -68,15 +68,15 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.reasons import Reason, first_reason
 
-# Without an interval, its reliability needs no flag.
+# Estimates with these reasons have no interval, so they need no flag for its reliability.
 _WITHOUT_INTERVAL = (Reason.ONE_QUESTION, Reason.ONE_CLUSTER, Reason.NO_SPREAD)
-_HIGHEST = 1.0 - 1e-12  # level that takes the most extreme resamples
-FEW = 3.5  # degrees of freedom below five clusters of equal size, or more unequal ones
+_HIGHEST = 1.0 - 1e-12  # at this level the bounds are the most extreme resamples
+FEW = 3.5  # fewer than those of five clusters of equal size
 
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
     """Return the degrees of freedom (2) of variances, from `shares` (..., clusters)."""
-    # A cluster without weight has share 0; NaN if there is only one cluster.
+    # The share of a cluster without weight is 0. With a single cluster the result is NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
         cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)
@@ -85,13 +85,13 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
 
 
 def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
-    """Return unit weights, 1 / (1 + (m - 1) rho) in a cluster of m units correlated rho."""
-    # Shapes: member (units,); correlation (clusters,). Families are clusters of models.
+    """Return the weight of each unit, 1 / (1 + (m - 1) rho) in a cluster of m units."""
+    # Shapes: member (units,); correlation rho (clusters,). Units may be models, clusters families.
     return np.asarray(1.0 / (1.0 + (np.bincount(member) - 1.0) * correlation)[member])
 
 
 def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return sums over clusters whose squares add up to the variance (1)."""
+    """Return the sums over clusters, scaled so that their squares add up to the variance (1)."""
     # Shapes: sums, shares (..., clusters).
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(shares < 1.0, sums / np.sqrt(1.0 - shares), np.nan))
@@ -147,9 +147,9 @@ def pilot_freedom(
 class Units:
     """Degrees of freedom and reliability flags of estimates from clustered questions."""
 
-    count: FloatArray  # (models,) clusters with answers
+    count: FloatArray  # (models,) number of clusters with answers
     df: FloatArray  # (models,) degrees of freedom (2)
-    shortfall: FloatArray  # (models,) variance of resamples as a share of (1)
+    shortfall: FloatArray  # (models,) variance of resamples, divided by (1)
 
     @property
     def few(self) -> BoolArray:
@@ -157,7 +157,7 @@ class Units:
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
-        """Return flags (models,); defined values without one are flagged for few clusters."""
+        """Return the flags (models,); flag unflagged defined values if there are few clusters."""
         own = first_reason(
             (np.isnan(value), Reason.NONE),
             (self.count == 1, Reason.ONE_CLUSTER),
@@ -171,7 +171,7 @@ class Units:
     def tested(
         self, p_value: FloatArray, flags: Sequence[Reason]
     ) -> tuple[FloatArray, tuple[Reason, ...]]:
-        """Return p-values (models,) and flags; NaN if no test keeps its level."""
+        """Return p-values (models,) and flags; NaN if clusters are too few for a valid test."""
         enough = (self.count > 1) & ~self.few
         own = first_reason(
             (np.isnan(p_value), Reason.NONE),

@@ -50,11 +50,11 @@ from psychollm.estimates.intervals import percentile_interval, within_range
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
-# A smaller SD relative to the value is rounding error: all resamples agree.
+# An SD below this proportion of the value is rounding error: all resamples agree.
 _ROUNDING = 1e-12
 _AT_ONCE = 128  # estimates with draws in memory at a time: a few MB, to fit caches
 
-# Errors of some estimates, by their indices, in standard deviations (draws, indices).
+# A function of indices that returns the errors of these estimates in SDs (draws, indices).
 Deviations: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -73,7 +73,7 @@ class MaxT(Result):
     se: FloatArray  # (m,) standard deviation of the draws
     statistic: FloatArray  # (m,) abs(value) / se, on the scale of (2)
     single_step: FloatArray  # (m,) p-values
-    step_down: FloatArray  # (m,) p-values, at most the single-step ones
+    step_down: FloatArray  # (m,) p-values, at most as large as single-step ones
     critical: float  # upper quantile of the maximum (1)
     interval: FloatArray  # (m, 2) simultaneous, with coverage `level`
     n_resamples: int
@@ -216,7 +216,7 @@ def _degrees(df: Any, m: int) -> FloatArray:
 
 
 def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatArray) -> FloatArray:
-    """Return the statistics on the scale of the maximum, (2)."""
+    """Return the statistics on the scale of the maximum (2)."""
     z = np.full(value.size, np.nan)
     t, few = np.abs(value[tested]) / se[tested], np.isfinite(df[tested])
     nu = df[tested][few]
@@ -243,8 +243,8 @@ def _tested(
     places = np.flatnonzero(np.isfinite(statistic))
     if not places.size:
         return single, down, np.nan
-    # From the smallest statistic to the largest: (1) over each and all smaller ones. In blocks of
-    # estimates, because the draws of many exceed memory.
+    # Go from the smallest statistic to the largest, and update (1) over all statistics so far.
+    # Work in blocks of estimates, because the draws of many exceed memory.
     places = places[np.argsort(-statistic[places], kind="stable")[::-1]]
     parts = np.split(places, range(_AT_ONCE, places.size, _AT_ONCE))
     largest = np.zeros(n_draws)
@@ -264,7 +264,7 @@ def _tested(
 
 
 def _largest_so_far(errors: FloatArray, largest: FloatArray) -> FloatArray:
-    """Return in place the largest error of each estimate and of those before it (draws, m)."""
+    """Replace each error by the largest one so far, from `largest` on (draws, m)."""
     np.maximum(errors[:, 0], largest, out=errors[:, 0])
     return np.maximum.accumulate(errors, axis=1, out=errors)
 
@@ -294,9 +294,9 @@ class Comparisons(Result):
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,)
     interval: FloatArray  # (pairs, 2) simultaneous for max_t, otherwise pointwise
-    p_value: FloatArray  # (pairs,) of no difference, two-sided
+    p_value: FloatArray  # (pairs,) two-sided, of no difference
     adjusted: FloatArray  # (pairs,) p-values for the family of all pairs
-    n_resamples: IntArray  # (pairs,) resamples in which both are defined
+    n_resamples: IntArray  # (pairs,) number of resamples in which both are defined
     adjustment: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)

@@ -59,7 +59,7 @@ THESE, LIKE_THESE = "these models", "models like these"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrast(Result):
-    """Difference of two arms in one measure, for each model and over models.
+    """Difference between two arms in one measure, for each model and averaged over models.
 
     Examples
     --------
@@ -72,13 +72,13 @@ class Contrast(Result):
     """
 
     measure: str
-    first: Hashable  # the arm
-    second: Hashable  # the arm that it is compared with
-    each: Estimate  # (models,) in both arms: first - second
+    first: Hashable  # arm that is compared with the baseline
+    second: Hashable  # baseline arm
+    each: Estimate  # (models,) first - second, for models in both arms
     pooled: Estimate  # (2,) mean, for these models and for models like these
     p_value: float  # p-value of no difference, these models
     p_adjusted: float  # adjusted by Holm over the arms
-    paired: bool  # by model
+    paired: bool  # whether the arms have models in common
     only_first: tuple[Any, ...]  # models in one arm only
     only_second: tuple[Any, ...]
     level: float
@@ -264,7 +264,7 @@ def _difference(estimate: Estimate, first: list[int], second: list[int], *, rate
     if rates and np.isfinite(found.se):
         interval, p_value = _with_two_more(found.value, found.se, n, df, found.level, len(first))
     flat = not rates and found.se == 0.0
-    if flat:  # agreement of all resamples is not certainty
+    if flat:  # a zero SE does not mean that the difference is known exactly
         interval, p_value = np.full(2, np.nan), np.nan
     return _Row(
         value=found.value,
@@ -294,7 +294,7 @@ def _with_two_more(
 
 
 def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
-    """Return the same for models like these, (1)."""
+    """Return the difference of two means over rows, for models like these (1)."""
     used = [*first, *second]
     n = float(min(len(first), len(second)))
     draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)

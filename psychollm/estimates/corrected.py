@@ -1,7 +1,8 @@
 r"""A prediction of all scores, corrected by sampled scores.
 
-An item bank predicts a model's scores and asks some questions. A judge predicts human labels, and
-people label some answers. Both correct a prediction f of all scores y in the same way.
+An item bank predicts a model's scores and asks a sample of the questions. A judge predicts human
+labels, and people label a sample of the answers. Both correct a prediction f of all scores y by
+the sampled scores.
 
 Questions are drawn in blocks. Before block b the questions :math:`A_b` are answered; from the rest
 it draws question j with probability :math:`\pi_{bj}`. For any predictions f made before the block
@@ -38,21 +39,21 @@ import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
-_LEAST_ERROR = 1e-4  # squared, of a score
+_LEAST_ERROR = 1e-4  # smallest expected squared error of a score
 _TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Questions drawn together, in order, with the inclusion probabilities of all."""
+    """Questions drawn together, in random order, with the inclusion probabilities of all."""
 
     items: IntArray  # (drawn,)
-    pi: FloatArray  # (J,) 0 for questions drawn before
+    pi: FloatArray  # (J,) 0 for questions of earlier blocks
 
 
 def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
-    """Return the answered samples, smaller for a block answered in part."""
-    # Questions of a block are in random order, so that the first ones are a sample.
+    """Return the blocks with only their answered questions."""
+    # Questions of a block are in random order, so that the first ones are a random sample, too.
     kept = [(block, block.items[np.isfinite(scores[block.items])]) for block in drawn]
     return [
         Block(items, block.pi * (items.size / block.items.size))
@@ -74,7 +75,7 @@ def correction(errors: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def spread_of(inverse: FloatArray) -> FloatArray:
-    """Return the weights of squared errors of asked questions in the variance of (1)."""
+    """Return the weights of the asked questions' squared errors in the variance of (1)."""
     # The sum in V_b is over all questions; an asked one represents 1 / pi of them.
     return np.asarray(inverse * (inverse - 1.0))
 
@@ -83,8 +84,8 @@ class Corrected(NamedTuple):
     """The corrected mean of all scores, with the terms of its variance (2)."""
 
     value: float
-    variance: float  # of the mean with phi = 1
-    phi: float  # NaN without random draws
+    variance: float  # variance of the mean with phi = 1
+    phi: float  # scale of the variance; NaN without random draws
     n_effective: float  # degrees of freedom of phi
 
 

@@ -47,7 +47,7 @@ class Difference(Result):
     value: float  # first - second
     se: float
     interval: FloatArray  # (2,) percentiles of paired resamples, expanded by t
-    p_value: float  # two-sided p-value of no difference
+    p_value: float  # two-sided, of no difference
     n_resamples: int  # resamples in which both are defined
     level: float
     flag: Reason
@@ -116,11 +116,11 @@ class Estimate(Result):
     se: FloatArray  # (models,) standard errors, NaN where undefined
     interval: FloatArray  # (models, 2) lower and upper bound
     n: FloatArray  # (models,) observations behind the value
-    flags: tuple[Reason, ...]  # (models,) why it is undefined, or what qualifies it
+    flags: tuple[Reason, ...]  # (models,) reason of an undefined value, or qualification
     method: str  # of the interval
     level: float
     labels: tuple[Any, ...]  # (models,)
-    axis: str = "model"  # kind of the labels
+    axis: str = "model"  # what the labels name: models, items, ...
     df: FloatArray | None = None  # (models,) degrees of freedom, if questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
 
@@ -221,7 +221,7 @@ class Estimate(Result):
             raise LabelError(msg) from error
 
     def qualified(self) -> "Estimate":
-        """Explain values that are outside their interval or have none."""
+        """Flag values that are outside their interval or have no interval."""
         low, high = self.interval.T
         near = 1e-9 * np.maximum(1.0, np.abs(self.value))
         with np.errstate(invalid="ignore"):
@@ -265,7 +265,7 @@ class Estimate(Result):
 
 
 def joined(parts: Sequence[Estimate]) -> Estimate:
-    """Return estimates made separately on the same resamples as one."""
+    """Join estimates of different labels that share resamples."""
 
     def along(name: str, axis: int = 0) -> Any:
         held = [getattr(part, name) for part in parts]
@@ -333,6 +333,11 @@ def proportion(
         Coverage of the interval, between 0 and 1.
     labels : tuple
         Labels of the models.
+
+    Returns
+    -------
+    Estimate
+        Proportions with intervals; NaN with a reason where undefined.
 
     Raises
     ------

@@ -1,8 +1,7 @@
 """Figures and tables of a finding, named but not yet made.
 
-A study names the plot or table for a finding. Nothing is drawn, laid out or imported before a page
-needs it: a drawing names its function of `psychollm.plots`, and a listing holds the function that
-makes its table.
+Nothing is drawn, laid out or imported before a page needs it. A drawing therefore gives the name
+of a function of `psychollm.plots`, and a listing holds a function that makes its table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +19,23 @@ if TYPE_CHECKING:
 class Drawing:
     """A figure: a function of `psychollm.plots` and its arguments."""
 
-    # Its name, preceded by its module if not public, or a function of a study's `figures`.
+    # Name of the function, with its module if it is not public, or a function of a study's
+    # `figures`.
     plot: str
     of: Any
     options: Mapping[str, Any] = field(default_factory=dict)
-    key: str  # unique on a page
+    key: str  # identifier, unique on a page
     title: str  # description for readers who cannot see it
-    caption: str  # may hold markup
+    caption: str  # HTML is allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """A table."""
+    """A table, made when a page needs it."""
 
-    table: Callable[[], Table | None]  # None if there is nothing to list
-    folded: bool = False  # long: shown on demand and in print
-    instead: bool = False  # whether it repeats the rows of its finding
+    table: Callable[[], Table | None]  # makes the table; None if it has no rows
+    folded: bool = False  # whether a long table is collapsed on the screen
+    instead: bool = False  # whether the table replaces the rows of its finding
 
 
 Exhibit: TypeAlias = Drawing | Listing

@@ -1,4 +1,4 @@
-"""Findings of a study: each is worded once, and rendered as text, Markdown, HTML or JSON.
+"""Findings of a study, worded once and rendered as text, Markdown, HTML or JSON.
 
 A `Finding` answers one question. It has a statement, optional lines about single models or
 conditions, and the numbers behind the answer. Its outcome is the conclusion from these numbers
@@ -135,7 +135,7 @@ class Findings:
     """
 
     items: tuple[Finding, ...]
-    head: str = ""  # title line: data and design
+    head: str = ""  # first line: title, data and design
 
     @property
     def verdict(self) -> str:
@@ -280,12 +280,12 @@ def folder_of(result: Any) -> str:
 def exhibit(
     found: Findings, result: Any, smallest: SmallestEffects, *, by: str = "exhibits"
 ) -> Findings:
-    """Return findings with figures and tables, from the file `exhibits` of the result."""
-    # The file imports the class, so it is looked up by name, as plots are.
+    """Return the findings with their figures and tables, made by the study's file `exhibits`."""
+    # That file imports the class of the result, so it is imported here by name.
     shown = view(f"{folder_of(result)}.exhibits", by)(result, smallest)
     given = {key: tuple(one for one in held if one) for key, held in shown.items()}
     items = [replace(one, exhibits=given.get(one.key, ())) for one in found.items]
-    people = getattr(result, "people", None)  # human reference group, if the study has one
+    people = getattr(result, "people", None)  # human reference group of the study
     if people is not None:
         items.append(people.beside(smallest))
     return replace(found, items=tuple(items))
@@ -294,7 +294,7 @@ def exhibit(
 def first_rows(
     rows: Sequence[int], text: Callable[[int], str], *, most: int, table: str
 ) -> tuple[str, ...]:
-    """Return the text of the first rows, and how many more are in the table."""
+    """Return the text of the first rows, and the number of further rows."""
     more = len(rows) - most
     rest = (f"{more} more in the table of {table}",) if more > 0 else ()
     return (*map(text, rows[:most]), *rest)
@@ -311,7 +311,7 @@ def estimate_rows(
 
 
 def sentence(text: str) -> str:
-    """Begin with a capital and end with a full stop."""
+    """Return a text that begins with a capital and ends with a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 

@@ -6,7 +6,7 @@ from psychollm._base.types import IntArray
 
 
 def dealt(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Assign whole groups to folds of similar size (units,)."""
+    """Return a fold for each unit (units,): whole groups form folds of similar size."""
     # Largest groups first (ties in random order), each to the fold with the fewest units.
     _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     shuffled = rng.permutation(sizes.size)

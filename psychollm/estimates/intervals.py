@@ -1,15 +1,15 @@
 r"""Intervals of proportions, of bootstrap draws, and of the jackknife.
 
-The corrected interval (BCa) shifts the nominal percentiles. With :math:`z_0 =
+The bias-corrected and accelerated interval (BCa) shifts the nominal percentiles. With :math:`z_0 =
 \Phi^{-1}(\text{proportion of draws below the value})` and the acceleration a,
 
 .. math:: \alpha' = \Phi\!\left(z_0 + \frac{z_0 + z_\alpha}{1 - a (z_0 + z_\alpha)}\right), \qquad
           a = \frac{\sum_g u_g^3}{6 \left(\sum_g u_g^2\right)^{3/2}},                     \quad (1)
 
 where :math:`u_g` is the mean of the jackknife values minus the value with group g left out. The
-groups are single questions (or clusters), or, if many, blocks of them: sums of influences over
-blocks have the same sums of squares and cubes in expectation, and with 200 blocks the noise of a
-is 0.003.
+groups are single questions (or clusters) or, if there are more than 200, blocks of them. Sums of
+influences over blocks have the same sums of squares and cubes in expectation; with 200 blocks the
+standard error of a due to blocking is 0.003.
 
 The jackknife works on a scale with a nearly normal distribution. With :math:`\theta_{(g)}`
 the value without group g of G and f the scale, say :math:`f(\alpha) = \log(1 - \alpha)`,
@@ -17,9 +17,10 @@ the value without group g of G and f the scale, say :math:`f(\alpha) = \log(1 - 
 .. math:: s^2 = \frac{G - 1}{G} \sum_g \big(f(\theta_{(g)}) - \bar f\big)^2, \qquad
           f^{-1}\big(G f(\hat\theta) - (G - 1) \bar f \pm t_{G-1}\, s\big).              \quad (2)
 
-The centre is corrected for bias, which matters for fitted regressions (lambda 6). The interval
-does not assume a distribution of scores and respects the dependence of a respondent's repetitions,
-which are left out together. With ten respondents its coverage is better than that of percentiles.
+The centre is corrected for bias, which is large for coefficients from regressions, such as
+Guttman's lambda 6. The interval does not assume a distribution of scores and respects the
+dependence of a respondent's repetitions, which are left out together. With ten respondents its
+coverage is better than that of percentiles.
 
 References
 ----------
@@ -105,7 +106,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
         rate = np.where(size > 0, hits / size, np.nan)
         centre = (hits + 0.5 * square) / (size + square)
         spread = np.sqrt(square * (hits * (1.0 - rate) + 0.25 * square)) / (size + square)
-    # At 0 and n the bound is exactly 0 or 1, which the formula may miss by rounding.
+    # With 0 or n successes one bound is exactly 0 or 1, which rounding could miss.
     known = (size > 0) & ~np.isnan(square)
     lower = np.where(hits == 0, 0.0, np.clip(centre - spread, 0.0, rate))
     upper = np.where(hits == size, 1.0, np.clip(centre + spread, rate, 1.0))
@@ -145,7 +146,7 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
     """
     hits, size = counts_of({"successes": successes, "n": n})
     tail = 0.5 - 0.5 * check_fraction("level", level)
-    # At 0 and n one bound is 0 or 1 by definition: the beta quantile does not exist there.
+    # With 0 or n successes one bound is 0 or 1 by definition, and has no beta quantile.
     lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
     room = np.maximum(size - hits, 1.0)
     upper = np.where(hits < size, betaincinv(hits + 1.0, room, 1.0 - tail), 1.0)
@@ -232,7 +233,7 @@ def _checked(counts: Mapping[str, FloatArray]) -> tuple[FloatArray, ...]:
 
 
 def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> FloatArray:
-    """Clip bounds to [low, 1] if all scores are within [0, 1]; low is -1 for differences."""
+    """Clip bounds to [low, 1] if all scores are within [0, 1]; `low` is -1 for differences."""
     known = scores[np.isfinite(scores)]
     shares = known.size > 0 and known.min() >= 0.0 and known.max() <= 1.0
     return np.clip(bounds, low, 1.0) if shares else bounds
@@ -291,7 +292,8 @@ def less_bias_interval(value: FloatArray, draws: FloatArray, level: float) -> Fl
     for row in np.flatnonzero(np.isfinite(value) & (np.isfinite(draws).sum(axis=0) > 1)):
         known = draws[np.isfinite(draws[:, row]), row]
         bias = known.mean() - value[row]
-        # The bias is as uncertain as it is large, so it also widens the interval.
+        # The error of the correction can be as large as the bias, which therefore widens the
+        # interval.
         step = normal_multiplier(level) * np.hypot(known.std(ddof=1), bias)
         low, high = np.clip(value[row] - bias + np.array([-step, step]), 0.0, 1.0)
         bounds[row] = min(low, value[row]), max(high, value[row])
@@ -319,7 +321,7 @@ def bca_interval(
 
 def _median_bias(value: float, draws: FloatArray) -> float:
     """Return z0 of (1); ties count one half, and the proportion is kept inside (0, 1)."""
-    # Draws equal to the value up to rounding are ties: sums in a different order.
+    # Draws that differ from the value by rounding only are ties.
     near = np.abs(draws - value) <= 1e-12 * max(1.0, abs(value))
     below = ((draws < value) & ~near).sum() + 0.5 * near.sum()
     edge = 1.0 / (draws.size + 1.0)

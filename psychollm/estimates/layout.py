@@ -1,4 +1,4 @@
-"""Frame of a study's page around its findings: title, facts, order, methods.
+"""Layout of a study's page around its findings: title, overview, order, methods.
 
 The file `page.py` of a study holds its layout; `psychollm.reports` makes the pages of all studies.
 A study without a layout is shown by its findings.
@@ -44,12 +44,12 @@ class Criterion:
     what: str
     estimate: Estimate
     smallest: float
-    n: FloatArray | None = None  # number of units, if not that of the estimate
+    n: FloatArray | None = None  # numbers of units, if not those of the estimate
     # If a test and not an interval decides: its two-sided alpha, and its standard errors under the
     # null hypothesis.
     alpha: float | None = None
     null_se: FloatArray | None = None
-    df: float = np.inf  # of the standard errors, if fewer than the number of questions implies
+    df: float = np.inf  # limit on the degrees of freedom of the standard errors
 
     @property
     def units(self) -> FloatArray:
@@ -63,8 +63,8 @@ class Criterion:
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.null_se is not None:
-            # To show absence, use the longer side of the interval and the SD under the null
-            # hypothesis; to detect an effect, use the bound of the test and the SD with an effect.
+            # To exclude an effect, use the longer side of the interval and the SD under the null
+            # hypothesis. To detect an effect, use the bound of the test and the SD with an effect.
             sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
             longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
             reach, scatter = (longer, self.null_se) if absence else (self.null_se, se)
@@ -72,7 +72,7 @@ class Criterion:
             se = (a * reach + b * scatter) / (a + b)
         known = np.minimum(df, self.df)
         n = units_needed(self.units, se, effect, df=known, alpha=alpha, absence=absence)
-        return np.where(se > 0.0, n, np.nan)  # without variance the error is unknown
+        return np.where(se > 0.0, n, np.nan)  # a zero standard error is unreliable
 
 
 def _as_it_is(study: Any, smallest: SmallestEffects) -> tuple[Any, Findings]:
@@ -84,22 +84,23 @@ class Layout:
     """Components of the page of one study."""
 
     title: str
-    # Argument of the other parts, and findings; takes the `details` of `write_report`.
+    # Returns the findings and the first argument of all functions below; takes the `details` of
+    # `write_report`.
     of: Callable[..., tuple[Any, Findings]] = _as_it_is
-    subtitle: Callable[[Any], str] | None = None  # the head of the findings by default
+    subtitle: Callable[[Any], str] | None = None  # by default the first line of the findings
     facts: Callable[[Any, SmallestEffects], tuple[Fact, ...]] = lambda study, smallest: ()
-    # By key, in order: the title that replaces the question of the finding.
+    # Titles of the sections by the key of their finding, in order; they replace its question.
     sections: Mapping[str, str] = field(default_factory=dict)
-    alone: bool = False  # whether findings not named there are omitted
+    alone: bool = False  # whether findings without a section are omitted
     verdict: Callable[[Any, Findings, SmallestEffects], str] | None = None
     lead: Callable[[Any], str] = lambda study: ""
     notices: Callable[[Any], tuple[str, ...]] = lambda study: ()
     methods: Callable[[Any], tuple[str, ...]] = lambda study: ()
-    # Arguments: the study, the code that makes its data, and its resamples, coverage and seed.
+    # Its arguments are the study, the code that makes its data, and resamples, coverage and seed.
     call: Callable[[Any, str, str], str] = lambda study, source, options: source
     models: Callable[[Any], Sequence[Any]] = lambda study: getattr(study, "labels", ())
     wanted: Callable[[Any, SmallestEffects], Iterable[Criterion]] = lambda study, smallest: ()
-    units: str = "questions"  # units that may be too few
+    units: str = "questions"  # name of the units whose number may be too small
     simulated: Callable[[Any], bool] = lambda study: False
 
 
@@ -110,7 +111,7 @@ def by_question(keys: str) -> dict[str, str]:
 
 # Units needed ---------------------------------------------------------------------------------
 
-_MOST = 1e9  # a larger number is not printed
+_MOST = 1e9  # larger numbers of units are not printed
 
 
 def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:

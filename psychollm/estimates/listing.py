@@ -11,7 +11,8 @@ from psychollm._base.numbers import ABSENT, count, interval, number, p_value
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
-# Characters: per line of the page, between columns, per character of a detail, before words wrap.
+# Widths in characters: of a line, between columns, of a character in small type, of unwrapped
+# text.
 _LINE, _GAP, _SMALL, _WORDS = 112.0, 1.3, 0.88, 18
 
 
@@ -21,8 +22,8 @@ class Column:
 
     heading: str
     cells: tuple[str, ...]
-    reasons: tuple[str, ...] = ()  # as many as cells, or none
-    details: tuple[str, ...] = ()  # in smaller type after each cell: intervals
+    reasons: tuple[str, ...] = ()  # one per cell, or empty
+    details: tuple[str, ...] = ()  # printed in small type after each cell, such as intervals
     numeric: bool = True
     whole: tuple[str, ...] = ()  # full names of shortened cells
 
@@ -44,7 +45,7 @@ class Cell:
 
     text: str
     detail: str
-    mark: str  # of its footnote, or ""
+    mark: str  # letter of the cell's footnote, or ""
     numeric: bool
     whole: str  # full name of a shortened text, or ""
 

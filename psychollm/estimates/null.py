@@ -26,12 +26,12 @@ def monte_carlo_p_value(
     tie: FloatArray | float | None = None,
 ) -> FloatArray:
     """Return p-values (b + 1) / (n + 1), with b of n `draws` (n, ...) at least as extreme."""
-    # The added one counts the observed table among the replicates, which makes the test exact:
+    # The observed table counts as one of the replicates, which makes the test exact:
     # Phipson and Smyth (2010), Statistical Applications in Genetics and Molecular Biology, 9(1),
     # 39, https://doi.org/10.2202/1544-6115.1585. The two-sided p-value is twice the smaller tail.
-    # Draws within `tie` of the observed value (by default 1e-12 of it) count as equal, because the
-    # order of a sum must not change a p-value. Undefined draws (NaN) are left out; the p-value is
-    # NaN if the observed value, or every draw, is undefined.
+    # Draws within `tie` of the observed value (by default 1e-12 of it) count as equal, because
+    # rounding errors of a sum must not change a p-value. Undefined draws (NaN) are left out; the
+    # p-value is NaN if the observed value, or every draw, is undefined.
     check_choice("alternative", alternative, Alternative)
     slack = _TIE * np.maximum(np.abs(observed), 1e-3) if tie is None else tie
     n = (~np.isnan(draws)).sum(axis=0)

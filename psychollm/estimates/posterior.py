@@ -1,8 +1,8 @@
 r"""Estimates from posterior draws: shortest intervals and convergence diagnostics.
 
 Split :math:`\hat R` compares the halves of all chains, and the effective sample size sums
-autocorrelations as long as their pairs are positive and decreasing (Geyer). Both use normal scores
-of the draws' ranks.
+autocorrelations as long as their pairs are positive and decreasing (Geyer). Both are computed from
+normal scores of the ranks of the draws.
 
 References
 ----------
@@ -93,7 +93,7 @@ def _normal_scores(values: FloatArray) -> FloatArray:
 
 
 def _variances(chains: FloatArray) -> tuple[float, float]:
-    """Return the variance within chains, and that over all chains."""
+    """Return the variance within chains, and the estimated variance of all draws."""
     n = chains.shape[1]
     within = float(chains.var(axis=1, ddof=1).mean())
     between = float(chains.mean(axis=1).var(ddof=1))

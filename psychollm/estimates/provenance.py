@@ -26,7 +26,7 @@ def with_imports(code: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a result may depend on."""
+    """Return the versions of the packages that a result may depend on."""
     packages = {name: version(name) for name in ("numpy", "scipy", "numba")}
     return {"psychollm": __version__, "python": platform.python_version(), **packages}
 

@@ -150,7 +150,7 @@ class Reason(StrEnum):
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
-    """Return the first reason of each model whose condition is true."""
+    """Return, for each model, the first reason whose condition is true."""
     conditions = np.array([condition for condition, _ in cases], dtype=np.bool_)
     names = [reason for _, reason in cases]
     first = np.where(conditions.any(axis=0), conditions.argmax(axis=0), len(names))

@@ -14,9 +14,9 @@ class Reference(NamedTuple):
     """A line of ``references.tsv``, which is in alphabetical order."""
 
     key: str
-    name: str  # author and year, as in the text
+    name: str  # author and year, as printed in the text
     entry: str
-    doi: str  # "" if there is none
+    doi: str  # "" if the reference has no DOI
 
 
 @cache

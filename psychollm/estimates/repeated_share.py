@@ -7,8 +7,9 @@ With :math:`h_g` successes in :math:`n_g` answers of unit g, G units, and
           n_{\text{eff}} = \min\big(p (1 - p) / v,\ \textstyle\sum_g n_g\big)           \quad (1)
 
 is the effective number of independent answers. Wilson's interval uses that size, as Korn and
-Graubard (1998) did for the exact interval. If p is 0 or 1, or there is one unit, v is
-uninformative, and each unit counts once. With one answer per unit the size is the count.
+Graubard (1998) did for the exact interval. If p is 0 or 1, or there is only one unit, v is
+uninformative; the size is then the number of units. With one answer per unit the size is the
+number of answers.
 
 In 400 data sets each of 20, 50 and 200 units with one or four answers (proportions .1, .4, .9;
 beta distributed over units), 95 % intervals of proportions had a coverage of 92 to 98 %, and
@@ -82,6 +83,11 @@ def repeated_share(
     absent : Reason
         Reason for proportions without answers.
 
+    Returns
+    -------
+    Estimate
+        Proportions with intervals; NaN with a reason where undefined.
+
     Examples
     --------
     >>> hits, n = np.array([1.0, 0, 1, 1]), np.ones(4)
@@ -136,6 +142,11 @@ def repeated_difference(
     absent : Reason
         Reason for proportions without answers.
 
+    Returns
+    -------
+    Estimate
+        Differences with intervals; NaN with a reason where undefined.
+
     Examples
     --------
     >>> one, two = np.array([1.0, 1, 1, 0]), np.array([0.0, 1, 0, 0])
@@ -162,7 +173,7 @@ def repeated_difference(
 
 
 def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, float]:
-    """Return gains, losses and occasions at the effective size, and the actual occasions."""
+    """Return effective numbers of gains, losses and occasions, and the number of occasions."""
     known = np.isfinite(gaps)
     gaps, codes = gaps[known], codes[known]
     total = float(gaps.size)
@@ -176,7 +187,7 @@ def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, floa
 
 
 def _scale(sums: FloatArray, n: FloatArray, spread: float) -> float:
-    """Return the effective number of occasions from sums of differences per unit."""
+    """Return the ratio of effective to actual occasions, from sums of differences per unit."""
     total, units = float(n.sum()), float(n.size)
     if n.max() <= 1.0:
         return total

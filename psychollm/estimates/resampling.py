@@ -2,7 +2,7 @@
 
 A resample is a vector of counts: how often each unit (question, respondent, model) was drawn. A
 statistic takes many such vectors in one call: that of the sample (all counts one), those without
-each group of units, and those of resamples. Differences between models are taken within the same
+each group of units, and those of resamples. Differences between models are computed within a
 resample, so that the difficulty of the questions cancels. Clustered units (several questions about
 one passage) are drawn and left out as whole clusters. The number of resamples per call depends
 only on the number of units, because rounding in matrix products depends on their shape and results
@@ -43,7 +43,7 @@ METHODS: dict[str, str] = {
 }
 
 _BLOCK_BYTES = 4_000_000
-_SMALL_BYTES = 64_000_000  # at one byte per count
+_SMALL_BYTES = 64_000_000  # bytes of a block of small counts, one each
 _KEPT_BYTES = 256_000_000
 _AT_ONCE = 100
 _MAX_GROUPS = 200
@@ -151,9 +151,9 @@ class Resampling(Bootstrap):
 
 
 def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) -> AnyArray:
-    """Return how often each question is drawn (replicates, n_questions), once per seed."""
-    # Small counts are bytes, contiguous per question. A question is drawn more than 255 times with
-    # probability below 1e-500.
+    """Return how often each question is drawn (replicates, n_questions): one row per seed."""
+    # Small counts are bytes, and the counts of a question are contiguous. No question is drawn
+    # more than 255 times, except with a probability below 1e-500.
     kind, order = (np.uint8, "F") if small else (np.float64, "C")
     counts: AnyArray = np.empty((len(seeds), n_questions), kind, order)  # type: ignore[call-overload]
     for row, seed in enumerate(seeds):
@@ -166,7 +166,7 @@ def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) 
 def resample_counts(
     seeds: WordArray, n_units: int, clusters: IntArray | None = None, *, small: bool = False
 ) -> AnyArray:
-    """Return how often each unit is drawn (replicates, units), in whole clusters if given."""
+    """Return how often each unit is drawn (replicates, units); clusters are drawn whole."""
     if clusters is None:
         return question_counts(seeds, n_units, small=small)
     counts = question_counts(seeds, int(clusters.max()) + 1, small=small)
@@ -216,9 +216,10 @@ def bootstrap_draws(
     label: str = "bootstrap",
 ) -> FloatArray:
     """Return draws (resamples, ...) of a statistic, each from one resample of the units."""
-    # `statistic` takes counts (resamples, units); `clusters` (units,) are numbered from zero
-    # without gaps, and drawn whole; `counts` is another way of drawing from seeds (resamples, 2),
-    # such as within strata. A statistic may request `small` counts.
+    # `statistic` takes counts (resamples, units). `clusters` (units,) are numbered from zero
+    # without gaps, and drawn whole. `counts` is a function of seeds (resamples, 2) that replaces
+    # simple resampling, for example by resampling within strata. A statistic may request `small`
+    # counts.
     options.required()
     drawn = counts or partial(resample_counts, n_units=n_units, clusters=clusters, small=small)
     fit = _SMALL_BYTES // n_units if small else _BLOCK_BYTES // (8 * n_units)
@@ -246,7 +247,7 @@ def resample(
     small: bool = False,
     label: str = "bootstrap",
 ) -> "Replicates":
-    """Evaluate a statistic in the sample, without each group of units, and in resamples."""
+    """Evaluate a statistic in the sample, in the jackknife samples, and in resamples."""
     draws = None
     if options.n:
         draws = bootstrap_draws(
@@ -263,11 +264,11 @@ def resample(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicates:
-    """A statistic in the sample, without each group of units, and in resamples."""
+    """Values of a statistic in the sample, in the jackknife samples, and in resamples."""
 
     value: FloatArray  # (...)
     left_out: FloatArray  # (groups, ...)
-    draws: FloatArray | None  # (resamples, ...) None if none were requested
+    draws: FloatArray | None  # (resamples, ...), or None without resamples
     options: Resampling
 
     @classmethod
@@ -278,7 +279,7 @@ class Replicates:
 
     def each(self, *index: Any) -> "Replicates":
         """Return the replicates of a part of the statistic, such as ``each(slice(None), 0)``."""
-        # Contiguous: sums of strided arrays may round differently.
+        # Copy to contiguous arrays, because sums of strided arrays may round differently.
         draws = None
         if self.draws is not None:
             draws = np.ascontiguousarray(self.draws[(slice(None), *index)])
@@ -301,9 +302,9 @@ class Replicates:
         final: bool = True,
     ) -> Estimate:
         """Return values (k,) with their intervals."""
-        # The interval is the jackknife's on `scale`, unless "bootstrap" was requested; with
-        # clusters in `units`, percentiles are expanded for their number. Values outside their
-        # bounds are flagged if these are `final`.
+        # With a `scale`, the interval is the jackknife's unless "bootstrap" was requested. With
+        # clusters in `units`, percentiles are expanded for the number of clusters. Values outside
+        # their bounds are flagged, unless the caller still changes the bounds (`final` is false).
         if scale is None or self.options.interval == "bootstrap":
             return bootstrap_estimate(
                 name,
@@ -354,7 +355,7 @@ def bootstrap_estimate(
     final: bool = True,
 ) -> Estimate:
     """Return values (k,) with intervals from draws (resamples, k): see `Replicates.estimate`."""
-    # Resamples of one cluster equal the sample, which is not certainty.
+    # Resamples of a single cluster equal the sample, so their variance of zero is meaningless.
     known = np.isfinite(value) if units is None else np.isfinite(value) & (units.count > 1)
     draws = np.where(known, draws, np.nan)
     se = np.full(value.size, np.nan)

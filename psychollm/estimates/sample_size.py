@@ -15,10 +15,11 @@ and, without an effect, is within :math:`\pm\delta` (two one-sided tests) with p
 noise, and would be undefined for estimates beyond :math:`\delta`.
 
 :math:`\sigma` is known from a pilot, up to its own error: with :math:`\nu_0` degrees of freedom it
-is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Treating it as exact overstates power:
-too small an :math:`s_0` loses more than too large a one gains. So (1) and (2) are averaged over u,
-too (Julious and Owen, 2006). An effect of :math:`\delta` must be K standard errors large, which
-shrink with the square root of the number of units. With n units in the pilot, the number needed is
+is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Treating it as exact overstates power,
+because power loses more from an underestimated :math:`\sigma` than it gains from an overestimated
+one. Therefore (1) and (2) are also averaged over u (Julious and Owen, 2006). An effect of
+:math:`\delta` must be K standard errors large, which shrink with the square root of the number of
+units. With n units in the pilot, the number needed is
 
 .. math:: m = n \, (K s_0 / \delta)^2.                                                   \quad (3)
 
@@ -46,11 +47,10 @@ from psychollm._base.types import FloatArray
 
 POWER = 0.8
 _EXACT = 1e6  # degrees of freedom treated as infinite
-_MANY = 1e4  # more do not change K
+_MANY = 1e4  # with more degrees of freedom K is constant
 _ROUNDS = 60
 
-# The trapezoidal rule over normal scores of chi's quantiles, because SciPy's nctdtr is NaN for
-# some arguments.
+# Averages over v use the trapezoidal rule, because SciPy's nctdtr is NaN for some arguments.
 _NODE = np.linspace(-9.0, 9.0, 61)
 _WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
 
@@ -199,7 +199,7 @@ def _needed(
     units = np.where(defined, np.inf, np.nan)
     open_ = np.flatnonzero(defined & (effect != 0.0))
     later = np.full(n.size, np.inf)
-    # With more units there are more degrees of freedom, so that fewer units are needed: iterate.
+    # K depends on the degrees of freedom, which grow with the number of units: iterate.
     for _ in range(_ROUNDS):
         k = _multiples(power, later[open_], df[open_], alpha[open_], absence=absence)
         before = units[open_]
@@ -231,7 +231,7 @@ def _rounded(df: FloatArray) -> FloatArray:
 
 
 def _digits(values: FloatArray, digits: int) -> FloatArray:
-    """Return positive numbers to so many significant digits."""
+    """Return positive numbers rounded to significant digits."""
     known = np.where(np.isfinite(values), values, 1.0)
     places = digits - 1.0 - np.floor(np.log10(known))
     # Integer powers of ten are exact, so 0.05 stays 0.05.
@@ -242,7 +242,7 @@ def _digits(values: FloatArray, digits: int) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def _chi(df: float) -> tuple[FloatArray, FloatArray]:
-    """Return quantiles of chi over the root of its degrees of freedom, and their weights."""
+    """Return quantiles of chi divided by the root of its degrees of freedom, and weights."""
     if df >= _EXACT:
         return np.ones(1), np.ones(1)
     below, above = ndtr(_NODE), ndtr(-_NODE)

@@ -42,7 +42,7 @@ from psychollm._base.types import FloatArray
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
-FEWEST = 10  # coverage of intervals was not measured with fewer units
+FEWEST = 10  # smallest number of units for which coverage was measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class SmallestEffects:
             check_positive(f"smallest effect {field.name}", getattr(self, field.name))
 
     def with_values(self, values: Mapping[str, float]) -> "SmallestEffects":
-        """Return the same with some values replaced, by name.
+        """Return a copy with some values replaced, by name.
 
         Parameters
         ----------
@@ -183,6 +183,18 @@ def outcome(
     enough : bool
         Whether there are enough units for a valid interval; otherwise the outcome is inconclusive.
 
+    Returns
+    -------
+    Outcome
+        Conclusion from the interval.
+
+    Raises
+    ------
+    ShapeError
+        If the interval does not have two bounds.
+    OptionError
+        If `smallest` is negative.
+
     Examples
     --------
     >>> outcome([0.24, 0.96], null=0.5, smallest=0.05)
@@ -234,7 +246,7 @@ def verdicts(
     fewest: int = FEWEST,
 ) -> Verdicts:
     """Return the conclusion from the interval of each model."""
-    # With clusters, the degrees of freedom must be those of `fewest` clusters of equal size.
+    # With clusters, intervals need the degrees of freedom of `fewest` clusters of equal size.
     enough = np.asarray(estimate.n >= fewest, dtype=np.bool_)
     if estimate.df is not None:
         enough &= estimate.df >= fewest - 1
@@ -264,8 +276,8 @@ def counted(
     whether: str = "",
 ) -> str:
     """Count models by outcome; `words` has a singular and a plural verb phrase per outcome."""
-    # Models with the outcome `named` are listed by label. `Outcome.OPEN` has fixed words; if all
-    # models are inconclusive, `whether` names the question.
+    # Models with the outcome `named` are listed by label. The words for inconclusive models are
+    # fixed; if all are inconclusive, `whether` names the question.
     parts: list[str] = []
     for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
         n = verdicts.count(one)
@@ -317,7 +329,7 @@ def every(n: int, kind: str) -> str:
 
 
 def futile(have: str, cannot: str, least: int) -> str:
-    """Return that no result can be significant, and how many units are needed."""
+    """Return the sentence that no result can be significant, and how many units are needed."""
     return f"With {have}, no {cannot}: at least {count(least)} are needed"
 
 

@@ -1,7 +1,7 @@
 r"""`confirmatory_factors`: a confirmatory factor model, fitted to correlations.
 
-The model defines the free loadings; the others are zero. Factors have variance one, and thresholds
-of ordered answers are those of the data. With residuals e of the correlations below the diagonal,
+The model defines the free loadings; the others are zero. Factors have variance one; thresholds of
+ordered answers are taken from the data. With residuals e of the correlations below the diagonal,
 :math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j` (plus a residual covariance for pairs in the
 model), the estimates minimise
 
@@ -17,8 +17,9 @@ and freeing a parameter fixed at zero, with derivatives d, would lower 2 n F by 
 
 .. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
 
-SciPy's trust region finds the minimum to half the digits, the precision of function values. The
-gradient is more precise: plain Gauss-Newton steps follow as long as they reduce it.
+SciPy's trust-region method compares function values, and therefore finds the minimum to about half
+of the digits only. Gauss-Newton steps follow as long as they reduce the gradient, which is more
+precise.
 
 References
 ----------
@@ -77,7 +78,7 @@ class Least(NamedTuple):
 
     x: FloatArray  # (q,)
     value: float
-    gradient: float  # its largest component
+    gradient: float  # largest component of the gradient
     steps: int
 
     def ending(self, model: str) -> Convergence:
@@ -121,13 +122,13 @@ def least_squares(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Model:
-    """Free loadings over k variables and m factors, and whether factors correlate."""
+    """Pattern of free loadings of k variables on m factors, and whether factors correlate."""
 
     # Order of the parameters: loadings, factor correlations below the diagonal (both row by row),
     # covariances of residuals.
     free: BoolArray  # (k, m)
-    rows: IntArray  # (k,) positions in the whole matrix
-    size: int  # rows of the whole matrix
+    rows: IntArray  # (k,) positions of the variables in the whole matrix
+    size: int  # number of rows of the whole matrix
     correlated: bool
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m

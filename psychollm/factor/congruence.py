@@ -4,8 +4,9 @@ Tucker's coefficient of columns x and y is the cosine between them,
 
 .. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
 
-Unlike a correlation it does not centre: only proportional columns have a coefficient of 1. Factors
-count as equal above .95, as fairly similar from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
+Unlike a correlation, it does not centre the columns: only proportional columns have a coefficient
+of 1. Factors count as equal above .95, as fairly similar from .85 to .94 (Lorenzo-Seva & ten
+Berge, 2006).
 
 References
 ----------
@@ -48,7 +49,7 @@ class Congruence(Result):
         Coefficients in [-1, 1]; NaN with an entry in `reasons`.
     order : ndarray of shape (m,)
         Matched column of the other set, one-to-one with the largest sum of absolute coefficients.
-        -1 if none remains or the coefficient is undefined.
+        -1 if no column remains or the coefficient is undefined.
     signs : ndarray of shape (m,)
         1, or -1 if the matched column is reversed; 0 without a match.
     matched : ndarray of shape (m,)
@@ -56,7 +57,7 @@ class Congruence(Result):
     factors, other_factors : tuple
         Names of the m and p columns.
     reasons : tuple
-        Why coefficients are undefined.
+        Reasons of undefined coefficients.
     """
 
     matrix: FloatArray  # (m, p)
@@ -221,7 +222,7 @@ def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def _reasons(name: str, loadings: Columns) -> tuple[str, ...]:
-    """Return why columns have no congruence."""
+    """Return the reasons of undefined coefficients."""
     reasons = []
     for column, values in zip(loadings.columns, loadings.values.T, strict=True):
         undefined = np.flatnonzero(np.isnan(values))

@@ -9,11 +9,11 @@ correlations R, scores are :math:`Z W` of standardised variables Z, with
 .. math:: W_{\text{ten Berge}} = R^{-1/2} C \Phi^{1/2}, \qquad
           C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
 
-Regression scores have the smallest error; Bartlett's are unbiased for a given unit; ten Berge's
-correlate as the factors do. Posterior means (EAP) model binary answers instead of using
-standardised values. The determinacy of a factor is its correlation with its regression score,
-:math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. Below about .9, units with equal answers
-may differ much.
+Regression scores have the smallest error; Bartlett's scores are unbiased for a given unit; ten
+Berge's scores have the correlations of the factors. Posterior means (EAP) model binary answers
+instead of using standardised values. The determinacy of a factor is its correlation with its
+regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If it is below about
+.9, units with equal answers may have very different values of the factor.
 
 A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
 response exceeds the threshold: given the factors f, with probability
@@ -21,9 +21,9 @@ response exceeds the threshold: given the factors f, with probability
 .. math:: \Phi\Big(\frac{\lambda^\top f - \tau}{\sqrt{1 - \lambda^\top \Phi \lambda}}\Big),
           \qquad f \sim N(0, \Phi) .                                                     \quad (3)
 
-Posterior means and covariances are integrals around each pattern's own posterior
-(`kernels.irt_multidimensional`): Gauss-Hermite products up to three factors, quasi-random points
-beyond.
+Posterior means and covariances are integrals over nodes adapted to the posterior of each answer
+pattern (`kernels.irt_multidimensional`): Gauss-Hermite nodes for up to three factors, quasi-random
+points for more.
 
 References
 ----------
@@ -270,7 +270,7 @@ def _posterior_means(
 def score_weights(
     L: FloatArray, phi: FloatArray, R: FloatArray, method: ScoreMethod
 ) -> FloatArray:
-    """Return weights (k, m) of (1) or (2), for any subset of variables."""
+    """Return the weights (k, m) of (1) or (2), also for a subset of the variables."""
     if method == "regression":
         return np.asarray(np.linalg.pinv(R, hermitian=True) @ L @ phi, dtype=np.float64)
     if method == "bartlett":
@@ -342,7 +342,7 @@ def _score_incomplete(
     R: FloatArray,
     method: ScoreMethod,
 ) -> None:
-    """Score units with missing values in place, by pattern: scores and errors."""
+    """Fill in scores and errors of units with missing values, one pattern at a time."""
     partial = np.flatnonzero(gaps.any(axis=0))
     patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
     for p, gap in enumerate(patterns):

@@ -66,15 +66,15 @@ class FactorFit(Result):
     baseline_chi_square: float
     baseline_df: float
     rmsea: float
-    rmsea_interval: FloatArray  # (2,) at 90 %, as is customary
-    close_fit_p_value: float  # p-value of close fit, RMSEA at most 0.05
+    rmsea_interval: FloatArray  # (2,) 90 % interval, as is customary
+    close_fit_p_value: float  # p-value of the hypothesis that RMSEA is at most 0.05
     cfi: float
     tli: float
     srmr: float
     bic: float
     sabic: float  # BIC with sample-size adjusted n
     n: float
-    test: str  # name of the test, or why there is none
+    test: str  # name of the test, or reason why there is none
 
     def summary(self) -> str:
         """Describe the fit in one sentence."""
@@ -109,7 +109,7 @@ def fit_indices(
     multiplier: float | None = None,
     same_correction: float | None = None,
 ) -> FactorFit:
-    """Return (1) and (2), from statistic and degrees of freedom of model and baseline."""
+    """Return the indices (1) and (2) from the statistics of model and baseline."""
     # `multiplier` replaces n in RMSEA, for statistics based on n - 1. `same_correction` is the
     # baseline's statistic with the model's correction, for TLI.
     from scipy.stats import chi2, ncx2

@@ -1,15 +1,15 @@
 r"""Abilities of respondents given fitted items.
 
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
-* MAP: mode of the posterior; standard error from the observed information plus 1.
-* ML: mode of the likelihood; none if all answers are yes, or all are no.
+* MAP: mode of the posterior; its standard error uses the observed information plus 1 (the prior).
+* ML: mode of the likelihood, which does not exist if all answers are yes, or all are no.
 * WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)` with
   :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. It is finite for perfect and zero scores,
   with a bias of order 1/J^2 (ML: 1/J).
 
 All methods are for binary and polytomous items.
 
-Rasch abilities are on the scale with slopes of 1, with the fit's standard deviation.
+Rasch abilities are on the scale on which all slopes are 1; the fit estimates their SD.
 
 References
 ----------
@@ -64,7 +64,7 @@ class Abilities(Result):
     reliability : float
         Reliability of the estimates: var / (var + mean se^2).
     reasons : tuple of Reason
-        Why a respondent has no estimate.
+        Reason for each respondent without an estimate.
     labels : tuple
         Names of the respondents.
     """
@@ -101,7 +101,7 @@ def ability(
     """Estimate abilities from answers to fitted items.
 
     EAP estimates and standard errors average over the uncertainty of the items. Fits with
-    ``families=`` have more uncertain items, which `ability` takes into account.
+    ``families=`` estimate items less precisely, which `ability` takes into account.
 
     Parameters
     ----------
@@ -116,6 +116,11 @@ def ability(
     n_jobs : int, optional
         Number of threads that read a scan or sparse table; -1 uses all processors. None is one, or
         the setting of ``joblib.parallel_config``.
+
+    Returns
+    -------
+    Abilities
+        Abilities with standard errors; NaN with a reason where undefined.
 
     Raises
     ------
@@ -184,7 +189,7 @@ def abilities_of(
 
 
 def reliability(value: FloatArray, se: FloatArray) -> float:
-    """Return var / (var + mean squared error) of the respondents with both."""
+    """Return var / (var + mean squared error) of respondents with an estimate and an error."""
     use = np.isfinite(value) & np.isfinite(se)
     if use.sum() < 2:
         return float("nan")
@@ -196,7 +201,7 @@ def _posterior_means(
     fit: IRTFit, items: BoolArray, family: Family, patterns: Patterns
 ) -> tuple[FloatArray, FloatArray]:
     """Return posterior means and standard deviations per pattern."""
-    # With an estimated item distribution, items are weighted by their precision.
+    # With a hierarchical prior, average over the uncertainty of the items.
     parameters = np.nan_to_num(fit.parameters[items])
     grid = grid_for(family, parameters)
     nothing = np.zeros(parameters.shape[1])
@@ -262,7 +267,7 @@ def _roots(method: Method, family: Family, parameters: FloatArray, codes: IntArr
 def why_none(
     method: Method, codes: IntArray, value: FloatArray, n_categories: int = 2
 ) -> AnyArray:
-    """Return why a pattern has no estimate."""
+    """Return the reason why a pattern has no estimate."""
     answered = codes >= 0
     reasons = np.array([Reason.NONE] * codes.shape[0], dtype=object)
     if method in ("ml", "wle"):

@@ -1,9 +1,9 @@
 r"""Simulated adaptive testing, to estimate how many questions it saves.
 
-A simulated respondent gets one item after the other, each the most informative at the current
-estimate (posterior mean, abilities N(0, 1)), until the posterior SD is small enough or the number
-of items reaches its limit. `randomesque` picks at random among the best few, so that respondents
-see different items.
+A simulated respondent gets one item after the other. Each is the most informative item at the
+current estimate, the posterior mean with a prior N(0, 1). The test ends when the posterior SD is
+small enough or the number of items reaches its limit. `randomesque` picks at random among the best
+few, so that respondents see different items.
 """
 
 from __future__ import annotations
@@ -112,6 +112,11 @@ def adaptive_test(
         Number of respondents if no abilities are given.
     rng : Generator, int or None
         Random generator or seed.
+
+    Returns
+    -------
+    AdaptiveTest
+        Numbers of items and errors of the simulated tests.
 
     Raises
     ------

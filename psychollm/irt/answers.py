@@ -34,7 +34,7 @@ class Sides(Protocol):
 
     @property
     def reading(self) -> Respondents:
-        """Which side the models are: respondents or items."""
+        """Whether the models are the respondents or the items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class Oriented:
 
     @property
     def given(self) -> BoolArray:
-        """Which codes occur among the answers to each item (items, C)."""
+        """Mask of the codes that occur among the answers to each item (items, C)."""
         codes = range(max(self.n_categories, 1))
         return np.stack([(self.codes == c).any(axis=0) for c in codes], axis=1)
 
     @property
     def rarest(self) -> float:
-        """Fewest answers other than the most frequent, over items that vary."""
+        """Smallest number of answers other than the most frequent, over items with variance."""
         codes = range(max(self.n_categories, 1))
         counts = np.stack([(self.codes == c).sum(axis=0) for c in codes])
         beside = counts.sum(axis=0) - counts.max(axis=0, initial=0)
@@ -80,7 +80,8 @@ class Oriented:
 
 def code_range(given: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the lowest and highest code of each item from a mask of its codes (items, C)."""
-    # The range of an item with one answer is 0 to that answer, or 0 to 1.
+    # If all answers to an item are equal, its range is from 0 to that answer, or 0 to 1 if it is
+    # 0.
     high = given.shape[1] - 1 - given[:, ::-1].argmax(axis=1)
     low = np.where(given.sum(axis=1) > 1, given.argmax(axis=1), 0)
     return low, np.maximum(high, 1)

@@ -38,20 +38,20 @@ from psychollm.irt.families import Family
 from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for
 from psychollm.irt.low_rank import LowRankCurvature, low_rank_curvature
 
-TOLERANCE = 1e-10  # of the gradient
-ROUNDING = 1e-14  # of the gradient, per respondent
-NEAR = 1e-4  # of the gradient on the coarse grid, per respondent
+TOLERANCE = 1e-10  # gradient at which the optimisation ends
+ROUNDING = 1e-14  # rounding error of the gradient, per respondent
+NEAR = 1e-4  # gradient at which the fine grid replaces the coarse one, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_ITERATIONS = 500
 LEFT_OUT = (0.9, 0.6, 0.0)  # fractions of the missing information to subtract
 STALE = 0.03  # a matrix is reused if at most this fraction of the gradient remains
-FLAT = 1e-6  # below this gradient norm only rounding may be left
+FLAT = 1e-6  # a smaller gradient may be rounding error
 AT_BOUND = 1e-3  # relative distance from a bound that counts as at the bound
-FURTHEST_LEAP = 16.0  # of SQUAREM, in EM steps
+FURTHEST_LEAP = 16.0  # longest extrapolation of SQUAREM, in EM steps
 EM_TRIES = 4  # halvings of an EM step: with priors, expanded steps can fail at any length
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
-ROUNDED = 1e-11  # the same if the gradient has become much smaller
+ROUNDED = 1e-11  # larger loss that is accepted if the gradient has fallen much
 SINGULAR = "the information is singular: the data do not determine all parameters"
 EM_CYCLES = 40
 Matrix: TypeAlias = DenseCurvature | LowRankCurvature
@@ -60,7 +60,7 @@ Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 class Steps:
     """Counter of optimisation steps, with a limit and a progress bar."""
 
-    per_step = 1  # units of the bar
+    per_step = 1  # units of the progress bar
 
     def __init__(self, limit: int, bar: Progress | None = None) -> None:
         self.limit, self.taken, self._bar = limit, 0, bar
@@ -72,7 +72,7 @@ class Steps:
         return self.taken < self.limit
 
     def take(self, n: int) -> None:
-        """Count n steps: one of Newton's, or the passes of a cycle of EM."""
+        """Count n steps: 1 for a Newton step, or the number of passes of an EM cycle."""
         self.taken += n
         if self._bar is not None:
             self._bar.update(n)
@@ -230,7 +230,7 @@ def improved(
 
 def _up_to_bounds(family: Family, place: FloatArray, step: FloatArray) -> FloatArray:
     """Shorten the steps of items whose slope or intercept would cross its bound."""
-    # A slope clipped without its intercept would leave the direction of ascent.
+    # If a slope were clipped without its intercept, the step might not ascend.
     with np.errstate(divide="ignore", invalid="ignore"):
         room = (np.sign(step) * family.bounds - place) / step
     room = np.where(family.asymptotes | ~(room > 0.0), np.inf, room * (1.0 + 1e-9))
@@ -256,11 +256,12 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Passes(Generic[P]):
-    """Moves of EM: one pass (None if it would descend), differences, and extrapolation."""
+    """Functions for SQUAREM: one EM pass (None if it descends), difference, extrapolation."""
 
     after: Callable[[P], P | None]
-    change: Callable[[P, P], FloatArray]  # from the first to the second
-    leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]  # start, two passes on
+    change: Callable[[P, P], FloatArray]  # change from the first point to the second
+    # extrapolation from a start and two passes
+    leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]
     shortest: float = 1.0  # shortest extrapolation worth a pass, in EM steps
 
     def run(self, point: P, steps: Steps, *, cycles: int, close: float) -> tuple[P, list[float]]:
@@ -289,7 +290,7 @@ class Passes(Generic[P]):
         return point, path
 
     def _extrapolated(self, start: P, second: P, step: FloatArray, bend: FloatArray) -> P:
-        """Return the SQUAREM point if it is higher than after two EM steps, else the latter."""
+        """Return the SQUAREM point, or the point after two EM steps if that is higher."""
         length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
         if length <= self.shortest:
             return second
@@ -317,7 +318,7 @@ def accelerated_em(
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
     """Return the observed information, factored; None if it is not positive definite."""
-    # For a step it is less exact, and made positive definite if necessary.
+    # For a Newton step the information is less exact, and made positive definite if necessary.
     pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
     build = dense_curvature if pieces.dense else low_rank_curvature
     matrix = build(pieces, point.frozen, tied=problem.family.tied)
@@ -398,7 +399,7 @@ def ascend(
 
 @dataclass(frozen=True, slots=True)
 class OneGrid:
-    """A problem on one grid."""
+    """The likelihood of one group on one grid, as `OnNodes`."""
 
     problem: Problem
     grid: Grid

@@ -35,8 +35,8 @@ DENSE = 2_500  # parameters up to which the matrix is formed
 MAX_DEGREE = 30
 Projection: TypeAlias = Callable[[FloatArray], FloatArray]
 Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
-NEGLIGIBLE = 1e-13  # proportion of a degree in the sum of squares that ends the series
-ROUGH = 1e-7  # the same for a Newton step, which tolerates errors of the matrix
+NEGLIGIBLE = 1e-13  # the series ends when a degree adds less than this proportion
+ROUGH = 1e-7  # the same proportion for Newton steps, which tolerate errors
 WIDE, GROUP = 200, 8  # with more nodes, patterns are processed in groups of similar abilities
 OUTSIDE = 1e-30  # posterior mass below which a node is negligible
 BATCH = 2**22  # cells of posteriors in memory at a time
@@ -64,7 +64,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the terms of (1) from the blocks of its first; `rough` suffices for Newton steps."""
+    """Return the terms of (1), given the first's blocks; `rough` suffices for Newton steps."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
@@ -126,7 +126,7 @@ def _projected(codes: IntArray, table: FloatArray) -> Projection:
 
 
 def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -> Projection:
-    """Return the same for logistic items, whose scores are (y - P) times (ability, 1)."""
+    """Return `_projected` for logistic items, whose scores are (y - P) times (ability, 1)."""
     yes, answered = (codes == 1).astype(np.float64), (codes >= 0).astype(np.float64)
 
     def project(weighted: FloatArray) -> FloatArray:
@@ -163,7 +163,7 @@ def leading_columns(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> Iterator[tuple[FloatArray, FloatArray, Iterator[FloatArray]]]:
     """Yield, for blocks of patterns, means and deviations of abilities and the terms of (2)."""
-    # The first term is the one linear in the ability.
+    # The first term is linear in the ability.
     patterns = problem.patterns
     if problem.family.exponential:
         table = logistic(linear(parameters, grid.nodes))[0]
@@ -227,9 +227,9 @@ def _polynomial_products(
 def _node_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the same without a series: E(s s^T) from counts of pairs of answers at each node."""
-    # A curve much steeper than the posteriors is like a step, which takes more polynomials than
-    # there are nodes.
+    """Return sum f Cov(s) and sum f s s^T from counts of pairs of answers at each node."""
+    # A curve much steeper than the posteriors is nearly a step function, whose series would need
+    # more polynomials than there are nodes.
     patterns, size = problem.patterns, parameters.size
     table = problem.family.scores(parameters, grid.nodes)  # (J, C, p, Q)
     by_answer = table[:, 1:] - table[:, :1] if patterns.complete else table
@@ -242,7 +242,7 @@ def _node_products(
         products += mean.T @ mean
         weighted = posterior * frequency[:, None]
         for j in range(items):
-            later = slice(j * answers, None)  # by symmetry
+            later = slice(j * answers, None)  # earlier items follow by symmetry
             part = np.zeros((p, (items - j) * p))
             for c in range(answers):
                 given = np.flatnonzero(indicator[:, j * answers + c])

@@ -1,4 +1,4 @@
-r"""Residual correlations between respondents, within known families and unknown ones.
+r"""Residual correlations between respondents, of known or unknown families.
 
 Models derived from one another share residuals. With standardised residuals r of the items and
 :math:`\rho_f` their correlation between members of family f, the :math:`m_f` members carry the
@@ -33,7 +33,7 @@ Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 CELLS = 2**21  # entries of pair tables in memory at a time
 FEWEST = 50  # items below which pairs carry too little information
 MOST = 1_000  # most respondents for a search of all pairs
-LIKELY = 0.01  # probability that any pair of independent respondents is named
+LIKELY = 0.01  # probability of naming some pair if all respondents are independent
 ALIKE = 0.15  # smallest residual correlation of a named pair
 
 

@@ -23,7 +23,7 @@ from psychollm.irt.result import IRTFit
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
 
-VAGUE = 4.0  # a larger standard error of a logit asymptote means no information about it
+VAGUE = 4.0  # asymptotes (logits) with a larger standard error are not informed by the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FittedItems:
     has_answer: BoolArray  # (J, C)
     models: tuple[Model, ...]  # (J,)
     kept: BoolArray  # (J,)
-    reasons: tuple[Reason, ...]  # (J,) why an item is not fitted, or its qualification
+    reasons: tuple[Reason, ...]  # (J,) reason why an item is not fitted, or qualification
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
 
 
 def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
-    """Add the reason of items with an unused answer between others."""
+    """Flag items with an unused answer between used ones."""
     low, high = code_range(has_answer)
     gaps = high - low + 1 > has_answer.sum(axis=1)
     return tuple(

@@ -342,7 +342,7 @@ class Dichotomous(Family):
         return parameters[:, 1:2]
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        # ability with P = 1/2, which asymptotes may exclude
+        # the ability with P = 1/2; NaN if asymptotes exclude it
         from scipy.special import logit, ndtri
 
         height = np.zeros((1, 1))

@@ -6,10 +6,10 @@ A respondent of ability :math:`\theta \sim N(0, 1)` answers item j with yes with
 
 with answers independent given the ability, which is integrated out. F is logistic or normal. Rasch
 and 1PL models have one common slope (Rasch: :math:`a = 1` and a free SD of abilities). The 2PL has
-no asymptotes, the 3PL g, the 4PL both.
+no asymptotes, the 3PL has g, and the 4PL has both.
 
-Both orientations of a table are useful. With questions as items, slopes show which questions
-discriminate. With models as items, slopes show how strongly each model's answers depend on the
+Questions or models can be the items. If questions are the items, slopes show which questions
+discriminate. If models are the items, slopes show how strongly each model's answers depend on the
 common factor.
 
 References
@@ -85,8 +85,8 @@ from psychollm.irt.one_ability import (
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
-MANY = 1000  # with more items, a 2PL of a dense table is fitted by its cells
-PASSES, SETTLED = 4, 0.02  # most refits with families, and their tolerance
+MANY = 1000  # with more items, the 2PL of a dense table is fitted as that of a sparse table
+PASSES, SETTLED = 4, 0.02  # largest number of refits with families, and their tolerance
 
 
 def fit_irt(
@@ -115,8 +115,8 @@ def fit_irt(
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. Pass a sequence, or a mapping from labels, for different models
-        without a common slope.
+        in their number of answers. For items with different models, none with a common slope, pass
+        a sequence or a mapping from labels.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
         credit and nominal models are log-linear and have no probit form.
@@ -154,6 +154,11 @@ def fit_irt(
         resumes from it.
     progress : bool
         Whether to show a progress bar (needs tqdm).
+
+    Returns
+    -------
+    IRTFit
+        Item parameters with standard errors, fit and warnings.
 
     Raises
     ------
@@ -246,8 +251,8 @@ def fit_irt(
             )
 
     if families is None:
-        # Cell-wise fits adapt nodes to each respondent; with many items a common grid needs far
-        # more.
+        # Fits of sparse tables adapt nodes to each respondent; with many items a common grid needs
+        # far more nodes.
         usual = (model, link, standard_errors) == ("2pl", "logit", "observed")
         narrow = usual and len(answers.items) >= MANY and isinstance(chosen(1.0), ItemPopulation)
         found = by_cells(table.sparse()) if narrow else fitted(None, None)
@@ -316,7 +321,7 @@ def fit_answers(
     weights: FloatArray | None = None,
 ) -> IRTFit:
     """Fit each item's model to oriented answers, optionally from a previous fit."""
-    # None skips standard errors and so the final curvature.
+    # If `standard_errors` is None, the final curvature is not computed.
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
     if keep.any() and proper(priors, models):
@@ -385,7 +390,7 @@ def _family(
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
-    if population:  # other items define the answers of an item with none or one
+    if population:  # items with no or one answer take the answers of other items
         few = [reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]
         given[few] = all_answers(models, given)[few]
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])

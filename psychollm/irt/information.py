@@ -69,6 +69,11 @@ def information(fit: IRTFit, *, abilities: ArrayLike | None = None) -> Informati
     abilities : array-like (points,), optional
         Abilities at which to evaluate; by default 81 points from -4 to 4 SDs.
 
+    Returns
+    -------
+    Information
+        Characteristic and information curves, and reliability.
+
     Raises
     ------
     OptionError

@@ -1,14 +1,14 @@
 r"""Coordinates in which the distribution of items has the same form on any scale.
 
-With one slope and step intercepts :math:`d_k` they are
+For an item with one slope a and step intercepts :math:`d_k` the coordinates are
 
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e_k = d_k / \sqrt{a^2 + \kappa^2}, \; (1)
 
-for ordered thresholds the first and the log distances between neighbours,
+or, for ordered thresholds, the first :math:`e_k` and the log distances between neighbours,
 
 .. math:: e_1, \quad \log(e_1 - e_2), \quad \log(e_2 - e_3), \ldots \quad (2)
 
-If each answer has a slope, or all items share one, coordinates are the parameters themselves.
+If each answer has a slope, or all items share one, the coordinates are the parameters.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ LEAST_GAP = 1e-3  # starting distance between thresholds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """Parameters as their own coordinates, except for a slope shared by all items."""
+    """Coordinates equal to the parameters, without a slope that all items share."""
 
     names: tuple[str, ...]
     first: int = 0  # index of the first item-specific parameter
@@ -51,10 +51,10 @@ class Coordinates:
 class LogSlopes(Coordinates):
     """The coordinates (1) or (2) of items with one slope, and their inverse."""
 
-    kappa: float = KAPPA  # well above it, slopes are on a logarithmic scale
+    kappa: float = KAPPA  # slopes well above kappa are on a logarithmic scale
     design: FloatArray | None = None  # matrix from intercepts to steps; None for the identity
     n_steps: int = 1
-    ordered: bool = False  # thresholds: (2)
+    ordered: bool = False  # whether thresholds are ordered, as in (2)
 
     @property
     def _steps(self) -> slice:
@@ -73,11 +73,11 @@ class LogSlopes(Coordinates):
         return coordinates
 
     def _length(self, slope: FloatArray) -> FloatArray:
-        """Return the derivative of the slope by its coordinate, which is the intercepts' unit."""
+        """Return the root in (1), which is also the derivative of the slope by its coordinate."""
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:
-        """Return the factors of the slopes' length in the intercepts (..., steps)."""
+        """Return intercepts divided by the root in (1) (..., steps)."""
         steps = coordinates[..., self._steps].copy()
         if self.ordered:
             steps[..., 1:] = steps[..., :1] - np.cumsum(np.exp(steps[..., 1:]), axis=-1)
@@ -119,8 +119,9 @@ def kappa_of(link: str) -> float:
 def points_and_roots(
     mean: FloatArray, covariance: FloatArray, pairs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return points (2 pairs, J, q) with these moments, and the matrix roots (J, q, q)."""
-    # Pairs about the mean, one along each column of the root; the others are at the mean.
+    """Return sigma points (2 pairs, J, q) with these moments, and the matrix roots (J, q, q)."""
+    # Each column of the root gives a pair of points about the mean; further points are at the
+    # mean.
     root, q = np.empty(covariance.shape), mean.shape[1]
     if not find_roots(covariance, root):
         msg = "a covariance is not positive definite"
@@ -142,13 +143,13 @@ def turns(there: FloatArray, linear: FloatArray, here: FloatArray) -> FloatArray
     return turn
 
 
-MATCHING = 5  # passes
+MATCHING = 5  # iterations that match the mean
 
 
 def matched_points(
     way: Coordinates, mean: FloatArray, covariance: FloatArray, pairs: int
 ) -> FloatArray:
-    """Return points (2 pairs, J, p) about parameters with these moments, inside their range."""
+    """Return sigma points (2 pairs, J, p) with these moments, inside the range of parameters."""
     # Points in parameters could put thresholds out of order. They are taken in coordinates, with a
     # centre adjusted until the parameters have the requested mean.
     centre = wanted = way.of(mean)

@@ -16,16 +16,16 @@ the others: its mean includes `ItemPopulation.worth` additional items at the mea
 that coordinate.
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
-expected log-probabilities of the answers on a grid. That of an item is normal in (1), with mean
-and covariance from the expected gradient and curvature at sigma points. Each iteration ends by
-standardising abilities to mean 0 and SD 1. EM is slow if answers carry little information about an
-item. Therefore every sixth iteration extrapolates the population by a Newton step, or half of one
-after a step has lowered the bound of the marginal likelihood.
+expected log-probabilities of the answers on a grid. The posterior of an item is normal in (1),
+with mean and covariance from the expected gradient and curvature at sigma points. Each iteration
+ends by standardising abilities to mean 0 and SD 1. EM is slow if answers carry little information
+about an item. Therefore every sixth iteration extrapolates the population by a Newton step. The
+step is halved if an earlier one lowered the bound of the marginal likelihood.
 
 **The scale is that of these respondents**: their abilities have mean 0 and SD 1, and intervals
-apply to numbers on that scale. They do not include the sampling of respondents. For a normal
-population the standard error of its mean is :math:`1/\sqrt n` of its standard deviation, that of
-the standard deviation :math:`1/\sqrt{2n}`.
+apply to numbers on that scale. They do not include the sampling of respondents. For n respondents
+of a normal population, the standard error of the population's mean is :math:`1/\sqrt n` SDs, and
+that of its SD is :math:`1/\sqrt{2n}` SDs.
 
 References
 ----------
@@ -52,8 +52,10 @@ from psychollm.kernels.item_posteriors import LONGEST, move_posteriors, turn_cov
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
 SETTLED = 1.5e-3  # root mean square change per iteration, in posterior standard deviations
 LONGEST_LOG = 0.6  # largest change of a log variance per iteration
-LEAP_EVERY, LEAST_GAIN = 6, 0.01  # iterations; gain of the bound below which steps halve
-MOST_PRIOR = 0.9  # largest proportion of the prior in a posterior for extrapolation
+# iterations per extrapolation; smaller gains of the bound halve its step
+LEAP_EVERY, LEAST_GAIN = 6, 0.01
+# extrapolate only if the prior has at most this proportion of a posterior's precision
+MOST_PRIOR = 0.9
 BOUNDLESS = 60.0  # a larger median slope means that there is no maximum
 
 
@@ -65,7 +67,7 @@ class Abilities(Protocol):
 
 
 class Curves(Protocol):
-    """Mapping from coordinates of items to their parameters."""
+    """Protocol of the mapping from coordinates of items to their parameters."""
 
     @property
     def tied(self) -> bool:
@@ -98,12 +100,12 @@ C = TypeVar("C", bound=Curves)
 class Expected(Generic[A]):
     """Information of integrated abilities about items."""
 
-    score: FloatArray  # (S, J, p) at each point
-    information: FloatArray  # (J, p, p) expected, if a slope is shared
-    mean: FloatArray  # () or (m,) of the abilities that define the scale
+    score: FloatArray  # (S, J, p) gradients at each point
+    information: FloatArray  # (J, p, p) expected information, used if a slope is shared
+    mean: FloatArray  # () or (m,) mean of the abilities that define the scale
     sd: FloatArray
     objective: float
-    abilities: A  # for the next iteration
+    abilities: A  # abilities for the next iteration
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,10 @@ class Items:
 
     mean: FloatArray  # (J, q)
     covariance: FloatArray  # (J, q, q)
-    weight: FloatArray  # (J,) expected precision of each item's own prior, 1 for a normal one
+    weight: FloatArray  # (J,) expected precision of each item's own prior; 1 for a normal prior
     step: FloatArray  # (J, q) last full step
     stride: FloatArray  # (J,) damping of steps, lower if steps oscillate
-    slope: float  # shared by all; NaN where each has its own
+    slope: float  # slope shared by all items; NaN if each has its own
     population: ItemPopulation
 
     def moved_from(self, before: "Items") -> FloatArray:
@@ -139,7 +141,7 @@ class Kind(Generic[C]):
     """Items of one population, with starting values."""
 
     curves: C
-    rows: IntArray  # (own J,) among all items
+    rows: IntArray  # (own J,) positions among all items
     population: ItemPopulation
 
 
@@ -147,12 +149,12 @@ class Kind(Generic[C]):
 class Settled(Generic[C, A]):
     """Final state of the iterations."""
 
-    kinds: tuple[Kind[C], ...]  # with their populations
+    kinds: tuple[Kind[C], ...]  # kinds of items with their populations
     parameters: FloatArray  # (J, p) posterior means
     covariance: FloatArray  # (J, p, p), given abilities
-    slope: float  # shared by all; NaN where each has its own
+    slope: float  # slope shared by all items; NaN if each has its own
     abilities: A
-    change: float  # in the last iteration, in standard errors
+    change: float  # change in the last iteration, in standard errors
     convergence: Convergence
 
 
@@ -170,7 +172,7 @@ class Round(Generic[A]):
 
 
 class Keeper(Protocol[A]):
-    """Store of iterations, from which a fit can resume."""
+    """Protocol of a store of iterations, from which a fit can resume."""
 
     def keep(self, at: Round[A]) -> None:
         """Keep a round."""
@@ -301,7 +303,7 @@ def _start(kind: Kind[C], start: FloatArray) -> Items:
 def _round(
     kinds: Sequence[Kind[C]], abilities: A, every: Sequence[Items], reach: float
 ) -> tuple[list[Items], Expected[A]]:
-    """Update abilities, items, scale and populations once."""
+    """Make one iteration: update abilities, items, scale and populations."""
     points, places = _points(kinds, every)
     expected = abilities.expected(points, _centres(kinds, every))
     following = []
@@ -375,9 +377,9 @@ def _with_population(
     items: Items, anchor: FloatArray, strength: FloatArray, reach: float
 ) -> Items:
     """Return items with updated population and weights."""
-    # If posteriors are mostly prior, plain EM is slow. Extrapolation divides changes by the
-    # proportion of information that is not missing, along its eigenvectors, which means and
-    # covariances share.
+    # Plain EM is slow if the prior dominates the posteriors. Extrapolation divides the changes of
+    # means and covariances by the proportion of information that is not missing, along the
+    # eigenvectors of that proportion.
     old, n, weight = items.population, len(items.mean), items.weight
     free = np.flatnonzero(~old.held)
     block = np.ix_(free, free)

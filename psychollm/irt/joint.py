@@ -2,7 +2,7 @@ r"""Covariance matrix of the parameters of all items, and joint Wald tests.
 
 `IRTFit.covariance` holds each item's own block. Estimates of different items are also correlated,
 because they depend on the same abilities, and hypotheses about several items need these
-covariances. With contrasts C of the parameters b,
+covariances. Wald's statistic for contrasts C of the parameters b, with hypothetical values c, is
 
 .. math:: W = (C b - c)^\top (C V C^\top)^{-1} (C b - c) .                               \quad (1)
 """
@@ -32,7 +32,7 @@ from psychollm.irt.result import IRTFit
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ALL_ITEMS = "all items"  # item label of a shared slope
+ALL_ITEMS = "all items"  # label of a slope that all items share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,6 +127,7 @@ def joint_covariance(fit: IRTFit, responses: ResponsesLike) -> JointCovariance:
     Returns
     -------
     JointCovariance
+        Parameters of all items, with their covariance matrix.
 
     Raises
     ------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Ordered = Literal["graded", "gpcm"]
-FURTHEST = 36.0  # logit of an asymptote that rounds to 0 or 1
+FURTHEST = 36.0  # asymptotes beyond this logit round to 0 or 1
 
 
 def known_items(
@@ -129,7 +129,7 @@ def items_of(
     labels: Labels,
     reasons: tuple[Reason, ...],
 ) -> IRTFit:
-    """Return a fit with known parameters (J, p), as in the optimisation; NaN if unknown."""
+    """Return a fit with known parameters (J, p); fields that depend on answers are NaN."""
     known = np.isfinite(parameters[:, 0])
     own = parameters[known]
     models = [item_models[j] for j in np.flatnonzero(known)]

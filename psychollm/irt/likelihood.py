@@ -1,7 +1,7 @@
 r"""The marginal likelihood of item parameters: posteriors of respondents, expected counts.
 
-With posteriors :math:`w_u(q)` of the distinct patterns u (frequency :math:`f_u`) over the nodes q
-of the ability, the counts an EM step needs are
+Let :math:`w_u(q)` be the posterior of the distinct pattern u, with frequency :math:`f_u`, over the
+nodes q of the ability. An EM step needs the counts
 
 .. math:: n_{jc}(q) = \sum_u f_u\,w_u(q)\,[y_{uj} = c],                                 \quad (1)
 
@@ -23,7 +23,7 @@ from psychollm.kernels.quadrature import HALF_RANGE, normal_grid, normalise_rows
 MIN_NODES, MAX_NODES = 61, 6001
 MIN_COARSE = 21
 PROBES = 261  # abilities at which test information is evaluated
-FINE, COARSE = 0.48, 1.4  # spacing in units of the narrowest posterior; half suffices
+FINE, COARSE = 0.48, 1.4  # spacing of nodes in SDs of the narrowest posterior
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class NormalPrior:
     """Normal priors of the parameters of J items; precision 0 without a prior."""
 
     means: FloatArray  # (p,), or (J, p) where items differ
-    precisions: FloatArray  # the same
+    precisions: FloatArray  # of the same shape
     tied: bool  # a shared slope has one prior, split evenly over items
     n_items: int
 
@@ -60,7 +60,7 @@ class NormalPrior:
         return -0.5 * float((gap**2 @ self.precisions).sum())
 
     def gradient(self, parameters: FloatArray) -> FloatArray:
-        """Return its gradient (J, p)."""
+        """Return the gradient of the log prior density (J, p)."""
         slope = -self.precisions * (parameters - self.means)
         if self.tied:
             slope[:, 0] /= parameters.shape[0]
@@ -81,7 +81,7 @@ class Problem:
     family: Family
     patterns: Patterns
     prior_means: FloatArray  # (p,), or (J, p) where items differ
-    prior_precisions: FloatArray  # the same
+    prior_precisions: FloatArray  # of the same shape
 
     @property
     def prior(self) -> NormalPrior:
@@ -96,9 +96,9 @@ class Expectation:
     """Results of one pass over the patterns."""
 
     log_likelihood: float
-    objective: float  # with the log prior
+    objective: float  # log-likelihood plus log prior
     counts: FloatArray  # (J, C, Q)
-    mass: FloatArray  # (Q,) expected respondents at each node
+    mass: FloatArray  # (Q,) expected number of respondents at each node
 
 
 def narrowest_posterior(family: Family, parameters: FloatArray) -> float:

@@ -1,12 +1,13 @@
 r"""Linking of two question sets to one scale by their common items.
 
 Abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`, so that slopes
-become a/A and difficulties A b + B. Mean-sigma takes A and B from the moments of difficulties,
-mean-mean A from the mean slopes; items with more than two answers contribute the difficulties of
-all steps. Haebara minimises the squared differences of the curves of all answers, Stocking and
-Lord those of the expected sum of codes, over abilities N(0, 1) on the first scale. Nominal models
-have no difficulties and no ordered codes, so only Haebara's method applies. Shared items have the
-same label, model and set of answers in both fits.
+become a/A and difficulties A b + B. The mean-sigma method computes A and B from the moments of
+difficulties; the mean-mean method computes A from the mean slopes. Items with more than two
+answers contribute the difficulties of all steps. Haebara's method minimises the squared
+differences of the curves of all answers; Stocking and Lord's method minimises those of the
+expected sum of codes. Both average over abilities N(0, 1) on the first scale. Nominal models have
+no difficulties and no ordered codes, so only Haebara's method applies. Shared items have the same
+label, model and set of answers in both fits.
 
 References
 ----------
@@ -47,10 +48,10 @@ class Linking(Result):
     scale, shift : float
         A and B in ability_1 = A ability_2 + B.
     rmsd : float
-        Root mean square difference between the linked curves of shared items: of P(yes), or of all
-        answers except the first.
+        Root mean square difference between the linked curves of shared items. Curves are P(yes),
+        or the probabilities of all answers except the first.
     item_rmsd : ndarray of shape (shared,)
-        The same for each shared item; large values indicate parameter drift.
+        Root mean square difference of each shared item; large values indicate parameter drift.
     method : str
         Linking method.
     labels : tuple
@@ -87,6 +88,11 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
         omitted.
     method : {"stocking_lord", "haebara", "mean_sigma", "mean_mean"}
         Linking method.
+
+    Returns
+    -------
+    Linking
+        Transformation between the scales, with the remaining differences of curves.
 
     Raises
     ------
@@ -176,7 +182,7 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
 
 
 def _moments(one: _Side, two: _Side, *, by_spread: bool) -> tuple[float, float]:
-    """Return A and B from moments of difficulties; A is from slopes unless `by_spread`."""
+    """Return A and B from the means of difficulties, and their SDs (`by_spread`) or slopes."""
     if not one.family.ordered:
         return 1.0, 0.0
     b_one, b_two = _step_difficulties(one), _step_difficulties(two)
@@ -201,7 +207,7 @@ def _gaps(one: _Side, two: _Side, scale: float, shift: float) -> tuple[FloatArra
     moved = two.family.rescaled(two.parameters, -shift / scale, 1.0 / scale)
     ours = one.family.log_probabilities(one.parameters, nodes)
     theirs = two.family.log_probabilities(moved, nodes)
-    answers = min(ours.shape[1], theirs.shape[1])  # padding for answers that these items lack
+    answers = min(ours.shape[1], theirs.shape[1])  # further columns are padding
     gap = np.exp(ours[:, :answers])
     gap -= np.exp(theirs[:, :answers])
     return gap, weights / weights.sum()

@@ -4,12 +4,13 @@ r"""A hierarchical logistic factor model of an incomplete table, with side infor
           (a_i, u_i) \sim N(A^T x_i, \Sigma_r), \quad (b_j, v_j) \sim N(B^T z_j, \Sigma_c),
                                                                                          \quad (1)
 
-with features x of rows and z of columns. The prior covariance of coefficients is that of rows or
-columns, and ten times that for the constant. Both covariances have an inverse Wishart prior around
-the identity, worth one row more than their dimension. Posteriors of rows and columns are normal,
-found by coordinate ascent on a variational bound (`psychollm.kernels.logistic_factors`); all
-higher-level parameters are at their modes. Predictions therefore include the uncertainty of rows
-and columns: a row without answers is predicted from its features, with the variance of rows.
+with features x of rows and z of columns. The coefficients of features have the prior covariance of
+rows or columns; those of the constant have ten times this SD. Both covariances have an inverse
+Wishart prior around the identity, whose weight is that of one row more than their dimension.
+Posteriors of rows and columns are normal, found by coordinate ascent on a variational bound
+(`psychollm.kernels.logistic_factors`); all higher-level parameters are estimated by their modes.
+Predictions therefore include the uncertainty of rows and columns: a row without answers is
+predicted from its features, with the variance of rows.
 
 An answer between 0 and 1 counts as that fraction of a yes and the rest of a no.
 
@@ -43,7 +44,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """Normal posteriors of the vectors of rows or columns: intercept, then factors."""
+    """Normal posteriors of the vectors (intercept, then factors) of rows or columns."""
 
     mean: FloatArray  # (n, 1 + rank)
     covariance: FloatArray  # (n, 1 + rank, 1 + rank)
@@ -54,7 +55,7 @@ class Answers:
     """The answers of a table by rows, in the form that the kernel takes."""
 
     starts: IntArray  # (rows + 1,)
-    places: IntArray  # (answers,) their columns
+    places: IntArray  # (answers,) column of each answer
     values: FloatArray  # (answers,)
 
     @classmethod
@@ -77,7 +78,7 @@ class LogisticFactors:
 
     rows: Posterior
     columns: Posterior
-    row_precision: FloatArray  # (k, k) of rows given their features
+    row_precision: FloatArray  # (k, k) precision of rows given their features
     row_coefficients: FloatArray  # (p, k)
     convergence: Convergence
 
@@ -95,7 +96,8 @@ class LogisticFactors:
         k = centre.shape[1]
         spread = np.zeros((k + 1, k + 1))
         spread[1:, 1:] = np.linalg.inv(self.row_precision)
-        # Intercepts of columns multiply a constant of rows, and vice versa.
+        # The intercept of a column multiplies a constant entry of the row's vector, and vice
+        # versa.
         mean = np.insert(centre, 0, 1.0, axis=1)
         packed = np.tile(spread[np.tril_indices(k + 1)], (n, 1))
         columns = records(self.columns.mean, self.columns.covariance, 1)
@@ -124,7 +126,7 @@ class LogisticFactors:
 
 
 def _posterior(mean: FloatArray, packed: FloatArray) -> Posterior:
-    """Remove a leading constant."""
+    """Return the posterior without the leading constant entry."""
     covariance = unpacked(packed, mean.shape[1])[:, 1:, 1:]
     return Posterior(np.ascontiguousarray(mean[:, 1:]), np.ascontiguousarray(covariance))
 
@@ -158,7 +160,7 @@ def fit_logistic_factors(
     columns: FloatArray | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> LogisticFactors:
-    """Fit (1) to a table (rows, columns) of answers between 0 and 1, NaN for missing.
+    """Fit the model (1) to a table (rows, columns) of answers from 0 to 1, NaN if missing.
 
     `rows` (rows, p) and `columns` (columns, q) are their features, which should have mean 0 and a
     root mean square of about 1. Rows and columns may have no answers. `rng` draws the starting

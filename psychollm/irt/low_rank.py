@@ -1,7 +1,8 @@
 r"""Inverse information for many items and few respondents, without forming the matrix.
 
-With :math:`I = D - V V^T` (`psychollm.irt.curvature`, (2)), r columns in V and blocks of p
-parameters in D, solving costs :math:`O(J p r^2)`. A slope shared by all items is a border:
+The information is :math:`I = D - V V^T` (`psychollm.irt.curvature`, (2)). With r columns in V and
+J blocks of p parameters in D, solving takes :math:`O(J p r^2)` operations. A slope shared by all
+items adds a row and a column:
 
 .. math:: \begin{pmatrix} A & b \\ b^T & c \end{pmatrix}, \qquad
           A = D_\psi - V_\psi V_\psi^T, \quad b = D_{\psi a} - V_\psi V_a, \quad
@@ -21,9 +22,9 @@ from psychollm.irt.curvature import Parts
 class Woodbury:
     """The inverse of D - V V^T with D block-diagonal."""
 
-    inverse: FloatArray  # (J, p, p) of D
+    inverse: FloatArray  # (J, p, p) inverse blocks of D
     scaled: FloatArray  # (J, p, r) = D^-1 V
-    factor: tuple[FloatArray, bool]  # of 1 - V^T D^-1 V
+    factor: tuple[FloatArray, bool]  # Cholesky factor of 1 - V^T D^-1 V
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return the solution (J, p, k) for right-hand sides (J, p, k)."""
@@ -81,7 +82,8 @@ class LowRankCurvature:
 
     def covariance(self, kind: str) -> FloatArray:
         """Return covariance blocks (J, p, p), NaN if this kind does not exist."""
-        if kind == "cross_product":  # singular, with fewer patterns than parameters
+        # cross products are singular: there are fewer patterns than parameters
+        if kind == "cross_product":
             items, p, _ = self.scores.shape
             return np.full((items, p, p), np.nan)
         if kind == "sandwich":

@@ -1,7 +1,8 @@
 """Items of several families, or with different answers, in one fit.
 
-Tables have the width of the widest item. Answers that an item lacks have probability 0; parameters
-that it lacks are `absent`, 0 in the optimisation and NaN in results.
+Tables have one column for each answer, or parameter, of the item with most of them. Answers that
+an item lacks have probability 0; parameters that it lacks are `absent`, 0 in the optimisation and
+NaN in results.
 """
 
 from collections.abc import Iterable, Iterator
@@ -66,7 +67,8 @@ class Mixed(Family):
 
     @property
     def bounds(self) -> FloatArray:
-        table = np.full((self.n_items, len(self.names)), np.inf)  # where absent
+        # parameters that an item lacks have no bound
+        table = np.full((self.n_items, len(self.names)), np.inf)
         for member in self.members:
             table[member.items, : member.size] = member.family.bounds
         return table
@@ -115,7 +117,7 @@ class Mixed(Family):
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the summed log probability of answer 0 (Q,) and log odds to it."""
-        # For an item without answer 0 the former is 0, the latter log probabilities.
+        # For an item without answer 0, return 0 and the log probabilities of its answers instead.
         base = np.zeros(nodes.size)
         odds = np.full((self.n_items, self.n_categories, nodes.size), NEVER)
         for member, own in self._each(parameters):
@@ -142,7 +144,7 @@ class Mixed(Family):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         size = len(self.names)
         gradient = np.zeros((self.n_items, size))
-        # information on an absent parameter is 1
+        # set the information about an absent parameter to 1, so that matrices are not singular
         observed = np.tile(np.eye(size), (self.n_items, 1, 1))
         expected = observed.copy()
         for member, own in self._each(parameters):

@@ -34,15 +34,15 @@ MODELS: Mapping[Model, Callable[[Model, Link, int, Codes], Family]] = {
     **dict.fromkeys(YES_OR_NO, _yes_or_no),
     **SEVERAL_ANSWERS,
 }
-FIXED: dict[str, Normal] = {  # below `FEW` respondents; for asymptotes always
+FIXED: dict[str, Normal] = {  # used below `FEW` respondents, and always for asymptotes
     "slope": (1.0, 0.75),
     "intercept": (0.0, 2.5),
     "guessing": (-1.4, 0.7),
     "upper": (3.0, 0.7),
     "answer_slope": (1.0, 2.0),
 }
-WIDE_SLOPE = (2.0, 4.0)  # affects only weakly identified slopes
-RARE = 20  # fewer of one answer weakly identify slopes (1 item in 11 with 8 to 12 of 500)
+WIDE_SLOPE = (2.0, 4.0)  # so wide that only weakly identified slopes change
+RARE = 20  # with fewer answers of one kind, slopes are weakly identified
 ASYMPTOTES = ("guessing", "upper")
 
 
@@ -106,7 +106,7 @@ def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) ->
 
 
 def kind_of(model: Model) -> Family:
-    """Return a family of this model, for properties independent of link and answers."""
+    """Return a family of this model, for properties that do not depend on link or answers."""
     return family_of(model, "logit", 2)
 
 
@@ -129,7 +129,7 @@ def family_of_items(
 
 
 def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
-    """Return the possible answers of items (J, C): as many as any item of their model has."""
+    """Return the possible answers of items (J, C): those to any item of the same model."""
     everything, every = np.zeros_like(has_answer), np.array(models)
     for model in set(models):
         rows = every == model
@@ -162,8 +162,8 @@ def default_priors(
 ) -> Priors:
     """Return fixed priors, for fits without a hierarchical prior."""
     # With fewer than 500 answers per item, slopes and intercepts get weak priors; asymptotes
-    # always do, because data rarely determine them. With asymptotes, or few of one answer
-    # (`rarest`), slopes may have no finite maximum.
+    # always do, because data rarely determine them. In models with asymptotes, or if one answer is
+    # rare (`rarest`), slopes may have no finite maximum.
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
     known = FIXED
@@ -196,7 +196,7 @@ def chosen_priors(
     n_categories: int,
     rarest: float = np.inf,
 ) -> Priors | ItemPopulation:
-    """Return the priors for the argument."""
+    """Return the priors that the argument `priors` selects."""
     if priors is None:
         return NO_PRIORS
     if isinstance(priors, Priors | ItemPopulation):

@@ -24,10 +24,10 @@ from psychollm.kernels.quadrature import HALF_RANGE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemCurves:
-    """Item curves by coordinates, for each item's own answers."""
+    """Mapping from coordinates to the parameters of each item's own answers."""
 
-    family: Family  # with observed answers, parameters (J, p)
-    whole: Family  # with all answers, parameters (J, p')
+    family: Family  # family with observed answers only, parameters (J, p)
+    whole: Family  # family with all answers, parameters (J, p')
 
     @property
     def tied(self) -> bool:
@@ -42,7 +42,8 @@ class ItemCurves:
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return coordinates of parameters (J, p') of items with all answers."""
         parameters = parameters[:, : len(self.whole.names)]
-        if self.tied or "slope" in self.whole.names:  # one sign: the other is improbable
+        # slopes start with one sign, because the other is improbable
+        if self.tied or "slope" in self.whole.names:
             parameters = np.column_stack([np.abs(parameters[:, 0]), parameters[:, 1:]])
         return self.whole.coordinates.of(parameters)
 
@@ -145,7 +146,7 @@ class OneAbility:
         counts = states[0].counts
         for state in states[1:]:
             counts = counts + state.counts
-        with np.errstate(divide="ignore", invalid="ignore"):  # curvatures are not used
+        with np.errstate(divide="ignore", invalid="ignore"):  # undefined curvatures are not used
             score = np.stack([self.family.gradient(x, nodes, counts) for x in points])
         information = np.zeros(0)
         if self.family.tied:
@@ -201,8 +202,8 @@ def population_of(settled: AnySettled) -> ItemPopulation:
 
 def covariance_here(settled: SettledItems) -> FloatArray:
     """Return covariance blocks (J, p, p) on the scale of these respondents."""
-    # Uncertainty of abilities enters by Louis's identity (psychollm.irt.curvature), except shift
-    # and scale of the first group, which are known on its own scale.
+    # Louis's identity (psychollm.irt.curvature) adds the uncertainty of abilities. Mean and SD of
+    # the first group are excluded, because they define the scale.
     family, parameters = settled.abilities.family, settled.parameters
     absent = np.broadcast_to(family.absent, parameters.shape)
     grids = settled.abilities.grids(parameters)
@@ -267,7 +268,7 @@ def with_unanswered(fit: IRTFit, settled: AnySettled) -> IRTFit:
         columns |= {"parameters": mean[None], "covariance": covariance[None]}
         for name, values in columns.items():
             own = filled.get(name, getattr(fit, name))
-            # if no item had all answers
+            # add columns for answers that no fitted item had
             more = np.maximum(np.subtract(values.shape[1:], own.shape[1:]), 0)
             own = np.pad(own, [(0, 0), *((0, n) for n in more)], constant_values=np.nan)
             whole_rows = own[(slice(None), *(slice(n) for n in values.shape[1:]))]

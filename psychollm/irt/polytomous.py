@@ -200,13 +200,13 @@ class _LogLinear(_Polytomous):
         """Return derivatives of the log-odds to the first answer by the parameters (C, p, Q)."""
 
     def _from_first(self, parameters: FloatArray) -> FloatArray:
-        """Return the slope of each answer (J, C)."""
+        """Return the slope of each answer (J, C), relative to the first."""
         return np.column_stack([np.zeros(len(parameters)), self.multipliers(parameters)])
 
     def _started(
         self, shares: FloatArray, signs: FloatArray, slopes: FloatArray, reach: float
     ) -> FloatArray:
-        """Return starting slopes, smaller for high codes, and intercepts from proportions."""
+        """Return starting slopes (smaller if codes are high), and intercepts from proportions."""
         shares = np.clip(shares, 1e-4, 1.0)
         logits = np.log(shares[:, 1:] / shares[:, :1])
         return np.column_stack([signs[:, None] * slopes / max(1.0, 0.7 * reach), logits])
@@ -248,7 +248,7 @@ class _LogLinear(_Polytomous):
 class PartialCredit(_LogLinear):
     """Muraki's generalized partial credit model."""
 
-    # An unused answer leaves a gap, so that higher answers keep their distance.
+    # Credits are differences of codes, so that an unused answer does not move the higher answers.
 
     @property
     def _credit(self) -> FloatArray:
@@ -273,14 +273,14 @@ class PartialCredit(_LogLinear):
         return np.asarray(design / np.diff(self._credit)[:, None])
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        # by bisection: P(y >= c) rises with slope * ability
+        # Solve by bisection: P(y >= c) increases with slope * ability.
         items, answers = parameters.shape
         steps = answers - 1
         intercepts = np.column_stack([np.zeros(items), parameters[:, 1:]])[:, :, None]
         credit = self._credit[:, None]
         low, high = np.full((items, steps), -FURTHEST), np.full((items, steps), FURTHEST)
         for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)  # of slope * ability
+            middle = 0.5 * (low + high)  # middle of the bracket of slope * ability
             eta = credit * middle[:, None] + intercepts  # (J, C, steps)
             p = np.exp(eta - eta.max(axis=1, keepdims=True))
             above = np.stack([p[:, c:, c - 1].sum(axis=1) for c in range(1, answers)], axis=1)

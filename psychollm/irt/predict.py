@@ -27,9 +27,9 @@ from psychollm.irt.result import IRTFit
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_CURVES = 2_000_000  # values of curves per block
+_CURVES = 2_000_000  # number of curve values per block
 _GRID = np.linspace(-6.0, 6.0, 121)  # nodes of abilities, in population standard deviations
-_DRAWS = 200  # of items
+_DRAWS = 200  # largest number of draws of items
 
 
 def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> Expected:
@@ -45,7 +45,8 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
         parameters = np.column_stack([np.ones(int(items.sum())), -fit.difficulty[items]])
         family, shares = Dichotomous("rasch", "logit"), np.tile([0.0, 1.0], (len(parameters), 1))
     mean, sd = _standard(known, unit)
-    if isinstance(fit, ConditionalRasch):  # no population to use instead
+    # a conditional fit has no population that could replace missing abilities
+    if isinstance(fit, ConditionalRasch):
         mean, sd = known.ability, known.se
     theta = mean[:, None] + sd[:, None] * _NODES  # (N, nodes)
     expected = np.full((len(theta), len(items)), np.nan)
@@ -61,7 +62,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
 
 
 def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Return abilities and errors in population units; the population replaces missing ones."""
+    """Return abilities and errors in population SDs; mean 0 and SD 1 replace missing values."""
     missing = ~np.isfinite(known.ability)
     mean = np.where(missing, 0.0, known.ability / unit)
     return mean, np.where(missing, 1.0, known.se / unit)
@@ -77,7 +78,7 @@ def of_several_abilities(fit: MultidimensionalIRT, responses: ResponsesLike) -> 
     centre = mean @ slopes.T + fit.parameters[:, -1]
     spread = np.sqrt(np.einsum("jk,nkl,jl->nj", slopes, covariance, slopes))
     family = Dichotomous("rasch", fit.link)
-    unit = np.array([[1.0, 0.0]])  # the curve itself, at linear predictors
+    unit = np.array([[1.0, 0.0]])  # an item whose curve is evaluated at the linear predictors
     expected = np.zeros(centre.shape)
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
         at = (centre + node * spread).ravel()
@@ -138,7 +139,7 @@ def _populations(fit: BayesianIRT, answers: Oriented) -> tuple[FloatArray, Float
     shape = (len(fit.slope.draws), len(answers.respondents))
     if not fit.family_labels:
         return np.zeros(shape), np.ones(shape)
-    # Respondents of unknown family come from the population of families.
+    # Respondents of an unknown family have the distribution of all families.
     row = {label: place for place, label in enumerate(fit.respondent_labels)}
     between = fit.scale.draws[:, list(fit.scale.labels).index("sd_families")]
     means, sds = np.zeros(shape), np.tile(np.sqrt(1.0 + between**2)[:, None], shape[1])

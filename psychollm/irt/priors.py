@@ -21,8 +21,8 @@ from psychollm._base.types import BoolArray, FloatArray
 FEW = 500
 POPULATION = 10  # fewest items for estimating their distribution
 PROBIT_SCALE = 1.7
-KAPPA = 0.25  # below this logit slope, coordinates are linear, not logarithmic
-OFF_SCALE = 0.05  # deviation of the abilities' SD from 1 that summaries report
+KAPPA = 0.25  # coordinates of smaller logit slopes are linear, not logarithmic
+OFF_SCALE = 0.05  # summaries report larger deviations of the abilities' SD from 1
 FEW_RESPONDENTS = 20  # with fewer respondents, the median slope is 4 to 5 % too large
 WIDE = 5.0  # with a larger SD of easiness, most items are solved by all or by none
 TYPICAL = {"slope": (0.4, 8.0), "gap": (0.5, 3.0), "answer_slope": (1.0, 3.0)}
@@ -31,7 +31,7 @@ GUESSING = {
     (25, 150): (94, 93),
     (30, 300): (93, 93),
     (50, 200): (93, 94),
-}  # of 95 % intervals
+}  # coverage of 95 % intervals
 Normal = tuple[float, float]
 NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
 
@@ -123,7 +123,7 @@ def spread_in_words(posterior_sd: float, priors: "Priors | ItemPopulation", othe
 
 
 def without_number(name: str) -> str:
-    """Return a coordinate's name without the number of the answer."""
+    """Return the name of a coordinate without the number of its answer."""
     return name.rstrip("0123456789").rstrip("_")
 
 
@@ -134,10 +134,11 @@ class ItemPopulation:
     Attributes
     ----------
     names : tuple of str
-        Coordinates. First, arsinh(slope / `kappa`), nearly log(2 slope / `kappa`). Second,
-        intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty, of each step; the graded
-        model has the first step and log distances to the next. Third, logits of asymptotes. If all
-        items share a slope, or each answer has its own, coordinates are the parameters.
+        Coordinates. The first is arsinh(slope / `kappa`), which is nearly log(2 slope / `kappa`).
+        Then follows intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty, for each
+        step; the graded model has the first step and log distances between steps. The last are
+        logits of asymptotes. If all items share a slope, or each answer has its own, coordinates
+        are the parameters.
     mean, covariance : ndarray of shape (q,) and (q, q)
         Moments of these coordinates; those of asymptotes are fixed.
     kappa : float
@@ -145,8 +146,8 @@ class ItemPopulation:
     n_items : int
         Number of items behind the estimate; 0 before estimation.
     model, others
-        If items are of several models: the model of this distribution, and the other
-        distributions.
+        The model of this distribution, and the distributions of other models, if items have
+        several.
 
     Examples
     --------
@@ -175,7 +176,7 @@ class ItemPopulation:
 
     @property
     def typical(self) -> FloatArray:
-        """Typical standard deviations of item banks, with a weight of `worth` items (q,)."""
+        """Standard deviations typical of item banks, with a weight of `worth` items (q,)."""
         return np.array(
             [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[0] for name in self.names]
         )

@@ -70,7 +70,7 @@ class IRTFit(Expects, Result):
     priors : Priors or ItemPopulation
         Prior that was added to the likelihood.
     reasons : tuple of Reason
-        Why an item has no estimate, or what qualifies it.
+        Reason for each item without an estimate, or qualification of an estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     families, family_correlation, respondent_weight : tuple, ndarray (F,), ndarray (N,)
@@ -149,11 +149,11 @@ class IRTFit(Expects, Result):
 
     @property
     def family(self) -> Family:
-        """Curves of the fitted items, for other functions of this package."""
+        """Item model of the fitted items, with functions for their curves."""
         return self.family_of(self.fitted)
 
     def family_of(self, items: BoolArray) -> Family:
-        """Return the curves of some items.
+        """Return the item model of some items, with functions for their curves.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class IRTFit(Expects, Result):
         ]
 
     def _scale_in_words(self) -> str:
-        """Return the reference of the scale, and whether the estimates are on it."""
+        """Return a sentence on the reference of the scale, and on a distorted scale."""
         whose = f"these {self.n_respondents} {self.respondents}"
         if self.families:
             whose += ", weighted by family,"

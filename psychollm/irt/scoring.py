@@ -47,7 +47,7 @@ def drawn_answers(
     """Draw answers (n, J) for given abilities (n,)."""
     logs = family.log_probabilities(parameters, abilities)
     reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (n, J, C - 1)
-    # Sums of probabilities are 1 only up to rounding.
+    # The last sum is omitted, because probabilities add up to 1 only up to rounding.
     last = (logs[:, 1:] > NEVER)[:, ::-1].cumsum(axis=1)[:, ::-1].transpose(2, 0, 1) > 0
     uniform = rng.random(reached.shape[:2])
     return np.asarray(((uniform[:, :, None] >= reached) & last).sum(axis=2))
@@ -64,9 +64,9 @@ class AbilitySlope:
     """Derivatives of each respondent's log-likelihood by its ability, (n,): (1)."""
 
     gradient: FloatArray
-    information: FloatArray  # expected
-    observed: FloatArray  # minus the second derivative
-    skew: FloatArray  # for Warm's correction
+    information: FloatArray  # expected information
+    observed: FloatArray  # observed information
+    skew: FloatArray  # J of (1), for Warm's correction
 
 
 def ability_slope(
@@ -98,7 +98,7 @@ def ability_slope(
 def _yes_no_slope(
     parameters: FloatArray, abilities: FloatArray, codes: IntArray, link: str
 ) -> AbilitySlope:
-    """Return the same for binary items, with half the tables."""
+    """Return `ability_slope` of binary items, with half as many tables."""
     at = curves(parameters, abilities, link)
     answered = codes >= 0
     residual = np.where(answered, (codes == 1) - at.p, 0.0)

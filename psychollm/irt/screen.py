@@ -1,9 +1,9 @@
 r"""Screen for miskeyed, dead (zero-variance) and empty (uninformative) items.
 
 * *Dead*: all respondents give the same answer, or nobody answers.
-* *Miskeyed*: respondents with higher scores on the rest say yes less often. With few models this
-  often happens by chance, so a permutation test is used: with the item's codes y assigned to its n
-  respondents at random, the sum of products of codes and rest scores r has
+* *Miskeyed*: respondents with higher scores on the other items say yes less often. With few models
+  this often happens by chance, so a permutation test is used: with the item's codes y assigned to
+  its n respondents at random, the sum of products of codes and rest scores r has
 
   .. math:: E = n\,\bar y\,\bar r, \qquad
             V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2},  \quad (1)
@@ -114,6 +114,18 @@ def item_screen(
         Answers that were fitted.
     alpha : float
         Probability of flagging any correct key as miskeyed.
+
+    Returns
+    -------
+    ItemScreen
+        Flags of each item, with the statistics behind them.
+
+    Raises
+    ------
+    ShapeError
+        If the items differ from those of the fit.
+    OptionError
+        If `alpha` is not between 0 and 1.
 
     Examples
     --------

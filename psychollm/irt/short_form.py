@@ -1,15 +1,16 @@
-r"""Short form: few questions that predict the score on all.
+r"""Short form: few questions that predict the score on all questions.
 
 Items are chosen in one of five ways (`psychollm.irt.short_form_choice`), and the score on all
 items is predicted from them by a line, by item curves, or by the mean of both
 (`psychollm.irt.short_form_rules`). The best combination depends on the table: with few models,
 data-driven selection overfits, and random items may be as good.
 
-All combinations are therefore cross-validated over models, with families kept whole: items are
-chosen and rules fitted without each fold, and its models predicted. The reported error is not that
-of the best combination, which is optimistic, but of the procedure: each fold is predicted by the
-best combination on the others. The criterion is the mean absolute error, which is less sensitive
-to outlying models than the mean square.
+All combinations are therefore cross-validated over models, with families kept whole: for each
+fold, items are chosen and rules are fitted on the other models, and the fold's models are
+predicted. The error of the best combination would be optimistic. The reported error is that of the
+whole procedure: each fold is predicted by the combination that is best on the other folds. The
+criterion is the mean absolute error, which is less sensitive to outlying models than the mean
+square.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ class ShortForm(Result):
     tried_rmse: FloatArray  # (tried,)
     labels: Labels  # N
     _predictor: Predictor
-    _range: FloatArray  # (2, chosen) lowest and highest answer to each chosen item
-    _df: int  # families of respondents minus one
+    _range: FloatArray  # (2, chosen) lowest and highest answer to each selected item
+    _df: int  # number of families of respondents, minus one
 
     _AXES = Axes({"respondent": "labels"}, "full", "predicted")
 
@@ -262,7 +263,7 @@ def short_form(
 
 
 class _Answered(NamedTuple):
-    """Scores from 0 to 1 (models, items), and the answers at these ends."""
+    """Scores from 0 to 1 (models, items), and the lowest and highest answer to each item."""
 
     scores: FloatArray
     range: FloatArray  # (2, items)
@@ -286,7 +287,7 @@ def _read(responses: ResponsesLike) -> _Answered:
 
 
 def _scaled(values: FloatArray, ends: FloatArray, table: Table) -> FloatArray:
-    """Return values from 0 at the low end of an item to 1 at its high end."""
+    """Return answers scaled from 0 (lowest answer to an item) to 1 (highest)."""
     if np.isnan(values).any():
         row, column = np.argwhere(np.isnan(values))[0]
         msg = (
@@ -353,8 +354,8 @@ def _held_out(
 
 
 def _best(errors: FloatArray, fold: IntArray, offered: BoolArray) -> IntArray:
-    """Return the best combination for each fold, from the other folds, and last that for all."""
-    # errors (tried, N); only the offered combinations.
+    """Return the best combination on the other folds for each fold, then that on all folds."""
+    # errors (tried, N); combinations that were not offered are not chosen
     sums = np.stack([errors[:, fold == k].sum(axis=1) for k in range(fold.max() + 1)], axis=1)
     whole = sums.sum(axis=1, keepdims=True)
     left = np.column_stack([whole - sums, whole])
@@ -388,7 +389,7 @@ def _answers_of(answers: Any, items: Labels, n_items: int) -> Table:
 
 
 def _spearman(one: FloatArray, two: FloatArray) -> float:
-    """Return the rank correlation, NaN where one is constant."""
+    """Return the rank correlation; NaN if one variable is constant."""
     from scipy.stats import rankdata
 
     a, b = rankdata(one), rankdata(two)

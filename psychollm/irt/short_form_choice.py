@@ -1,16 +1,16 @@
 r"""Methods of selecting items for a short form.
 
-* *factor*: assumes normal scores with covariance :math:`LL^T + \Psi`, at most 20 factors
-  (probabilistic principal components over models; Tipping & Bishop, 1999). Greedily, the item that
-  most reduces the posterior variance of the total,
+* *factor*: assumes normal scores with covariance :math:`LL^T + \Psi` and at most 20 factors
+  (probabilistic principal components over models; Tipping & Bishop, 1999). The next item is the
+  one that most reduces the posterior variance of the total,
 
   .. math:: \big(\ell_j^T P L^T 1\big)^2 / (\ell_j^T P \ell_j + \psi_j),                 \quad (1)
 
-  P the posterior covariance of the factors given the items chosen before.
-* *information*: greedily, the item that most lowers the mean posterior variance
+  where P is the posterior covariance of the factors given the items chosen before.
+* *information*: the next item is the one that most lowers the mean posterior variance
   :math:`E[1/(1 + I(z))]` of one ability, z ~ N(0, 1).
-* *error*: greedily, the item that most lowers the leave-one-out error of predicting a model's
-  score on all items from its sum on the chosen ones by a straight line.
+* *error*: the next item is the one that most lowers the leave-one-out error of predicting a
+  model's score on all items from its sum on the chosen ones by a straight line.
 * *stratified*: every k-th item from a random start, with items ordered by difficulty class and,
   within classes, by their loading on the first factor in alternating direction.
 * *random*: items drawn at random.
@@ -35,7 +35,7 @@ Way = Literal["factor", "information", "error", "stratified", "random"]
 
 MAX_FACTORS = 20
 POINTS = np.linspace(-3.0, 3.0, 41)
-LEAST_UNIQUENESS, LEAST_SHARE = 1e-3, 0.25  # proportion of an item's variance
+LEAST_UNIQUENESS, LEAST_SHARE = 1e-3, 0.25  # limits of uniqueness, as proportion of variance
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,12 @@ def _by_error(pool: Pool, n_items: int, rng: np.random.Generator) -> IntArray:
 
 def _left_out_error(x: FloatArray, y: FloatArray) -> FloatArray:
     """Return the mean squared leave-one-out error of the line of y on each column of x."""
-    # Both centred; x (models, items), one column per candidate, is overwritten.
+    # y and x must be centred. x (models, items), one column per candidate, is overwritten.
     length = np.sqrt(np.einsum("ij,ij->j", x, x))
     x *= np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
     residual = x * -(y @ x)
     residual += y[:, None]
-    np.square(x, out=x)  # the leverage without that of the mean
+    np.square(x, out=x)  # leverage, without the part due to the mean
     np.subtract(1.0 - 1.0 / y.size, x, out=x)
     residual /= np.maximum(x, 1e-12, out=x)
     return np.asarray(np.einsum("ij,ij->j", residual, residual) / y.size)

@@ -1,7 +1,7 @@
 r"""Prediction of the full score from a few items: by a line, item curves, or both.
 
-With many items, the standardised logit of a model's full score is a nearly exact ability z. Each
-item has a logistic curve in it,
+With many items, the standardised logit of a model's full score measures its ability z almost
+exactly. Each item has a logistic curve,
 
 .. math:: P_j(z) = 1 / (1 + \exp(-d_j - a_j z)),                                        \quad (1)
 
@@ -19,7 +19,8 @@ from scipy.special import expit, logit
 from psychollm._base.types import FloatArray, IntArray
 
 Rule = Literal["line", "curves", "both"]
-SHARES: dict[Rule, float] = {"line": 0.0, "both": 0.5, "curves": 1.0}  # of the curves
+# weight of the curves in the prediction
+SHARES: dict[Rule, float] = {"line": 0.0, "both": 0.5, "curves": 1.0}
 
 NODES = np.linspace(-6.0, 6.0, 601)
 ROUNDS, STEPS, PRECISION = 3, 25, 1e-4
@@ -76,7 +77,8 @@ class Curves:
         return np.asarray(self.slope[:, None] ** 2 * chance * (1.0 - chance))
 
 
-_Prior = tuple[tuple[float, float], tuple[float, float]]  # mean, variance of slope, of intercept
+# (mean, variance) of slopes and of intercepts
+_Prior = tuple[tuple[float, float], tuple[float, float]]
 
 
 def _climb(
@@ -103,12 +105,12 @@ def _climb(
 class Predictor:
     """Prediction of the score on all items from the chosen ones."""
 
-    n_items: int  # of all
-    line: FloatArray  # (2,) line from the mean of the chosen to that of the rest
-    slope: FloatArray  # (chosen,) of (1)
+    n_items: int  # number of all items
+    line: FloatArray  # (2,) line that predicts the mean of the other items
+    slope: FloatArray  # (chosen,) slopes of (1)
     intercept: FloatArray  # (chosen,)
-    rest: FloatArray  # (nodes,) expected mean of the rest
-    share: float  # of the curves in the prediction
+    rest: FloatArray  # (nodes,) expected mean of the other items
+    share: float  # weight of the curves in the prediction
 
     @classmethod
     def fit(

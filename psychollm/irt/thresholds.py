@@ -6,10 +6,10 @@ The threshold of step c (Thurstone's) is the ability at which an answer of c or 
 
 For binary items without asymptotes it is the difficulty, for the graded model :math:`-d_c / a`.
 For partial credit it is found by bisection; unlike the intersections of neighbouring curves,
-thresholds are always ordered. There is no threshold if the lower asymptote is above one half, the
-upper one below, or the slope zero, nor in the nominal model, whose answers are not ordered.
-Standard errors follow from those of the parameters x by :math:`\partial\theta / \partial x =
--(\partial P / \partial x) / (\partial P / \partial\theta)`.
+thresholds are always ordered. An item has no threshold if its lower asymptote is above one half,
+its upper asymptote is below one half, or its slope is zero. The nominal model has no thresholds,
+because its answers are not ordered. Standard errors follow from those of the parameters x by
+:math:`\partial\theta / \partial x = -(\partial P / \partial x) / (\partial P / \partial\theta)`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Thresholds(Result):
     se : ndarray of shape (items, answers - 1)
         Standard errors.
     reasons : tuple of Reason
-        Why an item has no threshold.
+        Reason for each item without a threshold.
     labels : tuple
         Names of the items.
     """
@@ -58,6 +58,11 @@ def thresholds(fit: IRTFit) -> Thresholds:
     ----------
     fit : IRTFit
         Fitted items.
+
+    Returns
+    -------
+    Thresholds
+        Thresholds with standard errors; NaN with a reason where undefined.
 
     Examples
     --------
@@ -103,7 +108,7 @@ def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
             slope = first[0, above, k].sum()
             by_item = (p[0, :, None] * scores)[above, :, k].sum(axis=0)
             direction = -by_item / slope * fit.ability_sd
-            if unit_slope:  # its slope is the standard deviation
+            if unit_slope:  # the common slope is the SD of abilities
                 direction[0] += at[j, step]
             variance = direction @ covariance[j, : by_item.size, : by_item.size] @ direction
             se[j, step] = np.sqrt(variance) if variance > 0.0 else np.nan

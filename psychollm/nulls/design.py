@@ -91,7 +91,7 @@ NAMED: dict[str, StackStatistic] = {
 
 
 def stack_statistic(statistic: Statistic) -> tuple[str, StackStatistic]:
-    """Return the name of a statistic and its form for stacks of matrices."""
+    """Return the name of a statistic, and a function that computes it for a stack of matrices."""
     if isinstance(statistic, str):
         if statistic not in NAMED:
             listed = ", ".join(repr(name) for name in get_args(StatisticName))
@@ -135,7 +135,7 @@ class Design:
 
 
 def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
-    """Pack a table, refusing zero-variance rows and pairs without common questions."""
+    """Pack a table; refuse zero-variance rows and pairs of rows without common questions."""
     if isinstance(data, Design):
         return data
     check_choice("empty_cells", empty_cells, EmptyCells)

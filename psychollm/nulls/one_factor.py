@@ -81,6 +81,13 @@ def one_factor_null(
     Null
         Observed statistic, replicates, and p-values with Monte Carlo errors.
 
+    Raises
+    ------
+    CodeError
+        If a model is constant or a pair of models shares no question.
+    OptionError
+        If an option does not exist, or a loading is NaN.
+
     Notes
     -----
     A model with an extreme yes rate can be constant in a replicate; its correlations are then set

@@ -34,8 +34,9 @@ SCHEMES = {
     "within_question": WITHIN_QUESTION,
     "both_margins": BOTH_MARGINS,
 }
-# Chains in the mixing diagnostic, and default trades per model: each model then trades 80 times on
-# average, and each trade redistributes all that partners do not share.
+# Number of chains in the mixing diagnostic, and default number of trades per model. Each model
+# then takes part in 80 trades on average; a trade redistributes all differing answers of two
+# models.
 MIXING_CHAINS = 40
 TRADES_PER_MODEL = 40
 
@@ -134,7 +135,7 @@ def permutation_null(
 def _permuted_block(
     seeds: WordArray, *, design: Design, scheme: str, trades: int, compute: StackStatistic
 ) -> FloatArray:
-    """Return the statistics of replicates with these seeds."""
+    """Return the statistics of the replicates with these seeds."""
     matrices, thresholds = draw_permuted(
         seeds,
         SCHEMES[scheme],
@@ -150,7 +151,7 @@ def _permuted_block(
 def _mixing(
     design: Design, trades: int, compute: StackStatistic, generator: np.random.Generator
 ) -> Mixing:
-    """Compare the statistic halfway and at the end of some chains."""
+    """Compare the statistic halfway with that at the end of some chains."""
     stops = np.unique(np.maximum(1, trades * np.array([1, 2, 4, 8]) // 8))
     seeds = replicate_seeds(2 * MIXING_CHAINS, generator)
     changed = np.mean([trade_path(seed, design.packed, stops) for seed in seeds[:10]], axis=0)

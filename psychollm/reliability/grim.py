@@ -126,7 +126,7 @@ def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> 
         raise CodeError(msg)
     nearest = np.maximum(np.round(exact), 0.0)
     unit = 10.0 ** -digits.astype(np.float64)
-    # Half a unit, plus the error of converting a decimal number to a binary one.
+    # The tolerance is half a unit, plus the error of converting decimal numbers to binary.
     reach = 0.5 * unit + 8.0 * np.finfo(float).eps * np.maximum(np.abs(rates), scale)
     with np.errstate(invalid="ignore"):
         consistent = np.asarray(np.abs(nearest / n * scale - rates) <= reach, dtype=np.bool_)
@@ -168,7 +168,7 @@ def _decimals(text: Any) -> int:
 
 
 def _digits(texts: AnyArray, digits: int | None) -> IntArray:
-    """Return the decimals of each report: requested, written, or the maximum."""
+    """Return the number of decimals of each report: as requested, as written, or the maximum."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
     decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)

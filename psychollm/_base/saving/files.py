@@ -1,8 +1,8 @@
 """`save` and `read`: write a result to a file and restore it, bit by bit.
 
-The archive is written whole or not at all, and read as untrusted. Members are not compressed, so
-that neither a member nor all together can be larger than the file: small files cannot unfold into
-large data.
+The archive is written as a whole or not at all, and read as untrusted. Members are not compressed,
+so that a small file cannot unfold into large data: all members together are no larger than the
+file.
 """
 
 import json
@@ -27,10 +27,10 @@ from psychollm._base.untrusted_json import FREE, parse_json
 from psychollm._base.version import __version__
 
 TREE = "result.json"
-MAX_TREE = 1 << 28  # bytes of the tree, 256 MiB: parsed text takes twenty times as much
+MAX_TREE = 1 << 28  # bytes; parsed, the tree takes twenty times as much
 _BROKEN = (
     *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
-    *(RuntimeError, NotImplementedError),  # encrypted, or of a later version of zip
+    *(RuntimeError, NotImplementedError),  # an encrypted archive, or a later version of zip
 )
 # NumPy's header of an array, matched as text and not evaluated as Python.
 _LENGTH = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I"}

@@ -60,7 +60,7 @@ _CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
 
 
 def is_record(kind: type) -> bool:
-    """Return whether a class only holds its fields: result, frozen dataclass or named tuple."""
+    """Return whether a class is a record of fields: result, frozen dataclass or named tuple."""
     if is_dataclass(kind):
         return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
     return issubclass(kind, Record) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
@@ -107,7 +107,7 @@ _SCALARS: dict[str, type] = {
     **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
     **dict.fromkeys(("float16", "float32", "float64"), float),
 }
-MOST_ALIKE = 64  # keys with equal hashes: each is compared with all earlier ones
+MOST_ALIKE = 64  # most keys with equal hashes: each is compared with all earlier ones
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class Writer:
             return {"objects": [list(value.shape), self._all(value.ravel().tolist(), at)]}
         if id(value) not in self._written:
             name = f"{len(self.arrays)}.npy"
-            self.arrays[name] = value  # kept, so that no other array gets its id
+            self.arrays[name] = value  # kept alive, so that no other array gets its id
             self._written[id(value)] = name
         return {"array": self._written[id(value)]}
 
@@ -295,7 +295,7 @@ class Reader:
             raise ValueError(msg)
         with np.errstate(over="ignore"):
             made = np.dtype(name).type(value)
-        if made.item() != value and value == value:  # out of range of its type, and not NaN
+        if made.item() != value and value == value:  # the type cannot hold the number
             msg = f"{value!r:.40} is no {name}"
             raise ValueError(msg)
         return made
@@ -427,7 +427,7 @@ def _index_of(node: Any, reader: "Reader") -> Any:
     if "range" in node:
         start, stop, step = node["range"]
         index = pd.RangeIndex(start, stop, step, name=names[0])
-        len(index)  # raises if it is longer than memory allows
+        len(index)  # raises an error if the range is too long for memory
         return index
     levels = [_column_of(one, reader) for one in node["levels"]]
     if len(levels) > 1:

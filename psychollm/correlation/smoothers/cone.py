@@ -28,10 +28,10 @@ import numpy as np
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
 
-# Rounding error of zero eigenvalues for k up to 1,000.
+# Largest rounding error of zero eigenvalues for k up to 1,000.
 ROUNDING = 1e-12
-# psych first tests for an eigenvalue below 2.2e-16. This is below the rounding error of a singular
-# matrix, so that the test is arbitrary; we clip below its second threshold.
+# The R package psych first tests for an eigenvalue below 2.2e-16. For a singular matrix this is
+# below rounding error, so that the result is arbitrary; we use only its second threshold.
 TOO_SMALL = 1e-12
 RAISED_TO = 100 * TOO_SMALL
 
@@ -47,12 +47,12 @@ class Repair(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """The projection of a symmetric matrix onto the cone, with terms for its derivative."""
+    """Projection of a symmetric matrix onto the cone, with the terms of its derivative."""
 
     values: FloatArray  # (k,) ascending
     vectors: FloatArray  # (k, k)
     positive: FloatArray  # (k, k) the projection
-    squared: float  # its squared Frobenius norm
+    squared: float  # squared Frobenius norm of `positive`
 
 
 def project(matrix: FloatArray) -> Projection:

@@ -51,13 +51,13 @@ from psychollm._base.types import FloatArray
 from psychollm.correlation.smoothers.cone import Repair, as_correlation, hollow
 
 TOLERANCE = 1e-12  # duality gap per unit of trace
-GOOD_ENOUGH = 1e-8  # gap due to rounding error
+GOOD_ENOUGH = 1e-8  # gap that rounding error can leave
 MAX_STEPS = 100
-HEYWOOD = 1.0 - 1e-8  # tolerance, so that duplicates are not scaled by chance
+HEYWOOD = 1.0 - 1e-8  # below one, so that rounding does not decide about duplicates
 
 
 class _Iterate(NamedTuple):
-    """A pair of strictly feasible points."""
+    """Strictly feasible points of the program and of its dual."""
 
     communalities: FloatArray  # (k,)
     slack: FloatArray  # (k, k) R0 + diag h, positive definite
@@ -93,7 +93,7 @@ def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Converg
     while point.gap > TOLERANCE * point.trace and steps < MAX_STEPS and not stalled:
         point, length = _step(point, target)
         stalled = length < 1e-6
-        # Long steps mean that the central path is followed closely, so aim further.
+        # If steps are long, the iterates are close to the central path, so aim further along it.
         target = point.gap / ((4 if length > 1.8 else 2) * len(matrix))
         steps += 1
     relative = point.gap / point.trace
@@ -129,7 +129,7 @@ def _step(point: _Iterate, target: float) -> tuple[_Iterate, float]:
 
 
 def _longest(matrix: FloatArray, change: FloatArray) -> float:
-    """Return the longest step, at most one, that stays well inside the cone."""
+    """Return the longest step up to one that keeps the matrix positive definite."""
     length = 1.0
     while not _is_definite(matrix + length * change):
         length *= 0.8

@@ -8,7 +8,7 @@ minimises the convex
 .. math:: \theta(y) = \tfrac12 \lVert \Pi(G + \operatorname{diag} y) \rVert_F^2 - \sum_i y_i,
           \qquad \nabla\theta = \operatorname{diag} \Pi(G + \operatorname{diag} y) - 1.
 
-Newton's method converges quadratically, in five or so steps; each solves its equation by
+Newton's method converges quadratically, in about five steps. Each step solves its equation by
 conjugate gradients, preconditioned by the diagonal (Borsdorf & Higham, 2010).
 
 References
@@ -43,10 +43,10 @@ from psychollm.correlation.smoothers.cone import (
     sum_of_squares,
 )
 
-TOLERANCE = 1e-12  # root mean square, of the diagonal
+TOLERANCE = 1e-12  # root mean square error of the diagonal
 MAX_STEPS = 100
 CG_STEPS = 200
-RIDGE = 1e-12  # keeps the Newton equation definite if the projection loses a row
+RIDGE = 1e-12  # keeps the Newton equation definite if a row of the projection is zero
 
 
 class _Dual(NamedTuple):

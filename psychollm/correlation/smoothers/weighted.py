@@ -43,7 +43,7 @@ from psychollm.correlation.smoothers.cone import (
 from psychollm.correlation.smoothers.nearest import nearest
 
 TOLERANCE = 1e-10
-GOOD_ENOUGH = 1e-9  # relative gap due to rounding error
+GOOD_ENOUGH = 1e-9  # relative gap that rounding error can leave
 MAX_ROUNDS = 60
 MAX_STEPS = 50  # Newton steps per outer iteration
 CG_STEPS = 200
@@ -52,7 +52,7 @@ HARDER = 4.0
 
 
 class _Problem(NamedTuple):
-    """The matrix to approximate, weights with maximum one and unit diagonal, gradient scale."""
+    """The matrix to approximate, weights with maximum one, and the scale of gradients."""
 
     matrix: FloatArray  # (k, k)
     weights: FloatArray  # (k, k)
@@ -63,7 +63,7 @@ class _Point(NamedTuple):
     """The augmented Lagrangian at one matrix."""
 
     x: FloatArray  # (k, k)
-    projection: Projection  # of Z / sigma - X
+    projection: Projection  # projection of Z / sigma - X
     value: float
     gradient: FloatArray  # (k, k), zero diagonal
 
@@ -130,7 +130,7 @@ def _minimise(
             break
         direction = _newton_direction(problem, point, penalty)
         better = _search(problem, point, direction, multiplier, penalty)
-        if better is None:  # rounding error: the next iteration continues from here
+        if better is None:  # no improvement beyond rounding error
             break
         point = better
     return point

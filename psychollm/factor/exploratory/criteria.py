@@ -61,16 +61,16 @@ Evaluate = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """A criterion of simplicity."""
+    """Criterion of the simplicity of loadings."""
 
     name: str
     # loadings (b, k, m) to values (b,) and gradients (b, k, m)
     evaluate: Evaluate
     # whether the factors may correlate
     oblique: bool
-    # default of scaling rows to length one (Kaiser)
+    # whether rows are scaled to length one by default (Kaiser)
     normalise: bool = False
-    # number of leading factors with fixed positions: the general one of a bifactor solution
+    # number of leading factors with fixed positions: 1 for a bifactor solution
     leading: int = 0
     # whether all factors keep position and sign, as for a target
     fixed: bool = False
@@ -101,7 +101,7 @@ def oblimin(gamma: float = 0.0) -> Criterion:
 
 
 def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
-    """Return (4): a kappa of zero simplifies rows, one simplifies columns."""
+    """Return the criterion (4): a kappa of 0 simplifies rows, a kappa of 1 columns."""
     if not 0.0 <= kappa <= 1.0:
         msg = f"kappa={kappa!r} must be a number from 0 to 1"
         raise OptionError(msg)
@@ -109,7 +109,7 @@ def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
 
 
 def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) -> Criterion:
-    """Return (4) with a weight that may depend on the numbers of rows and columns."""
+    """Return the criterion (4), whose kappa may depend on the numbers of rows and columns."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         kappa = weight(*loadings.shape[1:])
@@ -123,7 +123,7 @@ def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) ->
 
 
 def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
-    """Return (5): every row should have a loading near zero."""
+    """Return the criterion (5), which is small if every row has a loading near zero."""
     # A small epsilon gives simpler loadings and more local minima.
     if not epsilon > 0.0:
         msg = f"epsilon={epsilon!r} must be positive"
@@ -138,7 +138,7 @@ def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
 
 
 def bifactor(*, oblique: bool = False) -> Criterion:
-    """Return the bifactor criterion: a general factor first, group factors with (3) small."""
+    """Return the bifactor criterion: (3) over all factors except the first, the general one."""
     groups = oblimin()
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -150,7 +150,7 @@ def bifactor(*, oblique: bool = False) -> Criterion:
 
 
 def target(values: Any, *, oblique: bool = True) -> Criterion:
-    """Return the distance from given loadings (k, m), NaN for free entries."""
+    """Return the distance from target loadings (k, m) as a criterion; NaN for free entries."""
     wanted = float_array(values, "target")
     if wanted.ndim != 2:
         msg = f"a target must have shape (k, m), as the loadings have, got {wanted.shape}"

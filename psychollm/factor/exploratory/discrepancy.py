@@ -23,7 +23,7 @@ derivatives: with :math:`P = \sum_T v_j v_j^\top` and :math:`Q = \sum_T \theta_j
 where Q equals P and :math:`c_{jl} = 2\gamma_j / (\gamma_j - \gamma_l)` for least squares, and
 :math:`c_{jl} = (\theta_j - 1)(\theta_j + \theta_l) / (\theta_j - \theta_l)` for the likelihood.
 
-All functions take stacks of problems, so that bootstrap replicates need one call.
+All functions take stacks of problems, so that one call analyses many bootstrap replicates.
 
 References
 ----------
@@ -47,7 +47,7 @@ from psychollm._base.types import BoolArray, FloatArray
 
 
 class Spectrum(NamedTuple):
-    """Descending eigenvalues (b, k), eigenvectors (b, k, k) in columns, and the tail."""
+    """Descending eigenvalues (b, k), eigenvectors (b, k, k) in columns, and mask of the tail."""
 
     values: FloatArray
     vectors: FloatArray
@@ -64,9 +64,10 @@ class Discrepancy:
 
     decompose: Callable[[FloatArray, FloatArray, int], Spectrum]
     terms: Callable[[FloatArray], FloatArray]  # contribution of each eigenvalue to F
-    slopes: Callable[[FloatArray], FloatArray]  # its factor in the gradient
-    second: Callable[[FloatArray], FloatArray]  # its weight in Q of (3)
-    crossed: Callable[[FloatArray, FloatArray], FloatArray]  # c of (3), for tail and head
+    slopes: Callable[[FloatArray], FloatArray]  # factor of each eigenvalue in the gradient
+    second: Callable[[FloatArray], FloatArray]  # weight of each eigenvalue in Q of (3)
+    # c of (3), for eigenvalues inside and outside the tail
+    crossed: Callable[[FloatArray, FloatArray], FloatArray]
     loadings: Callable[[Spectrum, FloatArray, int], FloatArray]
     to_parameters: Callable[[FloatArray], FloatArray]
     to_uniquenesses: Callable[[FloatArray], FloatArray]
@@ -135,7 +136,8 @@ def _canonical(spectrum: Spectrum, psi: FloatArray, n_factors: int) -> FloatArra
 
 def _likelihood_term(values: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A matrix that is not positive definite has no likelihood, so no step may lead to one.
+        # A matrix that is not positive definite has no likelihood, so no step may lead to such a
+        # matrix.
         terms = np.where(values > 0.0, values - 1.0 - np.log(values), np.inf)
     return np.asarray(terms, dtype=np.float64)
 

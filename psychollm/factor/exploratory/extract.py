@@ -101,9 +101,9 @@ def extract(
         Programs that stop at .001 are wrong by up to .05 in a loading; pass .001 to reproduce
         them.
     n_starts : int
-        Maximum number of starts, for minres and likelihood. Eight starts with one minimum are
-        enough; otherwise more follow until a further minimum is improbable. Principal axes start
-        once, from squared multiple correlations.
+        Maximum number of starts, for minres and likelihood. If the first eight starts reach the
+        same minimum, no more are used; otherwise starts are added until a further minimum is
+        improbable. Principal axes start once, from squared multiple correlations.
 
     Returns
     -------
@@ -244,12 +244,12 @@ def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> Pr
 
 
 def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:
-    """Mix a matrix without a likelihood with the identity and warn; return also the weight."""
+    """Return what `shrunk` does, with a warning if the matrix is not positive definite."""
     mended, weight = shrunk(matrix)
     if not weight:
         return matrix, 0.0
     smallest = float(np.linalg.eigvalsh(matrix)[0])
-    # A smoothed matrix is on the boundary, where smoothing again changes nothing.
+    # A smoothed matrix is singular, and smoothing it again would not change it.
     smoothed = smallest > -ROUNDING
     state = "singular after smoothing" if smoothed else "not positive definite"
     unsmoothed = "the matrix before it was smoothed" if smoothed else "matrix"
@@ -266,7 +266,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
 
 
 def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
-    """Mix a matrix that is not positive definite with the identity; return also the weight."""
+    """Return a matrix mixed with the identity until it is positive definite, and the weight."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest > DEFINITE:
         return matrix, 0.0

@@ -1,4 +1,4 @@
-"""`factor_analysis`: from a matrix of correlations to rotated factors, with fit and warnings."""
+"""`factor_analysis`: rotated factors of a correlation matrix, with fit and warnings."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def observations(correlation: Any, n: float | None) -> float:
 
 
 def of_normal(correlation: Any) -> bool:
-    """Return whether these may be unadjusted correlations of normal variables."""
+    """Return whether a matrix may hold unadjusted correlations of normal variables."""
     return not any(hasattr(correlation, name) for name in ("thresholds", "eigenvalues_before"))
 
 
@@ -311,7 +311,7 @@ def _rotated(
     n_starts: int,
     rng: RandomState,
 ) -> Rotation:
-    """Rotate; a single factor has nothing to rotate."""
+    """Rotate the loadings; a single factor is not rotated."""
     m = loadings.shape[1]
     if rotation != "none":
         if isinstance(rotation, str):

@@ -41,11 +41,11 @@ LONGEST, SHORTEST = 1e6, 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turned:
-    """Final states of the starts."""
+    """Final loadings, transformation and status of each start."""
 
     loadings: FloatArray  # (b, k, m)
     transformations: FloatArray  # (b, m, m) T
-    values: FloatArray  # (b,) of the criterion
+    values: FloatArray  # (b,) values of the criterion
     converged: BoolArray  # (b,)
     steps: IntArray  # (b,)
 
@@ -105,10 +105,10 @@ def random_starts(n: int, m: int, rng: np.random.Generator) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """Loadings and gradients as functions of T, and projection of T."""
+    """Loadings and gradients as functions of T, and projection of T onto the constraints."""
 
     criterion: Criterion
-    loadings: FloatArray  # (b, k, m) A
+    loadings: FloatArray  # (b, k, m) unrotated loadings A
 
     def turned(self, T: FloatArray, which: IntArray) -> FloatArray:
         if not self.criterion.oblique:

@@ -1,8 +1,8 @@
 r"""`loading_errors`: standard errors of rotated loadings.
 
 Rotated loadings and factor correlations are a function h of the p correlations. With their
-covariance matrix C, the delta method gives :math:`J C J^\top`, J the derivatives of h: central
-differences of the whole analysis, extraction and rotation, restarted at the solution. The
+covariance matrix C, the delta method gives :math:`J C J^\top`. The derivatives J of h are central
+differences of the whole analysis (extraction and rotation), restarted at the solution. The
 bootstrap repeats the analysis on resampled units. Factors of each replicate are matched with the
 solution, and reversed if needed, for the largest congruence; otherwise averages would mix factors.
 
@@ -65,14 +65,15 @@ class LoadingErrors(Result):
     factor_correlation_se : ndarray of shape (m, m)
         Standard errors of the factor correlations; zero on the diagonal.
     factor_correlation_interval : ndarray of shape (m, m, 2)
+        Intervals of the factor correlations, of the same kind.
     method : str
         "delta" or "bootstrap".
     level : float
         Nominal coverage of the intervals.
     reason : str
-        Limits of the standard errors, or "". A continuity correction of empty cells biases
-        loadings, by more than their standard errors if thresholds are extreme and of opposite
-        sign. `pairwise_likelihood` and `full_information` need no correction.
+        Limitation of the standard errors, or "" if there is none. A continuity correction of empty
+        cells biases loadings, by more than their standard errors if thresholds are extreme and of
+        opposite sign. `pairwise_likelihood` and `full_information` need no correction.
     congruence : ndarray of shape (n, m)
         Congruence of each replicate's aligned factors with the solution; (0, m) for the delta
         method. Low values mean that a factor is not replicated.
@@ -141,6 +142,7 @@ def loading_errors(
     Returns
     -------
     LoadingErrors
+        Standard errors and intervals of loadings and factor correlations.
 
     Raises
     ------
@@ -183,6 +185,18 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
     n : float
         Number of observations.
 
+    Returns
+    -------
+    ndarray of shape (p, p)
+        Covariance matrix of the p correlations below the diagonal, row by row.
+
+    Raises
+    ------
+    InputError
+        If the matrix does not hold correlations.
+    OptionError
+        If `n` is below 1.
+
     Examples
     --------
     >>> normal_covariance(np.eye(3), 100.0).diagonal()
@@ -204,7 +218,7 @@ class _Repeat:
     """Repetition of an analysis for stacks of matrices, started at its solution."""
 
     solution: FactorSolution
-    criterion: Criterion | None  # none without rotation
+    criterion: Criterion | None  # None without rotation
 
     @classmethod
     def of(cls, solution: FactorSolution, criterion: Criterion | None) -> _Repeat:
@@ -226,7 +240,7 @@ class _Repeat:
         again = minimise(STACKED[solution.method], matrices, start, m, 1e-4)
         T = np.array(solution.transformation)
         plain = solution.loadings @ T.T
-        # Axes of the unrotated solution may rotate within their space, so align them.
+        # Unrotated loadings of a replicate are determined up to rotation, so align them.
         left, _, right = np.linalg.svd(np.swapaxes(again.loadings, 1, 2) @ plain)
         A = again.loadings @ (left @ right)
         if self.criterion is None:

@@ -8,12 +8,10 @@ gradient towards it, follow the gradient alone, so that the other steps do not r
 the bound prevents (Bertsekas, 1982).
 
 The surfaces may have several minima, above all with weak factors and near Heywood cases.
-`lowest_minimum` descends from squared multiple correlations and from uniform points together, and
-keeps the lowest end.
-
-More starts follow until a further minimum is improbable: with w distinct minima from n starts, the
-expected total is :math:`w (n - 1) / (n - w - 2)`. The search ends when that is below :math:`w +
-1/2`. Eight starts with one minimum are enough.
+`lowest_minimum` starts at squared multiple correlations and at uniformly distributed points, and
+keeps the lowest minimum. More starts follow until a further minimum is improbable: with w distinct
+minima from n starts, the expected total is :math:`w (n - 1) / (n - w - 2)`. The search ends when
+that is below :math:`w + 1/2`: after eight starts, if all reach the same minimum.
 
 References
 ----------
@@ -35,7 +33,7 @@ from psychollm.factor.exploratory.discrepancy import Discrepancy, Spectrum
 
 FIRST_STARTS, MOST_STARTS = 8, 64
 End = TypeVar("End")
-GRADIENT = 1e-14  # gradient, relative to the largest eigenvalue, that is rounding error
+GRADIENT = 1e-14  # a smaller gradient, relative to the largest eigenvalue, is rounding error
 SETTLED = 1e-10  # a larger gradient means no convergence
 MAX_STEPS = 60
 MAX_HALVINGS = 25
@@ -57,10 +55,10 @@ def multistart(
     starts: FloatArray,
     tolerance: float,
 ) -> Lowest[End]:
-    """Descend from the first eight starts, then from more, and keep the lowest end."""
+    """Descend from eight starts, then from more if needed, and keep the lowest minimum."""
     # `descend` maps starts (b, ...) to final values, infinite without convergence, and other
-    # results. Gaps above `tolerance`, relative to the lowest value if that exceeds 1, separate
-    # minima; of several starts with the lowest minimum the first is kept.
+    # results. Values that differ by more than `tolerance` (relative to the lowest value if that
+    # exceeds 1) are different minima. The first start that reaches the lowest minimum is kept.
     ends: list[End] = []
     values = np.empty(0)
     minima, best = 1, 0
@@ -99,7 +97,7 @@ class Minimum(NamedTuple):
     steps: IntArray  # (b,)
 
     def at(self, i: int) -> "Minimum":
-        """Return one state as a stack of one."""
+        """Return the final state of one problem, as a stack of one."""
         return Minimum._make(part[i : i + 1] for part in self)
 
 
@@ -118,7 +116,7 @@ def minimise(
     n_factors: int,
     low: float,
 ) -> Minimum:
-    """Minimise from uniquenesses (b, k), each in [low, 1], for a stack of matrices (b, k, k)."""
+    """Minimise over uniquenesses in [low, 1], from starts (b, k), for matrices (b, k, k)."""
     bounds = discrepancy.to_parameters(np.array([low, 1.0]))
     stack = _Stack(discrepancy, matrices, n_factors, bounds)
     x = np.clip(discrepancy.to_parameters(uniquenesses), *bounds)
@@ -157,7 +155,7 @@ def lowest_minimum(
     low: float,
     most_starts: int = MOST_STARTS,
 ) -> Lowest[Minimum]:
-    """Descend from several starts and keep the lowest end, as a stack of one."""
+    """Descend from several starts and keep the lowest minimum, as a stack of one."""
 
     def descend(starts: FloatArray) -> list[tuple[float, Minimum]]:
         stack = np.broadcast_to(matrix, (len(starts), *matrix.shape))
@@ -170,8 +168,8 @@ def lowest_minimum(
 
 def uniqueness_starts(matrix: FloatArray, low: float, n: int) -> FloatArray:
     """Return starting uniquenesses (n, k): from squared multiple correlations, then uniform."""
-    # The uniform ones are fixed and assigned by rank of squared multiple correlations, so that the
-    # order of variables does not matter.
+    # The uniform numbers are fixed. They are assigned to variables in the order of their squared
+    # multiple correlations, so that results do not depend on the order of the variables.
     explained = squared_multiple(matrix[None])[0]
     first = np.clip(1.0 - explained, max(low, 0.05), 1.0)
     uniform = np.random.default_rng(0).uniform(low, 1.0, (n - 1, len(matrix)))
@@ -186,7 +184,7 @@ class _Stack:
     discrepancy: Discrepancy
     matrices: FloatArray  # (b, k, k)
     n_factors: int
-    bounds: FloatArray  # (2,) of the parameters
+    bounds: FloatArray  # (2,) lower and upper bound of the parameters
 
     def evaluate(self, x: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, Spectrum]:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
@@ -200,7 +198,7 @@ class _Stack:
     def descend(
         self, x: FloatArray, going: IntArray, direction: FloatArray, ceiling: FloatArray
     ) -> BoolArray:
-        """Halve steps until they descend; move `x` in place and return a mask of moves."""
+        """Halve steps until they descend; update `x` in place and return which problems moved."""
         waiting, length = np.arange(going.size), 1.0
         moved = np.zeros(going.size, dtype=np.bool_)
         for _ in range(MAX_HALVINGS):
@@ -216,7 +214,7 @@ class _Stack:
 
 
 def _direction(gradient: FloatArray, hessian: FloatArray, apart: BoolArray) -> FloatArray:
-    """Return steps (b, k): descending Newton steps; scaled gradients for those `apart`."""
+    """Return steps (b, k): Newton steps, but scaled gradients for the parameters `apart`."""
     either = apart[:, :, None] | apart[:, None, :]
     scales = np.abs(np.diagonal(hessian, axis1=1, axis2=2))
     own = np.eye(apart.shape[1]) * np.where(apart, scales, 0.0)[:, :, None]

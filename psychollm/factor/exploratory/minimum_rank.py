@@ -53,7 +53,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
     """Minimise (1) for a positive definite matrix of correlations (k, k), from several starts."""
     shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
     scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
-    # Half the distance at which the matrix stays positive definite.
+    # Start at half the distance up to which the reduced matrix is positive definite.
     starts = 0.5 * np.linalg.eigvalsh(scaled)[:, :1] * shapes
 
     def descend(block: FloatArray) -> list[tuple[float, MinimumRank]]:
@@ -106,12 +106,12 @@ def _on_tangent(
             slope = -weights + barrier * (np.diagonal(inverse) - 1.0 / psi)
             bend = barrier * (inverse**2 + np.diag(1.0 / psi**2))
             move = np.linalg.solve(bend, -slope)
-        except np.linalg.LinAlgError:  # limited by rounding near the bounds
+        except np.linalg.LinAlgError:  # rounding errors near the bounds
             return psi, step
         decrement = float(-slope @ move)
         if decrement < 1e-12 * barrier:
             return psi, step
-        # By self-concordance, a step with this damping stays inside, up to rounding.
+        # The barrier is self-concordant: a step with this damping stays inside, up to rounding.
         move /= 1.0 + np.sqrt(max(decrement, 0.0) / barrier)
         while not _inside(matrix, psi + move):
             move *= 0.5

@@ -2,7 +2,7 @@ r"""`procrustes`: rotation of loadings towards target loadings.
 
 Orthogonal factors have a closed form: with the singular value decomposition
 :math:`\Lambda^\top H = U S V^\top`, :math:`T = U V^\top` is the orthonormal T with :math:`\Lambda
-T` nearest to H (Schonemann, 1966). Correlated factors need an iteration, which starts there.
+T` nearest to H (Schonemann, 1966). For correlated factors, an iteration starts at this T.
 
 References
 ----------

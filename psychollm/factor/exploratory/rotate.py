@@ -69,7 +69,7 @@ class Rotation(Result):
     factor_correlation: FloatArray  # (m, m)
     transformation: FloatArray  # (m, m) T: loadings are the unrotated ones times inv(T).T
     communalities: FloatArray  # (k,)
-    criterion: float  # its value, for normalised loadings if `normalise`
+    criterion: float  # value of the criterion, for normalised loadings if `normalise`
     minima: int  # number of distinct minima found
     method: str
     labels: tuple[Hashable, ...]  # (k,)
@@ -89,12 +89,12 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Proportion of variance by factor (m,); correlated factors divide shared variance."""
+        """Proportion of variance explained by each factor (m,); shared variance is divided."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property
     def complexity(self) -> FloatArray:
-        """Hofmann's complexity: number of factors that a variable loads on (k,), at least one."""
+        """Hofmann's complexity (k,): effective number of factors that a variable loads on."""
         return hofmann_complexity(self.loadings)
 
     def permuted(self, order: Sequence[int], signs: Sequence[float] | None = None) -> Rotation:
@@ -219,7 +219,7 @@ def rotate(
 
 
 def hofmann_complexity(loadings: FloatArray) -> FloatArray:
-    """Return the number of factors that each variable loads on (k,), at least one."""
+    """Return the effective number of factors that each variable loads on (k,)."""
     squares = loadings**2
     with np.errstate(invalid="ignore"):
         complexity = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
@@ -281,7 +281,7 @@ def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
     arrived = turned.converged if turned.converged.any() else np.ones_like(turned.converged)
     values = np.where(arrived, turned.values, np.inf)
     best = int(values.argmin())
-    # A start on a ridge stays there, which is not a minimum.
+    # A start that does not move is on a ridge of the criterion, not at a minimum.
     moved = arrived & (turned.steps > 0)
     minima = lowest_of(values[moved if moved.any() else arrived], SAME_MINIMUM)[1]
     return turned.transformations[best], turned.ending(best), minima
@@ -299,6 +299,7 @@ def _towards_powers(A: FloatArray, T: FloatArray) -> FloatArray:
     simple = A @ T
     target = simple * np.abs(simple) ** (PROMAX_POWER - 1)
     U = T @ np.linalg.lstsq(simple, target, rcond=None)[0]
-    # Loadings are A U with U = inv(T).T; this length of T's columns gives factors unit variance.
+    # Loadings are A U with U = inv(T).T. With columns of T of this length, factors have variance
+    # 1.
     oblique = np.linalg.inv(U).T
     return np.asarray(oblique / np.sqrt(np.sum(oblique**2, axis=0)), dtype=np.float64)

@@ -7,9 +7,9 @@ Correlated factors share a general factor. With pattern loadings :math:`\Lambda`
           F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2},                       \quad (1)
 
 are the loadings of the variables on the general factor and on group factors, all orthogonal. If
-the general factor reproduces the factor correlations, communalities do not change; with three
-factors it does unless a :math:`\gamma_j` would exceed one. With two factors the loadings are not
-identified and are set equal, :math:`\sqrt{|\phi|}`.
+the general factor reproduces the factor correlations, communalities do not change. With three
+factors it always does, unless a :math:`\gamma_j` would exceed one. With two factors the loadings
+are not identified and are set equal, :math:`\sqrt{|\phi|}`.
 
 References
 ----------
@@ -184,7 +184,8 @@ def second_order(
 def transformed(loadings: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return general (..., k) and group (..., k, m) loadings (1)."""
     general = np.einsum("...kj,...j->...k", loadings, gamma)
-    # A single factor is all general; in an ultra-Heywood case the group factor vanishes.
+    # A single factor is the general factor. In an ultra-Heywood case (loading above one), the
+    # loadings on the group factor are zero.
     rest = np.sqrt(np.maximum(1.0 - gamma**2, 0.0))
     return general, loadings * rest[..., None, :]
 

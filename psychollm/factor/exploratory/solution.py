@@ -36,8 +36,8 @@ class FactorSolution(Expects, Result):
         Unique and common variance, which add up to one. Except with ``method="minimum_rank"``, the
         factors explain all common variance.
     variance_explained : ndarray of shape (m,)
-        Variance explained by each factor, summed over variables; correlated factors divide shared
-        variance.
+        Variance explained by each factor, summed over variables. Variance shared by correlated
+        factors is divided between them.
     explained_common_variance : float
         Proportion of common variance that the factors explain. It is 1 except with
         ``method="minimum_rank"``, where eigenvalues after the first m remain unexplained.
@@ -48,10 +48,10 @@ class FactorSolution(Expects, Result):
     heywood : ndarray of shape (k,)
         Whether the uniqueness of a variable is at its bound or below (a Heywood case).
     degrees_of_freedom : int
-        Correlations minus free parameters.
+        Number of correlations minus number of free parameters.
     extraction_minima, rotation_minima : int
         Number of distinct local minima of the discrepancy and of the rotation criterion. The
-        solution is the lowest. Principal axes start once.
+        solution is the lowest minimum. Principal axes have a single start.
     transformation : ndarray of shape (m, m)
         Matrix T: the loadings are the unrotated ones times inv(T).T.
     method, rotation : str
@@ -144,7 +144,7 @@ class FactorSolution(Expects, Result):
 
     @property
     def complexity(self) -> FloatArray:
-        """Hofmann's complexity: number of factors that a variable loads on (k,), at least one."""
+        """Hofmann's complexity (k,): effective number of factors that a variable loads on."""
         return hofmann_complexity(self.loadings)
 
     @property

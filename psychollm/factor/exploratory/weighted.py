@@ -9,16 +9,13 @@ parameterised as
 
 .. math:: \lambda_i = \sqrt{1 - u}\; \frac{\sin |x_i|}{|x_i|}\, x_i ,                     \quad (2)
 
-so that no communality exceeds 1 - u, u being the smallest uniqueness allowed. The derivative
-vanishes also at this bound, so Newton's method needs no constraints.
-
-A single factor, which the bootstrap of omega fits thousands of times, has exact second derivatives
-and the bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}` instead: `weighted_factor`.
-
-Both end with damped Newton steps. Otherwise second derivatives are central differences of the
-gradient, accurate to about ten digits, which suffices for convergence. Steps ignore directions
-without curvature, such as rotations of a solution. Negative curvature is replaced by its absolute
-value, so that every step descends.
+so that no communality exceeds 1 - u, u being the smallest uniqueness allowed. The derivative is
+zero also at this bound, so Newton's method needs no constraints. `weighted_factor` fits a single
+factor, thousands of times in the bootstrap of omega; it uses exact second derivatives and the
+bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. Both methods end with damped Newton steps. Otherwise
+second derivatives are central differences of the gradient, accurate to about ten digits, which
+suffices for convergence. Steps ignore directions without curvature, such as rotations of a
+solution. Negative curvature is replaced by its absolute value, so that every step descends.
 
 References
 ----------
@@ -43,7 +40,7 @@ import numpy as np
 from psychollm._base.types import FloatArray
 from psychollm.factor.exploratory.minimise import multistart
 
-Weigh = Callable[[FloatArray], FloatArray]  # residuals (k, k), hollow, to weighted ones
+Weigh = Callable[[FloatArray], FloatArray]  # weights residuals (k, k) with zero diagonal
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]  # value and gradient
 FIRST_STEPS = 2000
 SAME_MINIMUM = 1e-6
@@ -57,7 +54,7 @@ MAX_HALVINGS = 30
 
 
 class Bottom(NamedTuple):
-    """Where the iteration ended."""
+    """Final point of the iteration, with value and gradient."""
 
     x: FloatArray  # (p,)
     value: float
@@ -99,7 +96,7 @@ def descend(
         along = (vectors.T @ gradient[~pressed]) / np.where(steep, sizes, np.inf)
         direction = np.zeros(x.size)
         direction[~pressed] = -vectors @ along
-        # Steps are halved until they descend, or keep the value with a smaller gradient.
+        # Halve the step until the value falls, or is equal with a smaller gradient.
         slack, length, lower = 1e-14 * (1.0 + abs(value)), 1.0, False
         for _ in range(MAX_HALVINGS):
             proposed = np.clip(x + length * direction, -bound, bound)
@@ -118,9 +115,9 @@ def descend(
 
 
 class WeightedFactors(NamedTuple):
-    """Where the iteration ended."""
+    """Loadings at the lowest minimum, with convergence status."""
 
-    loadings: FloatArray  # (k, m) in their principal axes; (k,) of one factor
+    loadings: FloatArray  # (k, m) in principal axes; (k,) for a single factor
     objective: float
     gradient: float
     converged: bool
@@ -175,7 +172,8 @@ def weighted_factors(
             )
             for start in block
         ]
-        # Relative to a model without factors, because weights have any scale.
+        # Divide by the value of a model without factors, because the scale of weights is
+        # arbitrary.
         return [(end.fun / nothing, (np.asarray(end.x, np.float64), end.nit)) for end in ends]
 
     (x, first_steps), minima, _ = multistart(approach, starts, SAME_MINIMUM)

@@ -1,6 +1,6 @@
 r"""`confirmatory_groups`: a multi-group factor model with equality constraints.
 
-Thresholds and correlations :math:`m_g` of independent groups, below each other, with n times their
+The stacked thresholds and correlations :math:`m_g` of independent groups, with n times their
 covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squares,
 
 .. math:: F = \tfrac12 \sum_g \frac{n_g}{n}\, e_g^\top W_g e_g, \qquad
@@ -68,7 +68,7 @@ GroupCorrelations: TypeAlias = Mapping[Hashable, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """Fitted statistics: standardised thresholds by item, then correlations by row."""
+    """Statistics that the model reproduces: standardised thresholds, then correlations."""
 
     observed: FloatArray  # (G, p)
     gamma: FloatArray  # (G, p, p) n times the covariance matrix of each group
@@ -247,7 +247,7 @@ def fit_sample(
     _check_identified(jacobian, weights)
     spread = np.sqrt(np.maximum(np.diagonal(sandwich(jacobian, weights, gamma)[1]), 0.0))
     errors = np.where(layout.place == HELD, 0.0, spread[np.maximum(layout.place, 0)])
-    # The baseline has no correlations, and free thresholds in every group.
+    # The baseline model has correlations of zero, and free thresholds in every group.
     groups, n, t = len(sample.groups), float(sample.n.sum()), sample.n_thresholds
     pairs = np.tile(np.arange(sample.observed.shape[1]) >= t, groups)
     nothing, own = np.empty((int(pairs.sum()), 0)), np.ix_(pairs, pairs)

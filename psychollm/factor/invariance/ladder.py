@@ -82,7 +82,7 @@ class FitDifference(Result):
     rmsea_d : float
         RMSEA of the difference test (2).
     rmsea_d_interval : ndarray of shape (2,)
-        Its 90 % interval.
+        90 % interval of `rmsea_d`.
     test : str
         Correction of the difference test.
     """

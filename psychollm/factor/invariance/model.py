@@ -15,11 +15,11 @@ strict        all of these and residual variances     factor variances, factor m
 ============  ======================================  ==========================================
 
 The single threshold of a binary item identifies either its intercept or its scale. Its scale is
-therefore one at the thresholds level, as is, at the metric level, the variance of a factor with
-binary items only. Thresholds and loadings of binary items are tested jointly at the scalar level,
-by the linearity of their threshold-to-loading ratios; factor variances in other groups are
-identified only if thresholds differ between items. Free items have their own thresholds and
-loadings in every group.
+therefore fixed at one at the thresholds level. At the metric level, so is the variance of a factor
+that has only binary items. Thresholds and loadings of binary items are tested jointly at the
+scalar level, by the linearity of their threshold-to-loading ratios; factor variances in other
+groups are identified only if thresholds differ between items. Free items have their own thresholds
+and loadings in every group.
 
 The latent answer of item i in group g is :math:`y_i = \nu_i + \lambda_i^\top f + e_i` with factors
 of mean :math:`\kappa` and covariance matrix :math:`\Phi`; its thresholds are :math:`\tau_{ic}`.
@@ -128,11 +128,11 @@ class Layout:
     n_free: int
 
     def full(self, x: FloatArray) -> FloatArray:
-        """Return the parameters of all groups (G, size), derived scales at their fixed values."""
+        """Return the parameters of all groups (G, size), with derived scales not yet computed."""
         return np.where(self.place == HELD, self.value, x[np.maximum(self.place, 0)])
 
     def gathered(self, columns: FloatArray) -> FloatArray:
-        """Return derivatives by the free parameters (p, q) from those by all (p, G, size)."""
+        """Sum derivatives by all parameters (p, G, size) to those by free parameters (p, q)."""
         flat = self.place.ravel()
         free = np.flatnonzero(flat != HELD)
         total = np.zeros((self.n_free, len(columns)))
@@ -296,7 +296,7 @@ def stacked_moments(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
-    """Return their derivatives by the free parameters (G p, q)."""
+    """Return the derivatives of all groups' moments by the free parameters (G p, q)."""
     full = with_scales(layout, layout.full(x))
     return np.concatenate(
         [layout.gathered(own_columns(layout, full, g)) for g in range(len(full))]

@@ -1,7 +1,8 @@
 r"""Result of a multi-group factor model, with score tests of its equalities.
 
 Score tests of equalities between groups need only the constrained model. Releasing an equality
-adds parameters with derivatives E. Their part not absorbed by the model, and the score, are
+adds parameters with derivatives E. The part of E that the other parameters cannot absorb, and the
+score s, are
 
 .. math:: E_\perp = E - \Delta B \Delta^\top W E, \qquad s = E^\top W e, \qquad
           B = (\Delta^\top W \Delta)^{-1}.                                                \quad (1)
@@ -109,7 +110,7 @@ class EqualityTests(Result):
 
 
 class _Release(NamedTuple):
-    """One score test: its name and added derivatives."""
+    """One score test: its name, and the derivatives of the released parameters."""
 
     names: tuple[str, Hashable, Hashable, Hashable]
     columns: FloatArray  # (G p, c)

@@ -30,7 +30,8 @@ from psychollm.kernels.ordered_nulls import (
 )
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
-# The scheme that keeps the yes rates of the correlated rows, then that of the others.
+# For each kind of rows: the scheme that keeps their yes rates, and the scheme that keeps those of
+# the units.
 SCHEMES: dict[Axis, tuple[Scheme, Scheme]] = {
     "models": ("within_model", "within_question"),
     "questions": ("within_question", "within_model"),
@@ -42,7 +43,7 @@ class OrderedDesign:
     """Codes of the rows to be correlated, with the options of the correlation."""
 
     codes: AnyArray  # (k, units) int8, -1 where missing
-    size: int  # number of answers
+    size: int  # number of answer categories
     rule: int
     fixed: bool
     labels: Labels
@@ -69,7 +70,7 @@ class OrderedDesign:
         return out
 
     def resampled(self, seeds: WordArray) -> FloatArray:
-        """Return correlations of units drawn with replacement (r, k, k)."""
+        """Return correlations of resampled units (r, k, k)."""
         out = np.empty((len(seeds), len(self.codes), len(self.codes)))
         correlate_resampled(seeds, self.codes, self.rule, self.fixed, self.size, out)
         return out

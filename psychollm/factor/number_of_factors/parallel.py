@@ -153,6 +153,7 @@ def parallel_analysis(
     Returns
     -------
     ParallelAnalysis
+        Observed and shuffled eigenvalues, and the number of factors.
 
     Raises
     ------

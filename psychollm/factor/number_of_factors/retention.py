@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 WORSE = 0.30
-"""Significance level for comparison data, as recommended by their authors."""
+"""Significance level for comparison data, as the authors of the method recommend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -57,8 +57,9 @@ class Retention(Result):
     counts : dict
         Number of factors by rule.
     parallel : tuple of ParallelAnalysis
-        Parallel analyses that shuffle within the correlated rows, and within units. The second
-        keeps the rates of units and counts factors beyond these.
+        Two parallel analyses: the first shuffles within the correlated rows, the second within
+        units. The second therefore keeps the yes rates of units, and does not count a factor that
+        is due to them.
     eigenvalues : ndarray of shape (k,)
         Descending eigenvalues of the correlations.
     average_partial : ndarray of shape (m + 1,)
@@ -170,6 +171,7 @@ def retention(
     Returns
     -------
     Retention
+        Number of factors by each rule, with its statistics.
 
     Raises
     ------

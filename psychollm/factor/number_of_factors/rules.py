@@ -14,9 +14,9 @@ r"""Rules for the number of factors from a correlation matrix alone.
 .. math:: \max\Big(1,\; \frac{k - \sum_{l < j} \gamma_l}{k - j + 1}
           \big(1 + \sqrt{k / n}\big)^2\Big) .                                             \quad (2)
 
-* Hull: fit f against number of parameters p for m factors; among solutions on the upper convex
-  hull, the one with the largest drop in gain after it. Fit is 1 minus the Kaiser-Meyer-Olkin
-  measure of the residual correlations.
+* Hull: the fit of 0, 1, ... factors is plotted against the number of parameters. Among solutions
+  on the upper convex hull, the method chooses the one after which the gain in fit per parameter
+  drops most. Fit is 1 minus the Kaiser-Meyer-Olkin measure of the residual correlations.
 
 References
 ----------
@@ -69,7 +69,7 @@ class SamplingAdequacy(Result):
     """
 
     kmo: float  # Kaiser-Meyer-Olkin measure
-    of_each: FloatArray  # (k,) the same for each variable
+    of_each: FloatArray  # (k,) KMO of each variable
     squared_multiple: FloatArray  # (k,) squared multiple correlations
     chi_square: float  # Bartlett's test of no correlation; NaN without n, or for ordered answers
     df: int
@@ -84,7 +84,7 @@ class Hull(NamedTuple):
 
     fit: FloatArray  # (m + 1,)
     parameters: IntArray  # (m + 1,)
-    bend: FloatArray  # (m + 1,) NaN off the hull and at its ends
+    bend: FloatArray  # (m + 1,) hull statistic; NaN off the hull and at its ends
     n_factors: int
 
 
@@ -102,6 +102,12 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     Returns
     -------
     SamplingAdequacy
+        KMO measure, squared multiple correlations and Bartlett's test.
+
+    Raises
+    ------
+    InputError
+        If the matrix does not hold correlations.
 
     Examples
     --------

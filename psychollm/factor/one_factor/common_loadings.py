@@ -7,8 +7,8 @@ Groups of questions have the same factor if the models' loadings are proportiona
 .. math:: a_{kg} = s_g\, b_k,                                                            \quad (1)
 
 where :math:`s_g` is the standard deviation of the factor in the group, one in the first.
-Thresholds are free in every group, because harder questions or bolder models do not change the
-factor. The distance
+Thresholds are free in every group, because the difficulty of questions and the yes rates of models
+do not change the factor. The distance
 
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}}            \quad (2)
 
@@ -69,9 +69,9 @@ class CommonLoadings(Result):
     df: int
     rmsea: float  # misfit of one common factor
     rmsea_interval: FloatArray  # (2,) 90 % interval
-    n: IntArray  # (groups,) questions
+    n: IntArray  # (groups,) number of questions
     groups: Labels
-    labels: Labels  # (models,) with a loading in all groups
+    labels: Labels  # (models,) models with a loading in all groups
 
     _AXES = Axes(
         {"group": "groups", "model": "labels"},
@@ -237,7 +237,7 @@ class _Distance(NamedTuple):
     df: int
     scale: FloatArray  # (groups,)
     common: FloatArray  # (models,)
-    free: BoolArray  # (models,) with a standard error in every group
+    free: BoolArray  # (models,) whether a model has a standard error in every group
 
 
 def _slopes(loadings: FloatArray) -> FloatArray:
@@ -280,7 +280,7 @@ def _replicate(
         answers = (latent > cut[:, None]).astype(np.float64)
         tables.append(Responses(np.where(gaps, np.nan, answers)))
     with catch_warnings():
-        simplefilter("ignore", ConvergenceWarning)  # of simulated tables
+        simplefilter("ignore", ConvergenceWarning)  # simulated tables need not converge
         try:
             return _distance(_of_common(tables)[1]).mean_square
         except ShapeError:

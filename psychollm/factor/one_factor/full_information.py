@@ -6,9 +6,9 @@ A model says yes to a question with factor score f with probability
           \qquad f \sim N(0, 1).                                                      \quad (1)
 
 Integrals over f are sums over a uniform grid. Such sums converge exponentially if the spacing is
-below the posterior SD of a score. With many or steep models posteriors are narrow, so the spacing
-is that of the narrowest posterior, from the test information :math:`\sum_i P_i'^2 / (P_i (1 -
-P_i))`.
+below the posterior SD of a score. Posteriors are narrow if there are many models or large
+loadings. The spacing is therefore the SD of the narrowest posterior, computed from the test
+information :math:`\sum_i P_i'^2 / (P_i (1 - P_i))`.
 
 The likelihood of a question includes all its answers; missing answers are assumed missing at
 random. In :math:`z = \mathrm{artanh}\,\lambda` and :math:`\tau` the argument of the ogive has the
@@ -19,8 +19,8 @@ derivatives
 
 Score vectors of questions follow from their posteriors over f (Fisher's identity). A bounded
 quasi-Newton iteration (Byrd, Lu, Nocedal & Zhu, 1995) starts at the pairwise solution. The sum of
-outer products of the score vectors scales its steps and gives standard errors. It cannot replace
-the Hessian if one factor does not fit, because convergence is then slow.
+outer products of the score vectors scales its steps and gives standard errors. This sum does not
+replace the Hessian, because convergence would be slow if one factor does not fit.
 
 References
 ----------
@@ -55,7 +55,7 @@ from psychollm.factor.one_factor.pairwise_likelihood import (
 )
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
 
-RANGE = 6.0  # range of the factor; the mass beyond is 2e-9
+RANGE = 6.0  # limit of the grid; the probability of factor values beyond it is 2e-9
 MIN_NODES, MAX_NODES = 61, 801
 LOG_FLOOR = -230.0  # lower limit of probabilities, 1e-100, to keep quotients finite
 BLOCK = 4096
@@ -170,8 +170,8 @@ def posterior(
 LOG_SQRT_2PI = 0.9189385332046727
 MAX_STEPS = 500
 MEMORY = 30
-TOLERANCE, LOST = 1e-5, 1e-3  # gradient in standard errors: target, and limit of convergence
-NEAR = 1.0 - 1e-9  # relative rounding error of the bound after scaling
+TOLERANCE, LOST = 1e-5, 1e-3  # gradient in SEs: target, and largest that counts as converged
+NEAR = 1.0 - 1e-9  # larger multiples of the bound are at the bound, up to rounding
 UNFINISHED = {1: "the limit of steps was reached", 2: "no step increases the likelihood"}
 
 
@@ -249,6 +249,11 @@ def full_information(
         Result of `pairwise_likelihood` for the same table, as starting values.
     progress : bool
         Whether to show a progress bar (needs tqdm).
+
+    Returns
+    -------
+    FullInformation
+        Loadings and thresholds with standard errors, and the log-likelihood.
 
     Raises
     ------
@@ -358,7 +363,7 @@ def _climb(
         bar.close()
     point = np.asarray(top.x * scale, dtype=np.float64)
     free = ~_frozen(point, -top.jac)
-    # Rounding of the value may stop it before the gradient is small.
+    # Rounding errors of the value may stop the optimiser before the gradient is small.
     converged = bool(top.status == 0 or np.max(np.abs(top.jac[free])) < LOST)
     ending = Convergence.of_steps(
         converged=converged,

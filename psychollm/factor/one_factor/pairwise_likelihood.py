@@ -149,6 +149,11 @@ def pairwise_likelihood(
     responses : Responses, PairCounts, or table of shape (models, questions)
         Binary answers, or their pair counts, which give no standard errors.
 
+    Returns
+    -------
+    PairwiseLikelihood
+        Loadings with standard errors, thresholds and residuals.
+
     Raises
     ------
     ShapeError
@@ -222,6 +227,11 @@ def exploratory_pairwise_likelihood(
         Binary answers, or their pair counts.
     n_factors : int
         Number of factors m.
+
+    Returns
+    -------
+    ExploratoryPairwiseLikelihood
+        Loadings in principal axes, and the share of each factor.
 
     Raises
     ------
@@ -329,7 +339,7 @@ def pairwise_errors(
     *,
     free: BoolArray,
 ) -> FloatArray:
-    """Return the standard errors of the loadings, shape (k,); NaN if not `free`."""
+    """Return standard errors of the loadings, shape (k,); NaN for loadings that are not `free`."""
     weight, density, joint = np.empty_like(tau), np.empty_like(tau), np.empty_like(tau)
     pair_weights(tau, rate, loadings, weight, density, joint)
     information = n * weight * density

@@ -3,7 +3,7 @@
 A second factor raises the standardised residuals of the counts (equation (3) of
 `kernels.pairwise_likelihood`) within groups of models and lowers them between groups, which gives
 one large eigenvalue. The share of a second factor is estimated by pairwise likelihood. Fits for
-null distributions stop early, because three digits suffice.
+null distributions stop once three digits are accurate.
 """
 
 from __future__ import annotations
@@ -122,6 +122,11 @@ def pair_residuals(
     lower, upper : array of shape (models,), optional
         Asymptotes of models that lapse or guess, from the same fit; by default 0 and 1.
 
+    Returns
+    -------
+    PairResiduals
+        Observed and expected counts, and standardised residuals.
+
     Raises
     ------
     ShapeError
@@ -164,10 +169,10 @@ def pair_residuals(
     )
 
 
-TOLERANCE, MAX_STEPS = 1e-3, 100  # iterations for one factor
-GAIN, MAX_STEPS_TWO = 0.01, 60  # for two
+TOLERANCE, MAX_STEPS = 1e-3, 100  # tolerance and most iterations, one factor
+GAIN, MAX_STEPS_TWO = 0.01, 60  # tolerance and most iterations, two factors
 Counts = tuple[FloatArray, FloatArray, FloatArray]  # joint, yes, n: each (k, k)
-Statistic = Callable[[Counts, FloatArray], float]  # starting loadings are overwritten
+Statistic = Callable[[Counts, FloatArray], float]  # it overwrites the starting loadings
 LEAST_MODELS = 4
 
 
@@ -253,7 +258,7 @@ class ResidualTest(Null):
         Names of the models.
     """
 
-    # Single numbers, unlike the arrays of `Null`.
+    # The statistic is a single number, so these fields are not arrays as in `Null`.
     observed: float  # type: ignore[assignment]
     p_value: float  # type: ignore[assignment]
     p_value_se: float  # type: ignore[assignment]
@@ -288,8 +293,8 @@ def residual_test(
     The statistic is the largest eigenvalue of the standardised residuals of the joint yes counts
     (`pair_residuals`). Its null distribution is a parametric bootstrap: answers are simulated from
     the fitted model, with the observed yes rates and missing data, and refitted. The test needs no
-    correlation matrix and no continuity correction. The documentation, "Operating
-    characteristics", has its error rates.
+    correlation matrix and no continuity correction. Its error rates are in the documentation,
+    under "Operating characteristics".
 
     Parameters
     ----------
@@ -306,6 +311,18 @@ def residual_test(
         Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
         Whether to show a progress bar.
+
+    Returns
+    -------
+    ResidualTest
+        Observed statistic, replicates and p-value.
+
+    Raises
+    ------
+    ShapeError
+        If fewer than four models vary.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------
@@ -360,6 +377,16 @@ def second_share_test(
         Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
         Whether to show a progress bar.
+
+    Returns
+    -------
+    ResidualTest
+        Observed share, replicates and p-value.
+
+    Raises
+    ------
+    ShapeError
+        If fewer than four models vary.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from psychollm.kernels.pairwise_likelihood import BOUND
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-TIED = 10  # further decimals of scores are rounding error
+TIED = 10  # decimals of scores; further ones are rounding errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -87,8 +87,8 @@ def question_scores(
 
     Scores are posterior means (EAP) with a standard normal prior. By default the parameters are
     those of `pairwise_likelihood`. A leave-one-out score divides the posterior by the model's own
-    likelihood. It keeps the parameters of all models, which one answer changes only by the order
-    of 1/n for `n` questions.
+    likelihood. It keeps the parameters of all models, which change by about 1/n if one of `n`
+    answers is left out.
 
     Parameters
     ----------
@@ -101,6 +101,11 @@ def question_scores(
         default 0 and 1.
     leave_one_out : bool
         Whether to compute leave-one-out scores.
+
+    Returns
+    -------
+    QuestionScores
+        Scores with posterior SDs, and leave-one-out scores if requested.
 
     Raises
     ------
@@ -215,7 +220,8 @@ def _without_each(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, F
             + silent * (weights @ power)
             for power in powers
         )
-        # Patterns that differ only in that model's answer must have equal scores, for ranks.
+        # Patterns that differ only in that model's answer must have exactly equal scores, so that
+        # they are ties in rank statistics.
         means[:, block] = np.round(mean / mass, TIED)
         sds.append(np.sqrt(np.maximum(square / mass - means[:, block] ** 2, 0.0)))
     return means, np.concatenate(sds, axis=1)

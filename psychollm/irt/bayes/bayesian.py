@@ -70,7 +70,7 @@ from psychollm.kernels.irt_marginal import draw_abilities
 from psychollm.kernels.quadrature import HALF_RANGE, normal_grid
 
 START_NODES = 61
-MARGIN = 0.85  # allowance for draws with narrower posteriors of abilities than at the mode
+MARGIN = 0.85  # at other draws of the items, posteriors may be narrower than at the mode
 TRUSTED_R_HAT, TRUSTED_SIZE = 1.01, 100.0
 LOO_DRAWS = 1_000
 MOST_ITEMS = 2_000
@@ -128,6 +128,11 @@ def bayesian_2pl(
         Number of chains run in parallel; used with "nuts" only.
     progress : bool
         Whether to show a progress bar; used with "nuts" only.
+
+    Returns
+    -------
+    BayesianIRT
+        Posterior of items, abilities, families and domains, with diagnostics.
 
     Raises
     ------

@@ -7,22 +7,23 @@ A^T s(h)^{-2} A`, and h has the marginal density
 .. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
                       - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
 
-v the linear term. h is drawn from a t distribution about the mode of (1), x given h from a split
-distribution (Geweke, 1989): along each axis of the Cholesky factor of P, the two halves of a t
-distribution have separate scales, taken from the posterior one and two units away. The proposal of
-h is adapted twice to the moments of weighted draws. Ratios of the posterior to this proposal are
-Pareto-smoothed, and draws are resampled by them. Standard deviations below 1/3000 of their prior
-scale (prior mass 0.0003) are not proposed.
+where v is the linear term. h is drawn from a t distribution about the mode of (1). x given h is
+drawn from a split distribution (Geweke, 1989): along each axis of the Cholesky factor of P, the
+two halves of a t distribution have separate scales, measured on the posterior one and two units
+from the mode. The proposal of h is adapted twice to the moments of weighted draws. Ratios of the
+posterior to this proposal are Pareto-smoothed, and draws are resampled by them. Standard
+deviations below 1/3000 of their prior scale (prior probability 0.0003) are not proposed.
 
-Partial centring of hierarchical items, which avoids funnels: a value x with mean m and standard
+Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
 deviation s within its group is written as
 
 .. math:: u \sim N(c\,m,\ s^{c}), \qquad x = m + s^{1 - c}\,(u - c\,m),
 
-centred at c = 1, non-centred at c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). If the data
-determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost independent;
-s and e are taken at the mode. For slopes, whose s may be near zero, the fourth power of c is used.
-Means of domains and families are not centred, because with few of them s may be near zero.
+which is centred for c = 1 and non-centred for c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). If
+the data determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost
+independent; s and e are taken at the mode. For slopes, whose s may be near zero, the fourth power
+of c is used. Means of domains and families are not centred, because with few of them s may be near
+zero.
 
 References
 ----------
@@ -46,13 +47,13 @@ from psychollm.irt.bayes.pareto import smooth_ratios
 from psychollm.irt.bayes.target import Target
 
 DEGREES = 5.0  # degrees of freedom of the proposal of h
-AXIS_DEGREES = 20.0  # the same for x along each axis, or half the number of axes if larger
-PROBES = (1.0, 2.0)  # distances from the mode at which scales of the two sides are measured
-NARROWEST, WIDEST = 0.7, 2.0  # limits of these scales
+AXIS_DEGREES = 20.0  # degrees of freedom of x along each axis; at least half the number of axes
+PROBES = (1.0, 2.0)  # distances from the mode at which the scales of the two sides are measured
+NARROWEST, WIDEST = 0.7, 2.0  # limits of the scales of the two sides
 STEP = 1e-4  # step of finite differences of the gradient
 ROUNDS = 8
 DEEPEST, HIGHEST = 8.0, 2.5  # range of h below and above the logarithm of its prior scale
-PILOTS, FEWEST_PILOT = 2, 500  # runs that adapt the proposal of h
+PILOTS, FEWEST_PILOT = 2, 500  # number of runs that adapt the proposal of h; fewest draws of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Resampled:
 
 
 def find_mode(target: Target, near: Mode | None = None) -> Mode:
-    """Find the modes of x given h and of (1), alternating until they agree."""
+    """Alternate between the mode of x given h and the mode (1) of h until both converge."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
     if near is not None:
@@ -140,7 +141,7 @@ def _information(target: Target, x: FloatArray) -> FloatArray:
 def _log_marginal(
     target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
 ) -> float:
-    """Return (1)."""
+    """Return the log marginal density (1) of h."""
     structure = target.structure
     precision, pull = structure.precision(h)
     factor = cho_factor(information + precision, lower=True)
@@ -153,7 +154,7 @@ def _log_marginal(
 def _mode_of_scales(
     target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
 ) -> FloatArray:
-    """Return the mode of (1)."""
+    """Return the mode of the marginal density (1) of h."""
     if not h.size:
         return h
 
@@ -190,7 +191,7 @@ def _scales_proposal(target: Target, mode: Mode) -> FloatArray:
             sides -= value(unit[i] - unit[j]) + value(unit[j] - unit[i])
             curvature[i, j] = curvature[j, i] = -sides / (4.0 * step**2)
     values, axes = np.linalg.eigh(curvature)
-    # A weakly identified scale has a long lower tail: use a width of at least one unit.
+    # A weakly identified log SD has a long lower tail: use a width of at least one unit.
     return np.asarray(np.linalg.cholesky((axes / np.clip(values, 0.3, None)) @ axes.T))
 
 
@@ -230,7 +231,7 @@ def propose(
     sides = _sides(target, mode)
     degrees = max(AXIS_DEGREES, 0.5 * mode.x.size)
     normal = rng.standard_t(degrees, size=(n, mode.x.size))
-    share = sides[1] / sides.sum(axis=0)  # a split normal puts more mass on its wider side
+    share = sides[1] / sides.sum(axis=0)  # the wider side of a split normal is more probable
     up = rng.random(normal.shape) < share
     width = np.where(up, sides[1], sides[0])
     unit = np.where(up, 1.0, -1.0) * np.abs(normal) * width
@@ -317,7 +318,7 @@ def _systematic(weights: FloatArray, rng: np.random.Generator) -> IntArray:
 
 
 LEAST = 1e-8
-CAUTION = {"slope": 4, "intercept": 1}  # powers of c
+CAUTION = {"slope": 4, "intercept": 1}  # power of c for each kind of parameter
 
 
 def centring(target: Target, mode: Mode) -> dict[str, FloatArray]:
@@ -334,7 +335,8 @@ def _rough_information(target: Target, x: FloatArray) -> FloatArray:
     """Return the approximate information of the data on each slope and intercept (2J,)."""
     codes, frequency = target.answers.codes, target.answers.data[4]
     yes, answered = frequency @ (codes == 1) + 0.5, frequency @ (codes >= 0) + 1.0
-    steep = 1.0 if target.link == "logit" else 2.9  # information of a probit at one half
+    # a probit curve has more information than a logit curve
+    steep = 1.0 if target.link == "logit" else 2.9
     known = steep * yes * (answered - yes) / answered
     slope = target.split(x[None])[0][0]
     by_slope = 0.5 * known * (slope**2 if target.priors.positive else 1.0)

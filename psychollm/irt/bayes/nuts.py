@@ -18,7 +18,7 @@ from psychollm.irt.bayes.pymc_model import named, pymc_model, shared_values
 from psychollm.irt.bayes.target import Target, contrasts
 
 PURPOSE = 'bayesian_2pl(method="nuts")'
-KEPT = 4  # cache of compiled models, oldest dropped first
+KEPT = 4  # number of compiled models kept; the oldest is dropped first
 _compiled: dict[tuple[Any, ...], Any] = {}
 
 
@@ -71,7 +71,8 @@ def _nutpie(
 ) -> Any:
     """Sample with a low-rank plus diagonal mass matrix, because items are correlated."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
-    low_rank: dict[str, Any] = {"low_rank_modified_mass_matrix": True}  # until nutpie 0.16.8
+    # name of the option up to nutpie 0.16.8
+    low_rank: dict[str, Any] = {"low_rank_modified_mass_matrix": True}
     if "adaptation" in signature(nutpie.sample).parameters:
         low_rank = {"adaptation": "low_rank"}
     return nutpie.sample(
@@ -103,7 +104,7 @@ def _pymc(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence PyMC's log; the result reports convergence."""
+    """Silence PyMC's log, because the result reports convergence."""
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.ERROR)

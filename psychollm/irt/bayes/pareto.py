@@ -1,12 +1,12 @@
 r"""Pareto smoothing of importance ratios, its shape k, and leave-one-out prediction.
 
 The largest of S ratios (the upper :math:`\min(S/5, 3\sqrt S)`) are replaced by the expected order
-statistics of a generalised Pareto distribution fitted to them; its shape k diagnoses the average:
-below 1/2 the variance is finite, and up to 0.7 averages are usable.
+statistics of a generalised Pareto distribution fitted to them. Its shape k diagnoses weighted
+averages: their variance is finite if k is below 1/2, and they are usable if k is at most 0.7.
 
 Leave-one-out prediction of a respondent's answers reweights posterior draws by
-:math:`1 / p(y_i \mid \text{items})`, abilities integrated out. With sampled abilities instead,
-each ability would depend on one respondent alone, and the ratios would have no finite variance.
+:math:`1 / p(y_i \mid \text{items})`, abilities integrated out. With sampled abilities the ratios
+would have infinite variance, because an ability depends on the answers of one respondent alone.
 
 References
 ----------
@@ -30,7 +30,7 @@ from psychollm.data.labels import Labels
 
 TRUSTED_K = 0.7
 FEWEST = 5
-PRIOR_SIZE, PRIOR_SHAPE = 10.0, 0.5  # prior values that shrink k towards one half
+PRIOR_SIZE, PRIOR_SHAPE = 10.0, 0.5  # weight and value of a prior that shrinks k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -1,10 +1,10 @@
 """Predictive checks: observed answers compared with draws from the prior or posterior.
 
 New respondents are drawn from their families and answer the items of one draw, with the observed
-pattern of missing data. The statistics are each item's yes rate and item-rest correlation, the SD
-of respondents' yes rates and, with up to a hundred items, the mean deviation of pair covariances
-from those of the replicates, which detects further dimensions. A posterior predictive p-value near
-0 or 1 indicates misfit; because it uses the data twice, it is conservative.
+pattern of missing data. The statistics are each item's yes rate and item-rest correlation, and the
+SD of respondents' yes rates. With up to a hundred items, the mean deviation of pair covariances
+from those of the replicates is added; it detects further dimensions. A posterior predictive
+p-value near 0 or 1 indicates misfit; because it uses the data twice, it is conservative.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from psychollm.irt.bayes.draws import Kind, replicates
 from psychollm.irt.bayes.result import BayesianIRT
 
 MIDDLE = (0.025, 0.975)
-MOST_PAIRED = 100  # most items for pair covariances
+MOST_PAIRED = 100  # largest number of items for pair covariances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -90,6 +90,11 @@ def predictive_check(
     rng : Generator, int or None
         Random generator or seed.
 
+    Returns
+    -------
+    PredictiveCheck
+        Observed statistics with their intervals and p-values.
+
     Raises
     ------
     OptionError
@@ -113,7 +118,7 @@ def predictive_check(
     items = [label for label, kept in zip(fit.labels, fit.fitted, strict=True) if kept]
     above = (table > observed).mean(axis=0) + 0.5 * (table == observed).mean(axis=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # all undefined
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns if all values are NaN
         mean, interval = np.nanmean(table, axis=0), np.nanquantile(table, MIDDLE, axis=0).T
     return PredictiveCheck(
         statistic=(
@@ -133,7 +138,7 @@ def predictive_check(
 
 
 def _pair_misfit(tables: list[IntArray]) -> FloatArray:
-    """Return distances of covariances from those of the other tables; NaN for too many items."""
+    """Return deviations of tables' covariances from those of replicates; NaN for many items."""
     items = tables[0].shape[1]
     if not 1 < items <= MOST_PAIRED:
         return np.full(len(tables), np.nan)

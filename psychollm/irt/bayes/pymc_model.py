@@ -58,7 +58,7 @@ def pymc_model(
 
 
 def named(centring: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the shared variables for the degree of centring of each group."""
+    """Return the shared variables for the degree of centring c of each parameter."""
     return {f"centring_{name}": value for name, value in centring.items()}
 
 
@@ -77,7 +77,7 @@ def _items(pm: Any, tensor: Any, target: Target, shared: dict[str, Any]) -> list
         unit = pm.Normal(f"domain_{kind}_unit", 0.0, 1.0, dims="domain")
         domain = pm.Deterministic(f"domain_{kind}", grand + between * unit, dims="domain")
         of = tensor.as_tensor_variable(target.domains.of)
-        # (1) of psychollm.irt.bayes.laplace
+        # partial centring, as in psychollm.irt.bayes.laplace
         c, centre = shared[f"centring_{kind}"], domain[of]
         own = pm.Normal(f"{kind}_unit", c * centre, within**c, dims="item")
         value = centre + within ** (1.0 - c) * (own - c * centre)
@@ -169,6 +169,6 @@ def _operator_class() -> Any:
         def grad(self, inputs: Any, output_gradients: Any) -> Any:
             return self.pullback(inputs, self(*inputs), output_gradients)
 
-    # PyTensor passes the operator, the node and further keywords.
+    # PyTensor calls the function with the operator, the node and further keywords.
     dispatch.numba_funcify.register(Marginal, lambda op, *_, **__: COMPILED[op.link])
     return Marginal

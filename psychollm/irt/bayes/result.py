@@ -31,7 +31,8 @@ class BayesianIRT(Expects, Result):
     """Posterior of a Bayesian 2PL, with abilities standard normal within families.
 
     Values are posterior means (medians for `difficulty`), and standard errors are posterior SDs.
-    Intervals are the shortest ones of their level. Estimates share joint `draws`.
+    Intervals are the shortest ones of their level. All estimates have `draws` from one joint
+    posterior.
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class BayesianIRT(Expects, Result):
     n_draws, n_chains, n_respondents, n_patterns, n_nodes : int
         Numbers of draws, chains, respondents, distinct answer patterns and quadrature nodes.
     reasons : tuple of Reason
-        Why an item has no estimate.
+        Reason for each item without an estimate.
     labels, respondent_labels, family_labels, domain_labels : tuple
         Names of items, respondents, families and domains; the last two may be empty.
     convergence : Convergence
@@ -178,7 +179,7 @@ class Sampled:
     x: FloatArray  # (chains, draws, P)
     h: FloatArray  # (chains, draws, H)
     ability: FloatArray  # (chains, draws, N)
-    effective_size: float  # of importance weights; NaN for chains, which have their own
+    effective_size: float  # of importance weights; NaN for chains, whose parameters have their own
     pareto_k: float
     divergences: int
     iterations: int

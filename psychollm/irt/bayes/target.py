@@ -7,8 +7,8 @@ deviations. Every entry of x is normal about a constant or another entry,
 .. math:: r = (A x - m) / s(h) \sim N(0, 1), \qquad
           \log p(x \mid h) = -\tfrac12 r^T r - \sum_k \log s_k + \text{const},           \quad (1)
 
-with A unit lower triangular up to order, so that given h the prior is normal with precision
-:math:`A^T s^{-2} A`. Standard deviations are half-normal.
+where A is unit lower triangular for some order of the entries, so that given h the prior is normal
+with precision :math:`A^T s^{-2} A`. Standard deviations are half-normal.
 
 Mean abilities of F families are :math:`\mu = Q c`, Q an orthonormal basis of contrasts: they sum
 to zero, which fixes the origin. The ability's variance within families is 1, which fixes the
@@ -132,7 +132,7 @@ def grouping(name: str, given: Any, labels: Labels) -> Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Distinct answer patterns per family, in the form that kernels take."""
+    """Distinct answer patterns of each family, as arguments of the kernels."""
 
     codes: IntArray  # (U, J)
     data: Data
@@ -158,13 +158,13 @@ def _sparse(mask: object) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The terms of (1): A, m, and standard deviations, fixed (index -1) or exp(h) at an index."""
+    """The terms of (1): A, m, and SDs, which are fixed (index -1) or exp(h) at an index."""
 
     a: FloatArray  # (P, P)
     m: FloatArray  # (P,)
     fixed: FloatArray  # (P,)
     index: IntArray  # (P,)
-    scales: FloatArray  # (H,) of the half-normal priors
+    scales: FloatArray  # (H,) scales of the half-normal priors
     names: tuple[str, ...]  # H
 
     @property
@@ -206,7 +206,7 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A posterior: answers, structure of the prior, and the nodes of the ability."""
+    """The posterior density: answers, structure of the prior, and nodes of the ability."""
 
     answers: Answers
     families: Grouping
@@ -288,7 +288,7 @@ def contrasts(n: int) -> FloatArray:
 def structure_of(
     n_items: int, families: Grouping, domains: Grouping, priors: HierarchicalPriors, link: Link
 ) -> Structure:
-    """Return (1) for items, families and domains."""
+    """Return the terms of (1) for items, families and domains."""
     n_contrasts, n_domains = families.n - 1, domains.n if domains.n > 1 else 0
     means = 2 * (n_domains + 1) if n_domains else 0
     size = 2 * n_items + n_contrasts + means

@@ -6,11 +6,12 @@ formed by their scores. With conditional log-likelihoods of the groups and of al
 .. math:: LR = 2\Big(\sum_g \log L_c^{(g)} - \log L_c\Big)                              \quad (1)
 
 is chi-square with (G - 1)(J - 1) degrees of freedom (Andersen, 1973). For a single item, Wald's
+statistic
 
 .. math:: W_j = \sum_g \frac{(\hat b_{jg} - \bar b_j)^2}{s_{jg}^2}, \qquad
           \bar b_j = \sum_g \hat b_{jg} s_{jg}^{-2} \Big/ \sum_g s_{jg}^{-2},           \quad (2)
 
-difficulties with mean 0 in each group, has G - 1 degrees of freedom; with two groups it is the
+with difficulties of mean 0 in each group, has G - 1 degrees of freedom; with two groups it is the
 square of :math:`(\hat b_{j1} - \hat b_{j2}) / (s_{j1}^2 + s_{j2}^2)^{1/2}` (Fischer &
 Scheiblechner, 1970).
 
@@ -71,7 +72,7 @@ class AndersenTest(Result):
         Wald statistic of each item with G - 1 degrees of freedom, its p-value, and the
         Holm-adjusted p-value.
     reasons : tuple of Reason
-        Why an item was omitted.
+        Reason for each omitted item.
     labels : tuple
         Names of the items.
     """
@@ -137,7 +138,12 @@ def andersen_test(
         and NaN are in no group. "low" includes the split value, unless nobody is above it.
         Respondents with constant answers carry no information and are not counted.
     respondents : {"models", "questions"}
-        Which side of the table the respondents are.
+        Which side of the table holds the respondents.
+
+    Returns
+    -------
+    AndersenTest
+        Likelihood-ratio test, and a Wald test of each item.
 
     Raises
     ------

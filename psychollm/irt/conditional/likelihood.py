@@ -27,8 +27,8 @@ from psychollm.kernels.conditional_rasch import conditional_moments
 
 MOST_STEPS = 100
 LONGEST = 2.0  # largest change of an easiness in one step
-ROUNDING = 1e-13  # of the gradient, per respondent
-SMALLEST = 1e-10  # of the gradient
+ROUNDING = 1e-13  # rounding error of the gradient, per respondent
+SMALLEST = 1e-10  # smallest tolerance of the gradient
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Block:
     """Respondents who answered the same items: counts by score."""
 
     items: IntArray  # (s,)
-    counts: FloatArray  # (s + 1,), those of score 0 and s set to 0
+    counts: FloatArray  # (s + 1,) respondents by score; 0 for scores 0 and s
 
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
     """Counts of a table for conditional likelihoods."""
 
-    yes: FloatArray  # (J,) of informative respondents
+    yes: FloatArray  # (J,) numbers of yes of informative respondents
     blocks: tuple[Block, ...]
     n_informative: float
 
@@ -78,7 +78,7 @@ def sufficient(codes: IntArray) -> Sufficient:
 def evaluate(
     table: Sufficient, easiness: FloatArray, *, second: bool
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return (1), its gradient (J,) and the information (J, J), which is empty on request."""
+    """Return (1), its gradient (J,) and, unless not requested, its information (J, J)."""
     size = easiness.size
     value, gradient = float(table.yes @ easiness), table.yes.copy()
     information = np.zeros((size, size) if second else (0, 0))
@@ -115,7 +115,7 @@ def climb(table: Sufficient) -> Top:
     taken = 0
     while taken < MOST_STEPS and np.abs(gradient).max() > tolerance:
         taken += 1
-        # 1 1' / J fills the null direction, a common shift
+        # The matrix is singular along a common shift of all items: add 1 1' / J.
         step = np.asarray(np.linalg.solve(information + 1.0 / size, gradient), dtype=np.float64)
         step *= min(1.0, LONGEST / float(np.abs(step).max()))
         moved = _higher(table, easiness, step, value)

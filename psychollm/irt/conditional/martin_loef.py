@@ -8,8 +8,8 @@ t, and conditional log-likelihoods of both sets and of all items,
                + \log L_c^{(1)} + \log L_c^{(2)} - \log L_c\Big)                        \quad (1)
 
 is chi-square with :math:`J_1 J_2 - 1` degrees of freedom (Martin-Loef, 1973; Verguts & De Boeck,
-2000). It needs many complete rows: with few respondents per pair of scores it is far too small to
-be valid.
+2000). The test needs many complete rows: with few respondents per pair of scores, the statistic is
+far too small.
 
 References
 ----------
@@ -93,7 +93,12 @@ def martin_loef_test(
     items : sequence of labels
         Items of the first set; all others form the second.
     respondents : {"models", "questions"}
-        Which side of the table the respondents are.
+        Which side of the table holds the respondents.
+
+    Returns
+    -------
+    MartinLoefTest
+        Likelihood-ratio test, with the number of respondents per degree of freedom.
 
     Raises
     ------

@@ -2,14 +2,14 @@ r"""The Rasch model by conditional maximum likelihood.
 
 In the Rasch model a respondent's number of yes is a sufficient statistic for its ability.
 Conditioning on it removes abilities from the likelihood, so that no distribution of abilities is
-assumed. This matters with two dozen models of three families, which are not a sample from a normal
-distribution. The price is that all slopes are one.
+assumed. This matters for two dozen models of three families, which are not a sample from a normal
+distribution. However, the model assumes that all slopes are one.
 
 Abilities given such items (`rasch_ability`) are in logits, difficulties with mean 0.
 
 * ML: the ability at which the expected number of yes equals the observed one, :math:`\sum_{j \in
-  S} P_j(\theta) = r`; none if all answers are yes, or all are no.
-* WLE: Warm's weighted likelihood, finite also for these.
+  S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
+* WLE: Warm's weighted likelihood, which is finite also for such answers.
 
 References
 ----------
@@ -59,11 +59,11 @@ class ConditionalRasch(Expects, Result):
     n_parameters, n_respondents, n_informative : int
         Number of free difficulties, of respondents, and of respondents whose answers vary.
     respondents : str
-        Which side of the table the respondents are.
+        Which side of the table holds the respondents.
     gradient : float
         Largest derivative at the solution.
     reasons : tuple of Reason
-        Why an item has no estimate.
+        Reason for each item without an estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     convergence : Convergence
@@ -121,6 +121,11 @@ def conditional_rasch(
     respondents : {"models", "questions"}
         Which side of the table the respondents are, whose scores are conditioned on; the others
         are the items.
+
+    Returns
+    -------
+    ConditionalRasch
+        Difficulties with standard errors and covariances.
 
     Raises
     ------
@@ -195,7 +200,7 @@ def check_items(codes: IntArray) -> None:
 
 
 def _linked(codes: IntArray, keep: BoolArray) -> BoolArray:
-    """Return the items comparable with the kept ones, even if in one direction only (J,)."""
+    """Return the items that are linked to the kept ones, even in one direction only (J,)."""
     yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
     both = yes.T @ no
     return np.asarray((both[:, keep] + both[keep].T).any(axis=1), dtype=np.bool_)
@@ -220,6 +225,11 @@ def rasch_ability(
         Answers to the same items, oriented like the fitted table; respondents may differ.
     method : {"wle", "ml"}
         Warm's weighted likelihood, or maximum likelihood.
+
+    Returns
+    -------
+    Abilities
+        Abilities in logits with standard errors; NaN with a reason where undefined.
 
     Raises
     ------

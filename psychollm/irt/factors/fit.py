@@ -1,7 +1,5 @@
 r"""Logistic factors of dense or sparse tables of any size.
 
-Position of the factors.
-
 Scores are scaled to mean 0 and identity covariance in the population of models, and rotated so
 that each factor in turn explains as much of the logits as possible.
 
@@ -45,12 +43,12 @@ def as_source(data: ResponsesLike) -> Responses:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The answers, divided by the highest code."""
+    """Reader of the answers, divided by the highest code."""
 
     table: CellTable
     highest: int
-    seed: int | None = None  # of the held-out cells
-    held: bool = False  # whether to read these or the others
+    seed: int | None = None  # random seed of the held-out cells
+    held: bool = False  # whether to read the held-out cells or all others
 
     @classmethod
     def of(cls, table: CellTable) -> Filled:
@@ -115,13 +113,13 @@ class Asked:
         rows = (cells.start, cells.columns), self.table.n_columns, low, np.uint64(self.seed)
         begin = np.empty_like(cells.start)
         models, asked = np.empty(0, dtype=np.int64), np.empty(0)
-        draw_empty(*rows, self.share, begin, (models, asked))  # counts
+        draw_empty(*rows, self.share, begin, (models, asked))  # counts the cells
         models, asked = np.empty(int(begin[-1]), dtype=np.int64), np.empty(int(begin[-1]))
         draw_empty(*rows, self.share, begin, (models, asked))
         return begin, models, asked
 
 
-MOST = 8  # factors
+MOST = 8  # largest number of factors tried
 STANDARD_ERRORS = 2.0  # standard errors by which a factor must improve prediction
 
 
@@ -189,12 +187,12 @@ CHUNK = 1 << 16  # questions whose covariances are rotated at a time
 class Position:
     """Transformation of model vectors to standard scores z: u = centre + root z."""
 
-    centre: FloatArray  # (q,) of models' vectors
+    centre: FloatArray  # (q,) mean of the models' vectors
     root: FloatArray  # (q, k)
 
     @classmethod
     def of(cls, ascent: Ascent) -> Position:
-        """Return the transformation for the answers, the first kind of questions."""
+        """Return the transformation for the first kind of questions, the answers."""
         models, answers = ascent.models, ascent.kinds[0]
         k = answers.mean.shape[1] - answers.known - 1
         q = models.mean.shape[1]
@@ -240,9 +238,9 @@ class Position:
 
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 
-OPENING = 10  # iterations by bounds, before expectations and populations
+OPENING = 10  # first iterations, with a simpler bound and fixed populations
 TOLERANCE = 1e-4  # change of the logits below which iterations end
-SETTLED = 1e-2  # the same for including the model of gaps
+SETTLED = 1e-2  # change of the logits below which the model of gaps is included
 MAX_ROUNDS = 500
 ENDLESS = 1e5  # larger scores are diverging: those of a sound fit are below 10
 FIRST = 0.3  # standard deviation of the starting vectors
@@ -281,6 +279,11 @@ def fit_factors(
         Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
         Whether to show a progress bar.
+
+    Returns
+    -------
+    LogisticFactorFit
+        Loadings, intercepts and scores, with standard errors.
 
     Raises
     ------
@@ -346,15 +349,15 @@ def _start(
         Questions.start(read, ranges, np.ones((m, 1)), vectors(m, 1), known=known)
         for read, known in reads
     )
-    if asked is not None:  # factors of the answers, before those of gaps
+    if asked is not None:  # fit the factors of the answers before those of gaps
         _climb(Ascent(kinds[:1], models, who), bar, tolerance=SETTLED)
     return Ascent(kinds, models, who)
 
 
 def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
     """Iterate until the logits converge."""
-    # At first populations stay wide: one estimated from unconverged vectors would suppress weak
-    # factors for good.
+    # Populations stay wide at first, because estimates from unconverged vectors would suppress
+    # weak factors permanently.
     change, rounds, otherwise = np.inf, 0, "the limit of iterations was reached"
     while rounds < MAX_ROUNDS and change >= tolerance:
         opening = rounds < OPENING
@@ -439,7 +442,8 @@ def _result(
 def _gap_model(source: Responses, ascent: Ascent, position: Position, drawn: float) -> GapModel:
     vectors, _ = position.questions(ascent.kinds[1])
     return GapModel(
-        # With all filled cells and a proportion of the others, odds are too high by its inverse.
+        # The sample has all filled cells but only a proportion of the empty ones, so the odds of
+        # the sample are too high by the inverse of this proportion.
         intercepts=vectors[:, 0] + np.log(drawn),
         loadings=vectors[:, 1:].copy(),
         levels=ascent.models.mean[:, 0] - position.centre[0],

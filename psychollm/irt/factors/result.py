@@ -58,6 +58,7 @@ class LogisticFactorFit(Result):
         Posterior means and SDs; NaN for questions without answers. Factors are in principal axes;
         any joint rotation of loadings and scores fits equally well.
     intercepts, intercept_se : ndarray of shape (questions,)
+        Posterior means and SDs; NaN for questions without answers.
     scores, score_se : ndarray of shape (models, k)
         Posterior means and SDs of the models' scores; NaN for models without answers.
     shares : ndarray of shape (k,)
@@ -66,6 +67,7 @@ class LogisticFactorFit(Result):
     log_likelihood : float
         Log-likelihood of the answers, with probabilities averaged over the posteriors.
     n_answers : int
+        Number of answers.
     gaps : GapModel or None
         Model of the filled cells, if estimated.
     choice : FactorChoice or None

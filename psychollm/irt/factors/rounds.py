@@ -19,7 +19,7 @@ from psychollm._base.replicate import Workers, spread
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.kernels.logistic_factors import update_rows
 
-CONSTANT = 0.01  # prior precision of the constant's coefficients; 1 for features
+CONSTANT = 0.01  # prior precision of the constant's coefficients; that of features is 1
 
 
 class Reads(Protocol):
@@ -48,7 +48,7 @@ class Population:
         return np.ascontiguousarray(self.features[low:high] @ self.coefficients)
 
     def learn(self, mean: FloatArray, spread: FloatArray) -> None:
-        """Set both to their modes from posterior means (n, k) and the sum of covariances."""
+        """Set coefficients and precision to their modes, from means (n, k) and covariances."""
         x = self.features
         n, k = mean.shape
         penalty = np.diag([CONSTANT * self.prior] + [1.0] * (x.shape[1] - 1))
@@ -124,7 +124,7 @@ class Questions:
     @property
     def told(self) -> FloatArray:
         """The vectors as features, with a constant first, in units of the population."""
-        # Not of their own SD, which is noise if small.
+        # The vectors' own SD is not the unit, because a small SD is mostly noise.
         entries = self.mean[:, self.known :]
         entries = entries - entries.mean(axis=0)
         squares = (entries**2).sum(axis=0) + np.diagonal(self._loose)
@@ -213,16 +213,17 @@ class _Pass:
 class Ascent:
     """Questions of one or two kinds, with the models that answer them.
 
-    The second kind models gaps. Models' vectors, except for their first entries, the levels,
-    depend on the first kind alone, so that patterns of missing data do not appear as factors. In
-    the other direction, the first vectors have a normal population given the second.
+    The first kind models answers, the second models gaps. The vectors of models, except for their
+    first entries (the levels), depend on the first kind alone, so that patterns of missing data do
+    not appear as factors. Conversely, the vectors of answers have a normal population given the
+    vectors of gaps.
     """
 
     kinds: tuple[Questions, ...]
     models: Models
     who: Workers
     likelihoods: FloatArray = field(default_factory=lambda: np.zeros(0), init=False)
-    # Log-likelihoods of each kind of questions in the last iteration.
+    # The log-likelihood of each kind of questions in the last iteration is in `likelihoods`.
 
     def __post_init__(self) -> None:
         for those in self.kinds[1:]:

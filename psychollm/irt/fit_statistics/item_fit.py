@@ -94,7 +94,7 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
         worst = int(np.argmin(small))
         if small[worst] >= SMALLEST:
             break
-        # towards the middle, where counts are large
+        # merge towards the middle, where counts are large
         other = worst + 1 if worst < len(cells) / 2 and worst + 1 < len(cells) else worst - 1
         cells[other] = [x + y for x, y in zip(cells[other], cells[worst], strict=True)]
         del cells[worst]
@@ -104,14 +104,14 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
 
 def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
     """Return X2 and free cells of answers by score (S, C), sparse cells merged."""
-    # Neighbouring answers at one score are merged until no expected count is below 1; a score with
-    # one remaining cell is added to the next one towards the middle.
+    # Neighbouring answers at one score are merged until no expected count is below 1. If a score
+    # then has a single cell, it is added to the next score towards the middle.
     middle = observed.shape[0] // 2
     both = np.stack([observed, expected], axis=1)  # (S, 2, C)
     low, rest = _grouped(both[:middle])
     high, other = _grouped(both[middle:][::-1])
     groups = [*low, *high]
-    if groups:  # the remainder in the middle joins a neighbouring group
+    if groups:  # remaining scores in the middle join a neighbouring group
         groups[len(low) - 1 if low else -1] += rest + other
     cells = [_merge(group) for group in groups]
     total = sum(float(((o - e) ** 2 / e).sum()) for o, e in cells)
@@ -143,7 +143,7 @@ def _merge(row: FloatArray) -> FloatArray:
     return cells
 
 
-MOST_ITEMS = 400  # of S-X2, whose time is quadratic
+MOST_ITEMS = 400  # largest number of items for S-X2, whose time is quadratic in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -200,6 +200,11 @@ def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
         Fitted model.
     responses : Responses or table
         Answers that were fitted.
+
+    Returns
+    -------
+    ItemFit
+        Fit statistics of each item.
 
     Raises
     ------

@@ -3,8 +3,8 @@ r"""Local dependence: pairs of items that are dependent given the ability.
 * Q3 (Yen, 1984): correlation of residuals of codes (nominal model: of answers' slopes) at the
   posterior means; about -1/(J-1) for independent answers.
 * Chen and Thissen's X2 of each pair's table against its expectation under the model, with the sign
-  of the excess correlation. Also as :math:`\pm\sqrt{X^2/(n (C - 1))}`, C the smaller number of
-  answers (Cramer's V; phi for binary items).
+  of the excess correlation. It is also given as Cramer's V (phi for binary items),
+  :math:`\pm\sqrt{X^2/(n (C - 1))}`, where C is the smaller number of answers.
 
 References
 ----------
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MOST_ITEMS = 3000  # a dozen tables of all pairs: 900 MB
+MOST_ITEMS = 3000  # a dozen tables of all pairs then take 900 MB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -85,6 +85,11 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
         Fitted model.
     responses : Responses or table
         Answers that were fitted.
+
+    Returns
+    -------
+    LocalDependence
+        Q3, X2 and signed Cramér's V of each pair of items.
 
     Raises
     ------
@@ -160,7 +165,7 @@ def _pair_tables(fit: IRTFit, codes: IntArray, steps: IntArray) -> tuple[FloatAr
     weights, scores = np.exp(grid.log_weights), fit.family.answer_scores(parameters)
     n = ((codes >= 0).astype(np.float64)).T @ (codes >= 0)
     x2 = np.zeros_like(n)
-    moments = np.zeros((2, 5, *n.shape))  # of observed and expected tables
+    moments = np.zeros((2, 5, *n.shape))  # moments of observed and expected tables
     for i in answers:
         for j in answers:
             tables = given[i].T @ given[j], n * ((curves[i] * weights) @ curves[j].T)

@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def places(self) -> IntArray:
-        """Margin of each pair and two functions (items, items, G, G): [i, j, b, d] for i < j."""
+        """Index of the margin of functions b, d of items i < j: [i, j, b, d]."""
         i, j = self.pairs
         g = self.pair.shape[0]
         table = np.zeros((self.items, self.items, g, g), dtype=np.int64)

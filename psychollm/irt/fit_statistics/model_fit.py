@@ -55,7 +55,7 @@ from psychollm.irt.likelihood import grid_for
 from psychollm.irt.models import all_yes_or_no
 from psychollm.irt.result import IRTFit
 
-MOST_MARGINS = 5_050  # of 100 binary items: a matrix of 200 MB
+MOST_MARGINS = 5_050  # number of 100 binary items, whose covariance matrix takes 200 MB
 LEVEL = 0.90
 NAMES = {"m2": "M2", "m2_star": "M2*", "c2": "C2"}
 
@@ -79,7 +79,7 @@ class ModelFit(Result):
     n_complete : int
         Number of respondents without missing answers, who enter the statistics.
     reason : Reason
-        Why there is no value.
+        Reason why there is no value.
     """
 
     statistic: str
@@ -139,6 +139,11 @@ def model_fit(
     statistic : {"auto", "m2", "m2_star", "c2"}
         Margins that are compared. "auto" is C2 if all items are ordered and some have more than
         two answers, and M2 otherwise.
+
+    Returns
+    -------
+    ModelFit
+        Statistic, and fit indices based on it.
 
     Raises
     ------
@@ -201,7 +206,7 @@ def _free(slopes: FloatArray, present: BoolArray, *, tied: bool) -> FloatArray:
 
 
 def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> float:
-    """Return the quadratic form of (1) over n; NaN if the covariance is singular."""
+    """Return the quadratic form of (1) divided by n; NaN if the covariance is singular."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
     try:
         factor = cho_factor(covariance * scale * scale[:, None], lower=True)
@@ -293,7 +298,7 @@ def _indices(
 
 
 def _noncentrality(value: float, df: int, probability: float) -> float:
-    """Return the noncentrality of which `value` is that quantile; 0 if it is below."""
+    """Return the noncentrality at which `value` is the given quantile; 0 if there is none."""
     from scipy.optimize import brentq
     from scipy.stats import chi2, ncx2
 

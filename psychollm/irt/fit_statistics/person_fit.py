@@ -48,6 +48,11 @@ def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     responses : Responses or table
         Answers that were fitted.
 
+    Returns
+    -------
+    PersonFit
+        Fit statistics of each respondent.
+
     Raises
     ------
     ShapeError

@@ -59,7 +59,7 @@ def answer_residuals(fit: IRTFit, responses: ResponsesLike) -> AnswerResiduals:
 
 
 def _moments(fit: IRTFit, parameters: FloatArray, at: FloatArray, codes: IntArray) -> FloatArray:
-    """Return (1), the log probability's residual and its variance (5, n, J) of a block."""
+    """Return the terms of (1), the log probability's residual and its variance (5, n, J)."""
     logs = fit.family.log_probabilities(parameters, at)  # (J, C, n)
     p = np.exp(logs)
     scores = fit.family.answer_scores(parameters)[:, :, None]

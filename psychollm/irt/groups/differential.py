@@ -60,14 +60,14 @@ ItemTest = Literal["lr", "wald"]
 
 
 class Fitted(NamedTuple):
-    """A problem with its maximum."""
+    """A likelihood of several groups with its maximum."""
 
     problem: Groups
     top: Top
 
     @property
     def size(self) -> int:
-        """Free parameters."""
+        """Number of free parameters."""
         return self.problem.n_parameters
 
 
@@ -90,7 +90,7 @@ def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -
 def item_tests(
     answers: GroupAnswers, base: Fitted, free: BoolArray, able: BoolArray, method: ItemTest
 ) -> ItemTests:
-    """Test the items in `able`, each by freeing it, or by fixing it if it is free in the base."""
+    """Test each item in `able`: free it, or hold it equal if it is free in the base model."""
     from scipy.stats import chi2
 
     tests = np.full((3, free.size), np.nan)
@@ -156,7 +156,7 @@ def _differences(larger: Fitted, item: int, shares: FloatArray) -> FloatArray:
 AnchorRule = Literal["all_others", "purified"]
 Anchors: TypeAlias = AnchorRule | Sequence[Hashable]
 
-FEWEST = 5  # fewest of each answer in each group
+FEWEST = 5  # fewest respondents with each answer in each group
 ROUNDS = 10
 
 
@@ -188,7 +188,7 @@ class DifferentialItems(Result):
     alpha : float
         Significance level: error rate that `adjustment` controls.
     reasons : tuple of Reason
-        Why an item was not tested.
+        Reason for each item that was not tested.
     labels : tuple
         Names of the items.
     """
@@ -425,7 +425,7 @@ def _spread(
 def _told(
     answers: GroupAnswers, reasons: tuple[Reason, ...], failed: BoolArray
 ) -> tuple[Reason, ...]:
-    """Return why items were not tested, for all items."""
+    """Return, for all items, the reason why an item was not tested."""
     own = iter(
         Reason.NOT_CONVERGED if lost else reason
         for reason, lost in zip(reasons, failed.tolist(), strict=True)

@@ -1,15 +1,16 @@
 r"""`fit_irt_groups`: a joint item response model of several groups with different abilities.
 
 Items are equal in all groups except the named ones, so that all abilities are on the scale of the
-first group. The misfit of a group's answers to the curves P is averaged over its abilities f
-(OECD, 2017; Buchholz & Hartig, 2019). With :math:`\tilde P(\theta)` the expected proportion of yes
-among respondents whose posterior ability is :math:`\theta`,
+first group. The difference between a group's answers and the curves P is averaged over the
+distribution f of its abilities (OECD, 2017; Buchholz & Hartig, 2019). With :math:`\tilde
+P(\theta)` the expected proportion of yes among respondents whose posterior ability is
+:math:`\theta`,
 
 .. math:: \mathrm{RMSD} = \Big(\int (\tilde P - P)^2 f \, d\theta\Big)^{1/2}, \qquad
           \mathrm{MD} = \int (\tilde P - P) f \, d\theta .                               \quad (1)
 
 With more than two answers P is the expected score over the highest one. RMSD is never negative,
-and with few respondents it is not small even without misfit: with n of them about the root of
+and large with few respondents even without misfit: with n respondents it is about the root of
 :math:`P (1 - P) / n` times a number below one. Educational assessments flag items with RMSD above
 0.10 to 0.15.
 
@@ -83,8 +84,8 @@ def fit_irt_groups(
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. Pass a sequence, or a mapping from labels, for different models
-        without a common slope.
+        in their number of answers. For items with different models, none with a common slope, pass
+        a sequence or a mapping from labels.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
@@ -210,8 +211,8 @@ def _with_population(
 
 def _of_populations(settled: SettledItems, covariance: FloatArray) -> dict[str, FloatArray]:
     """Return means and SDs of abilities, with standard errors that include sampling of groups."""
-    # Of abilities with deviation s known with error e, the mean has the information
-    # sum 1 / (s^2 + e^2), the logarithm of s has 2 sum (s^2 / (s^2 + e^2))^2.
+    # If abilities have SD s and are measured with errors e, the information about their mean is
+    # sum 1 / (s^2 + e^2), and that about log s is 2 sum (s^2 / (s^2 + e^2))^2.
     abilities, parameters = settled.abilities, settled.parameters
     family = abilities.family
     mean_variance, log_variance = np.zeros((2, len(abilities.patterns)))

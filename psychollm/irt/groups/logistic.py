@@ -4,10 +4,10 @@ For each item the answers are regressed on a matching score s and the group g,
 
 .. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
 
-and compared with the model of s alone (Swaminathan & Rogers, 1990): b2 is uniform, b3 non-uniform
-differential functioning. The score is the yes rate on the other items, without flagged ones
-(purification): flagged items are dropped from the score and all are tested again, until the list
-no longer changes.
+and this model is compared with that of s alone (Swaminathan & Rogers, 1990). b2 measures uniform,
+b3 non-uniform differential functioning. The score is the yes rate on the other items. Flagged
+items are dropped from the score and all items are tested again, until the set of flagged items no
+longer changes (purification).
 
 Scores contain measurement error. If groups differ in ability, respondents with equal scores
 therefore differ in ability, too. The score x is replaced by the estimated true score,
@@ -17,11 +17,11 @@ therefore differ in ability, too. The score x is replaced by the estimated true 
 with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
 score tests, which need only the smaller model. They keep their level with a dozen respondents per
 group, for which likelihood ratios reject too often. Their variance includes the sampling error of
-means and reliabilities: of coefficient alpha, (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))) with k
-items and n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted over items.
-`effect` is the change of Nagelkerke's R squared; below 0.035 it is negligible, above 0.07 large
-(Jodoin & Gierl, 2001). `differential_items` uses item response models, also for more than two
-groups or answers.
+means and reliabilities. The standard error of coefficient alpha is (1 - alpha) sqrt(2 k / ((k - 1)
+(n - 1))), with k items and n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted
+over items. `effect` is the change of Nagelkerke's R squared; below 0.035 it is negligible, above
+0.07 large (Jodoin & Gierl, 2001). `differential_items` uses item response models, also for more
+than two groups or answers.
 
 References
 ----------
@@ -62,7 +62,7 @@ from psychollm.irt.answers import Respondents, orient
 from psychollm.kernels.response_models import logistic, softplus
 
 STEPS = 50
-FEWEST = 5  # fewest respondents with each answer, and in each group
+FEWEST = 5  # fewest respondents with each answer, and fewest in each group
 LEAST = 0.05  # lower limit of a score's reliability
 SINGULAR = 1e-6  # with less information, a test or shift is undefined
 ROUNDS = 10
@@ -97,8 +97,8 @@ class DifferentialFunctioning(Result):
     alpha : float
         Significance level: error rate that the adjustment controls.
     reasons : tuple of Reason
-        Why an item was not tested. Reasons are fewer than five respondents in a group or with an
-        answer, a constant score in a group, and separation.
+        Reason for each item that was not tested: fewer than five respondents in a group or with an
+        answer, a constant score in a group, or separation.
     labels : tuple
         Names of the items.
     """
@@ -169,6 +169,11 @@ def differential_functioning(
         Adjustment of the p-values for the number of items.
     alpha : float
         Significance level of the adjusted p-values.
+
+    Returns
+    -------
+    DifferentialFunctioning
+        Tests and effect sizes of each item.
 
     Raises
     ------
@@ -256,7 +261,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return why items cannot be tested: few respondents with an answer or in a group."""
+    """Flag items with few respondents in a group or with an answer, which are not tested."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST
@@ -286,7 +291,8 @@ def _test_items(
         if reason or min(np.ptp(score[side]) if side.any() else 0.0 for side in sides) == 0.0:
             told[j] = reason or Reason.NO_REST_VARIANCE
             continue
-        drift = np.zeros((score.size, 4))  # change of scores per SE of (2)
+        # change of scores per standard error of the terms of (2)
+        drift = np.zeros((score.size, 4))
         for k, side in enumerate(sides):
             found = _true_scores(score[side], noise[side] / size[side], size[side].mean())
             score[side], drift[side, 2 * k : 2 * k + 2] = found
@@ -314,7 +320,7 @@ def _test_items(
 
 
 def _noise(yes: FloatArray, answered: BoolArray) -> float:
-    """Return the error variance of one answer, from residuals of both margins."""
+    """Return the error variance of one answer, from residuals of an additive model."""
     n_items, n_rows = answered.sum(axis=1, keepdims=True), answered.sum(axis=0)
     rows = yes.sum(axis=1, keepdims=True) / np.maximum(n_items, 1)
     rest = (
@@ -337,7 +343,7 @@ def _true_scores(
 
 
 def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return columns from k on, residualised on the first k, and their information at z."""
+    """Return columns from k on, residualised on the first k, with their information at z."""
     p, q = logistic(z)
     weight = (p * q)[:, None]
     base, extra = columns[:, :k], columns[:, k:]

@@ -33,8 +33,7 @@ from psychollm.irt.likelihood import Expectation, Grid, Problem, expectation, gr
 class Places:
     """Positions of parameters of items (G, J, p) and abilities among the free ones."""
 
-    # Means of the second to the last group come after the items, logarithms of their standard
-    # deviations after those.
+    # The order is: items, means of the second to the last group, logarithms of their SDs.
 
     items: IntArray  # (G, J, p)
     n_items: int
@@ -47,7 +46,7 @@ class Places:
 
     def of_group(self, group: int) -> IntArray:
         """Return the positions of a group's parameters: items, mean, log standard deviation."""
-        # The first group's fixed mean and deviation have the position after the last.
+        # The mean and SD of the first group are fixed: their position is after the last parameter.
         others = len(self.items) - 1
         own = [self.size, self.size]
         if group:
@@ -79,12 +78,12 @@ def places_of(free: BoolArray, answered: BoolArray, p: int, *, tied: bool) -> Pl
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
-    """Objective: one problem without priors per group, and priors of items."""
+    """Objective of several groups: a likelihood for each group, and priors of the items."""
 
     problems: tuple[Problem, ...]  # G
     places: Places
     prior_means: FloatArray  # (p,), or (J, p) if items differ
-    prior_precisions: FloatArray  # the same
+    prior_precisions: FloatArray  # of the same shape
 
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return items (G, J, p), means (G,) and standard deviations (G,)."""
@@ -238,11 +237,12 @@ def _second(
     return out
 
 
-TOLERANCE = 1e-8  # of the gradient
-ROUNDING = 1e-12  # of the gradient, per respondent
+TOLERANCE = 1e-8  # smallest tolerance of the gradient
+ROUNDING = 1e-12  # rounding error of the gradient, per respondent
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
-DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))  # diagonals added in turn, until the matrix suffices
+# multiples of the diagonal, added in turn until the step ascends
+DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,13 +281,13 @@ def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
 
 @dataclass(frozen=True, slots=True)
 class SeveralGrids:
-    """Groups, each with its own grid."""
+    """The likelihood of several groups, each on its own grid, as `OnNodes`."""
 
     model: Groups
     grids: list[Grid]
 
     def matrix(self, point: Height) -> FloatArray | None:
-        """Return the factored information; None beyond all bounds."""
+        """Return the factored information; None if an item parameter exceeds all bounds."""
         return next(self._roots(point, DAMPING), None)
 
     def newton(self, point: Height, matrix: FloatArray) -> Height | None:
@@ -309,7 +309,7 @@ class SeveralGrids:
         return next((one for one in reached if one is not None), None)
 
     def _roots(self, point: Height, damping: Iterable[float]) -> Iterator[FloatArray]:
-        """Yield factors of the information, with an increasing multiple of its diagonal added."""
+        """Yield factors of the information plus increasing multiples of its diagonal."""
         if self.model.unbounded(point.x):
             return
         whole = information(self.model, point, self.grids)

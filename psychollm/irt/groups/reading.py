@@ -30,11 +30,11 @@ class GroupAnswers:
     """Answers split by group, with the fit of all respondents as one population."""
 
     pooled: IRTFit
-    problems: tuple[Problem, ...]  # G, of the items with estimates
+    problems: tuple[Problem, ...]  # G likelihoods of the items with estimates
     kept: BoolArray  # (J,) items with estimates
-    counts: IntArray  # (G, items kept, C) answers
+    counts: IntArray  # (G, items kept, C) counts of the answers
     prior_means: FloatArray  # (p,), or (items kept, p) if items differ
-    prior_precisions: FloatArray  # the same
+    prior_precisions: FloatArray  # of the same shape
     names: tuple[Hashable, ...]  # G
     sizes: IntArray  # (G,)
     respondents: Labels  # (N,)
@@ -51,7 +51,7 @@ class GroupAnswers:
         return self.pooled.shares[self.kept]
 
     def short(self, fewest: int) -> BoolArray:
-        """Return whether a group has fewer of one of an item's answers (G, items kept)."""
+        """Return whether a group gave some answer to an item less often (G, items kept)."""
         rare = (self.counts < fewest) & self.pooled.has_answer[self.kept]
         return np.asarray(rare.any(axis=2) & self.answered, dtype=np.bool_)
 
@@ -84,8 +84,8 @@ class GroupAnswers:
 
     def with_own_items(self, places: Places) -> tuple[IntArray, IntArray, tuple[Patterns, ...]]:
         """Return group-specific versions of items, with their positions and answers."""
-        # The item of each version (V,), the version in each group (G, J), and patterns of answers
-        # by group, missing for versions of other groups.
+        # Returns the item of each version (V,), the version in each group (G, J), and the answer
+        # patterns of each group, in which versions of other groups are missing.
         size = places.items.shape[2] - places.tied
         column = (places.items[:, :, -1] - places.tied) // size
         items = np.zeros(places.n_items // size, dtype=np.int64)
@@ -132,7 +132,7 @@ def read_groups(
     population: bool = False,
 ) -> GroupAnswers:
     """Split a table by groups of respondents, and fit it as one population."""
-    # `population`: "auto" may estimate the distribution of items, which tests cannot use.
+    # With `population`, "auto" may select a hierarchical prior, which tests cannot use.
     table = as_responses(responses)
     answers = orient(table, respondents)
     names, member = group_members(groups, answers.respondents, unit=respondents, fewest=FEWEST)
@@ -141,7 +141,7 @@ def read_groups(
         priors = default_priors(models, link, len(answers.respondents))
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     kept = pooled.fitted
-    if isinstance(pooled.priors, ItemPopulation):  # to which items without variance belong
+    if isinstance(pooled.priors, ItemPopulation):  # items without variance have estimates, too
         kept = pooled.estimated & (answers.codes >= 0).any(axis=0)
     family = pooled.family_of(kept)
     codes = answers.codes[:, kept]

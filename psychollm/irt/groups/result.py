@@ -63,7 +63,7 @@ class GroupIRTFit(Expects, Result):
     priors : Priors or ItemPopulation
         Prior that was added to the likelihood.
     reasons : tuple of Reason
-        Why an item has no estimate.
+        Reason for each item without an estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     parameters : ndarray of shape (G, items, p)

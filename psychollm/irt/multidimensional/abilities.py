@@ -1,8 +1,8 @@
 """Several abilities of each respondent, and test information about them.
 
 Abilities are posterior means (EAP) with posterior covariances, by the quadrature of the fit. The
-information of an item at abilities theta is the matrix w a a', w = P'^2 / (P (1 - P)), all in the
-direction of the item's slopes.
+information of an item with slopes a at abilities theta is the matrix w a a' with w = P'^2 / (P (1
+- P)), which has only the direction of the slopes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MultidimensionalAbilities(Result):
     reliability : ndarray of shape (m,)
         Reliability of each ability: var / (var + mean se^2).
     reasons : tuple of Reason
-        Why a respondent has no estimate.
+        Reason for each respondent without an estimate.
     labels, dimensions : tuple
         Names of respondents and abilities.
     """
@@ -87,6 +87,11 @@ def multidimensional_ability(
     responses : Responses or table
         Answers to the same items, oriented like the fitted table; respondents may differ.
 
+    Returns
+    -------
+    MultidimensionalAbilities
+        Posterior means, SDs and covariances of the abilities.
+
     Raises
     ------
     ShapeError
@@ -117,7 +122,7 @@ def multidimensional_ability(
     rows = patterns.frequency.size
     place = Place(fit.parameters[fit.fitted].copy(), fit.factor_correlation.copy())
     point = at(problem, place, rule_for(m, rows), np.zeros((rows, m)))
-    if isinstance(fit.priors, ItemPopulation):  # items are weighted by their precision
+    if isinstance(fit.priors, ItemPopulation):  # average over the uncertainty of the items
         abilities = SeveralAbilities(
             patterns, fit.link, place.correlation, point.modes, correlated=False
         )
@@ -165,7 +170,7 @@ class MultidimensionalInformation(Result):
 
     at: FloatArray  # (n, m) abilities
     items: FloatArray  # (n, J) information along an item's slopes; NaN if not fitted
-    matrix: FloatArray  # (n, m, m) of the whole test
+    matrix: FloatArray  # (n, m, m) information of the whole test
     labels: Labels  # J
     dimensions: tuple[str, ...]  # m
 
@@ -199,6 +204,11 @@ def multidimensional_information(
         Fitted items.
     at : array_like (n, m)
         Abilities, one column per dimension.
+
+    Returns
+    -------
+    MultidimensionalInformation
+        Information of each item and of the test.
 
     Raises
     ------

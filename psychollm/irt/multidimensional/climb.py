@@ -1,20 +1,21 @@
 r"""Maximisation with several abilities: EM, then Newton, with increasingly fine rules.
 
 The M step is one Newton step per item. Parameters are rescaled so that the abilities' mean and
-covariance under the current posteriors are those assumed (parameter expansion), and SQUAREM
+covariance under the current posteriors equal those of the model (parameter expansion). SQUAREM
 extrapolates pairs of steps. Rotatable slopes are then fixed in triangular form, which removes the
 rotation from the Newton steps.
 
 Each pattern has a fixed number of nodes around its own posterior. A grid common to all patterns
 would need a spacing of half the narrowest posterior over the range of all abilities. With ten
-items per ability that is about 50^m nodes, 2,500 for two abilities and 125,000 for three, and more
-for more items, whereas adaptive rules then need fewer. The number of nodes is checked at the
-optimum: finer rules are adopted until the next one would not change the parameters appreciably.
+items per ability that is about 50^m nodes, 2,500 for two abilities and 125,000 for three. With
+more items a common grid needs more nodes, whereas adaptive rules need fewer. The number of nodes
+is checked at the optimum: finer rules are adopted until the next one would not change the
+parameters appreciably.
 
 Beyond three abilities product rules are too large. Each pattern is then integrated by importance
 sampling over its own segment of a quasi-random sequence. Nodes are the same in all steps, so that
-the objective is smooth and, unlike stochastic approximation, converges to a point and gives the
-likelihood. Other segments of the sequence measure the integration error.
+the objective is smooth. Unlike stochastic approximation, the optimisation converges to a point and
+gives the likelihood. Other segments of the sequence measure the integration error.
 """
 
 from dataclasses import dataclass, replace
@@ -45,21 +46,22 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
-LEAST_NODES = 262_144  # quasi-random nodes of all patterns, whose errors average out
+# quasi-random nodes of all patterns together, because their errors average out
+LEAST_NODES = 262_144
 MATRIX_NODES = {1: 15, 2: 7, 3: 5}
-PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # change by a finer rule that ends refinement
+PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # refinement ends if a finer rule changes parameters less
 SMALL_STEP = 1e-9  # change of a parameter at the optimum of one rule
-SMALL_QUASI = 1e-6  # the same under a quasi-random rule
-STALLED = 1e-6, 1e-3  # step at which rounding or integration error may end the optimisation
-FIRST_STEP = 1e-3  # the same at the coarsest rule
+SMALL_QUASI = 1e-6  # change of a parameter at the optimum of a quasi-random rule
+STALLED = 1e-6, 1e-3  # smaller steps may be due to rounding or integration error
+FIRST_STEP = 1e-3  # change of a parameter at the optimum of the coarsest rule
 CLOSE = 0.03  # largest change of an EM step at which Newton takes over
 LONGEST = 1.0  # largest change of a parameter in one step
 MAX_NEWTON = 60
 MAX_SINGULAR = 8  # failures of positive definiteness that end the optimisation
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
-INEXACT = 1e-7, 1e-4  # the same if the gradient fell, for product and quasi-random rules
-SHIFTS = 4  # other segments of the quasi-random sequence
-LARGEST_ERROR = 0.2  # integration error, in standard errors, without a warning
+INEXACT = 1e-7, 1e-4  # loss accepted if the gradient fell, for product and quasi-random rules
+SHIFTS = 4  # number of further segments of the quasi-random sequence
+LARGEST_ERROR = 0.2  # a larger integration error, in standard errors, causes a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def accelerated_em(
     """Run accelerated EM from a point; return also the path of objectives."""
 
     def after(here: Point) -> Point | None:
-        for expand in (True, False):  # without parameter expansion if that fails
+        for expand in (True, False):  # try again without parameter expansion if the step fails
             step = em_step(problem, here, expand=expand).minus(here.place)
             reached = improved(problem, here, step, rule, halvings=3 if expand else 12)
             if reached is not None:
@@ -167,8 +169,8 @@ def newton(
     small: float,
 ) -> tuple[Point, Information | None, bool]:
     """Take Newton steps until one is `small`; return also the matrix and success."""
-    # The first rule is for the gradient, the second for the matrix, which is recomputed only if
-    # steps do not become three times shorter.
+    # The first rule is for the gradient, the second for the information matrix. The matrix is
+    # recomputed only if a step is longer than a third of the last one.
     rule, coarse = rules
     singular = 0
     for _ in range(MAX_NEWTON):
@@ -213,7 +215,8 @@ def _newton_step(
 ) -> Point | None:
     """Take a Newton step, halved if it descends; None if all fail."""
     # Nodes move with the parameters. Near the optimum the objective may therefore fall by an
-    # integration error while the gradient vanishes; then the next step must be half as long.
+    # integration error although the gradient decreases. Such a step is accepted if the next one is
+    # at most half as long.
     longest, size = _longest(step), abs(point.objective)
     step = step * min(1.0, LONGEST / longest)
     for halving in range(12 if longest > STALLED[1] else 3):

@@ -2,9 +2,9 @@ r"""Observed information by Louis's identity, its solutions and inverse blocks.
 
 .. math:: I = D - V^\top V, \qquad D = \mathrm{blockdiag}(B_1, \dots, B_J, C),         \quad (1)
 
-B the complete information of items and C that of the correlations of abilities, V the centred
-scores of all nodes (`kernels.irt_multidimensional_scores`). With correlations :math:`\Phi`, their
-directions :math:`E_a`, second moments S and n respondents,
+where B is the complete information of an item, C that of the correlations of abilities, and V the
+centred scores of all nodes (`kernels.irt_multidimensional_scores`). With correlations
+:math:`\Phi`, their directions :math:`E_a`, second moments S and n respondents,
 
 .. math:: C_{ab} = \mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b \Phi^{-1} S)
           - \tfrac{n}{2}\,\mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b).                       \quad (2)
@@ -33,8 +33,8 @@ from psychollm.kernels.adaptive_rules import Rule
 from psychollm.kernels.irt_multidimensional_scores import score_rows
 
 DENSE = 3_000  # up to this number of parameters the matrix is always formed
-CELLS = 8_000_000  # rows per block
-MANY_CELLS = 250_000_000  # rows that are kept
+CELLS = 8_000_000  # entries of rows of V per block
+MANY_CELLS = 250_000_000  # entries of rows of V kept in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class LowRankInformation:
     """Blocks of D and the scaled rows of V: the inverse without the matrix."""
 
     roots: FloatArray  # (J, p, p) inverse Cholesky factors of the blocks
-    tail: FloatArray  # (c, c) that of C
+    tail: FloatArray  # (c, c) inverse Cholesky factor of C
     rows: FloatArray  # (r, P) V times the transposed inverse roots
     factor: tuple[FloatArray, bool]
     free: BoolArray  # (P,)
@@ -126,7 +126,7 @@ def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, B
 
 
 def _of_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return (2) with the prior's."""
+    """Return (2) with the information of the prior."""
     m, n = problem.dimensions, problem.frequency.sum()
     inverse = np.linalg.inv(point.place.correlation)
     second = n * point.moments(problem.frequency)[1]
@@ -137,7 +137,7 @@ def _of_correlations(problem: Problem, point: Point) -> FloatArray:
     turned = inverse @ directions  # (c, m, m)
     first = np.einsum("aij,bjk,ki->ab", turned, turned, inverse @ second)
     end = 0.5 * (first + first.T)
-    # The prior's second derivative has the form of the normal density's.
+    # The log prior has the form of a normal log-likelihood, and so have its derivatives.
     end -= 0.5 * (n - 2.0 * problem.eta) * np.einsum("aij,bji->ab", turned, turned)
     return np.asarray(end, dtype=np.float64)
 
@@ -148,7 +148,7 @@ def _rows(problem: Problem, point: Point, rule: Rule, block: slice, width: int) 
     part = tuple(values[block] for values in data)  # type: ignore[index]
     rows = np.empty((part[2].size * rule[2], width))
     own = rule
-    if rule[3]:  # the segment of the sequence for these patterns
+    if rule[3]:  # every pattern has its own segment of the sequence
         spare = rule[1].size - rule[2] + 1
         places = (np.arange(block.start, block.start + part[2].size) * rule[3]) % spare
         index = (places[:, None] + np.arange(rule[2])).ravel()
@@ -184,7 +184,7 @@ def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseI
 
 
 def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> LowRankInformation:
-    """Return D and V, factored."""
+    """Return (1) in low-rank form, factored."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     roots = np.linalg.inv(np.linalg.cholesky(blocks))
@@ -206,7 +206,7 @@ class Errors:
     correlation: FloatArray  # (m, m)
     loadings: FloatArray  # (J, m)
     covariance: FloatArray  # (P, P) or (0, 0)
-    blocks: FloatArray  # (J, m + 1, m + 1) of each item
+    blocks: FloatArray  # (J, m + 1, m + 1) covariance of each item
 
 
 def errors_of(

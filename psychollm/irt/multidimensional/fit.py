@@ -4,14 +4,15 @@ A respondent of abilities :math:`\theta \sim N(0, \Phi)` answers item j with yes
 
 .. math:: P_j(\theta) = F(a_j^\top \theta + d_j),                                        \quad (1)
 
-F logistic or normal. The model is compensatory: one ability can make up for another. In the
-*exploratory* form all items load on all abilities, :math:`\Phi = 1`, and slopes are identified up
-to a rotation. m items get triangular slopes (the echelon form); any rotation of factor analysis
-can be applied afterwards. In the *confirmatory* form a table defines the loadings, and abilities
-correlate.
+where F is logistic or normal. The model is compensatory: one ability can compensate for another.
+In the *exploratory* form all items load on all abilities, :math:`\Phi = 1`, and slopes are
+identified up to a rotation. To fix the rotation, m items get triangular slopes (the echelon form).
+Any rotation of factor analysis can be applied afterwards. In the *confirmatory* form a table
+defines the loadings, and abilities correlate.
 
-Starting values are principal components of the answers, or signs of item-rest covariances. Neither
-needs an item-by-item matrix if respondents are fewer than items.
+Starting values are principal components of the answers (exploratory) or signs of item-rest
+covariances (confirmatory). Neither needs an item-by-item matrix if there are fewer respondents
+than items.
 
 References
 ----------
@@ -109,6 +110,11 @@ def fit_multidimensional(
         Maximum number of EM and Newton iterations.
     progress : bool
         Whether to show a progress bar (needs tqdm).
+
+    Returns
+    -------
+    MultidimensionalIRT
+        Slopes, intercepts and loadings with standard errors.
 
     Raises
     ------
@@ -311,7 +317,7 @@ def _result(
 LATENT = 1.3  # ratio of correlations of latent responses to those of answers
 LARGEST_COMMUNALITY = 0.75
 START_CORRELATION = 0.2
-ATTENUATION = 2.9  # D^2 of the growth of intercepts with slopes
+ATTENUATION = 2.9  # D^2 in the ratio of intercepts to thresholds of (1) in `scale`
 
 
 def exploratory_start(patterns: Patterns, dimensions: int, link: Link) -> Place:
@@ -352,7 +358,7 @@ def confirmatory_start(
 
 
 def _standard_scores(patterns: Patterns) -> tuple[FloatArray, FloatArray]:
-    """Return standardised answers (U, J) times root frequency over root n, and yes rates."""
+    """Return standardised answers (U, J), times root frequency over root n, and yes rates."""
     answered, frequency = patterns.codes >= 0, patterns.frequency
     weight = frequency @ answered
     rates = (frequency @ (patterns.codes == 1) + 0.5) / (weight + 1.0)

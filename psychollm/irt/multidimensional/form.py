@@ -18,7 +18,7 @@ from psychollm.irt.models import default_priors
 from psychollm.irt.priors import FEW, NO_PRIORS, POPULATION, PROBIT_SCALE, Priors
 
 SLOPE_SD, INTERCEPT_SD = 1.25, 2.5  # SDs of priors with several abilities, logit scale
-CORRELATION_EXPONENT = 1.0  # exponent of the determinant of correlations, with few respondents
+CORRELATION_EXPONENT = 1.0  # exponent of the prior of correlations with few respondents
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Shape:
 
 
 def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
-    """Return the form for the argument."""
+    """Return the pattern of loadings for the argument `dimensions`."""
     if n_dimensions(dimensions, "dimensions") == 0:
         m = check_count("dimensions", dimensions)
         names = tuple(f"ability_{k + 1}" for k in range(m))
@@ -101,14 +101,14 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
 
 def has_population(priors: object, shape: Shape, items: int, n_respondents: int) -> bool:
     """Return whether the prior is hierarchical."""
-    # not for exploratory slopes on several abilities, whose signs are arbitrary
+    # Exploratory slopes on several abilities have arbitrary signs, and so no population.
     one_form = not shape.exploratory or shape.loads.shape[1] == 1
     few = n_respondents < FEW and items >= POPULATION
     return isinstance(priors, str) and priors == "auto" and few and one_form
 
 
 def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> Priors:
-    """Return the priors for the argument."""
+    """Return the priors that the argument `priors` selects."""
     m = shape.loads.shape[1]
     if priors is None:
         return NO_PRIORS

@@ -1,4 +1,4 @@
-r"""Several abilities integrated out, with a hierarchical prior of items (`irt.item_population`).
+r"""Several abilities with a hierarchical prior of items (`irt.item_population`).
 
 Items have the coordinates
 
@@ -29,9 +29,9 @@ from psychollm.irt.priors import ItemPopulation
 from psychollm.kernels.adaptive_rules import product_rule
 from psychollm.kernels.response_models import TINY, distribution
 
-NODES = {1: 9, 2: 5, 3: 4}  # nodes per ability, about the posterior
+NODES = {1: 9, 2: 5, 3: 4}  # nodes per ability, by number of abilities
 CELLS = 2_000_000  # cells of a (respondents, nodes, items) table per block
-SLOPE, EASINESS = (1.0, 0.4), (0.0, 1.2)  # prior values; slopes in units of the link
+SLOPE, EASINESS = (1.0, 0.4), (0.0, 1.2)  # (mean, SD) of the starting population
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +94,7 @@ class SlopeCurves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Abilities of the patterns under items averaged over points, at a few nodes each."""
+    """Posterior abilities of each pattern at a few nodes, with items averaged over points."""
 
     theta: FloatArray  # (U, Q, m)
     share: FloatArray  # (U, Q)
@@ -229,7 +229,7 @@ def estimate_slopes(
 
 def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
     """Return standard errors on these respondents' scale, with the integration error."""
-    # As `irt.one_ability.covariance_here`, with normal posteriors of abilities.
+    # The method is that of `irt.one_ability.covariance_here`, with normal posteriors of abilities.
     abilities, free = settled.abilities, settled.kinds[0].curves.free
     patterns, parameters = abilities.patterns, settled.parameters
     items, p = parameters.shape

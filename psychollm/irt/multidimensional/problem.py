@@ -10,7 +10,7 @@ Item parameters are slopes and intercept; ability parameters are the correlation
 With few respondents the correlations get a weak prior :math:`|\Phi|^{\eta}`, which keeps them away
 from -1 and 1.
 
-An exploratory fit is anchored by items with triangular slopes.
+In an exploratory fit, items with triangular slopes fix the rotation.
 """
 
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ from psychollm.kernels.adaptive_rules import Rule
 from psychollm.kernels.irt_multidimensional import LOGIT, PROBIT, integrate
 
 STEEPEST, FURTHEST = 25.0, 75.0  # bounds of the length of slopes and of intercepts
-WIDTH = 8  # items are padded to a multiple of this
-LEAST_EIGENVALUE = 1e-4  # bound of the correlations of abilities
+WIDTH = 8  # the number of items is padded to a multiple of this
+LEAST_EIGENVALUE = 1e-4  # smallest eigenvalue of the correlations of abilities
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Parameters: slopes and intercepts (J, m + 1), correlations of abilities (m, m)."""
+    """Values of the parameters: slopes and intercepts (J, m + 1), correlations (m, m)."""
 
     table: FloatArray
     correlation: FloatArray
@@ -67,16 +67,16 @@ def pairs(dimensions: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Objective of the fit."""
+    """Answers, priors and free parameters: the objective of the fit."""
 
     yes: FloatArray  # (U, J') padded
     asked: FloatArray  # (U, J')
     frequency: FloatArray  # (U,)
     free: BoolArray  # (J, m + 1) mask of parameters not fixed at zero
     link: Link
-    exploratory: bool  # slopes may be rotated
-    correlated: bool  # correlations of abilities are parameters
-    means: FloatArray  # (m + 1,) of the priors
+    exploratory: bool  # whether slopes may be rotated
+    correlated: bool  # whether correlations of abilities are parameters
+    means: FloatArray  # (m + 1,) means of the priors
     precisions: FloatArray  # (m + 1,)
     eta: float  # exponent of the prior of correlations
     pivots: IntArray | None = None  # items with triangular slopes
@@ -156,7 +156,7 @@ class Point:
 
     place: Place
     log_likelihood: float
-    objective: float  # with the log prior
+    objective: float  # log-likelihood plus log prior
     gradient: FloatArray  # (P,), zero for fixed parameters
     complete: FloatArray  # (J, m + 1, m + 1) information of the expected counts, with priors
     patterns: FloatArray  # (U,) log-likelihoods
@@ -214,7 +214,7 @@ def at(problem: Problem, place: Place, rule: Rule, modes: FloatArray) -> Point:
 
 
 def _by_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return (1) with the gradient of the prior."""
+    """Return the gradient (1) plus that of the prior."""
     inverse = np.linalg.inv(point.place.correlation)
     n = problem.frequency.sum()
     second = n * point.moments(problem.frequency)[1]

@@ -1,8 +1,8 @@
 """Result of a fit on several abilities, and its rotation.
 
-Rotation does not change the likelihood or the communalities. Loadings are rotated, and slopes and
-abilities accordingly. Standard errors use central differences of the rotated solution, with
-matched axes, as a function of the triangular one.
+Rotation does not change the likelihood or the communalities. Loadings are rotated; slopes and
+abilities are transformed accordingly. Standard errors use central differences of the rotated
+solution as a function of the triangular solution; axes are matched for each difference.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class MultidimensionalIRT(Expects, Result):
         Estimates and standard errors; 0 and NaN for loadings fixed at zero. NaN, with an entry in
         `reasons`, for items that could not be fitted.
     intercepts, se_intercepts : ndarray of shape (items,)
+        Estimates and standard errors.
     factor_correlation, se_factor_correlation : ndarray of shape (m, m)
         Correlations of the abilities; standard errors are NaN if not estimated.
     loadings, se_loadings : ndarray of shape (items, m)
@@ -82,7 +83,7 @@ class MultidimensionalIRT(Expects, Result):
     parameters : ndarray of shape (items, m + 1)
         Slopes and intercepts, including those at a bound.
     reasons : tuple of Reason
-        Why an item has no estimate.
+        Reason for each item without an estimate.
     labels, respondent_labels, dimensions : tuple
         Names of items, respondents and abilities.
     convergence : Convergence
@@ -124,7 +125,7 @@ class MultidimensionalIRT(Expects, Result):
     convergence: Convergence
     _covariance: FloatArray  # (P, P) of the echelon or confirmatory parameters, or (0, 0)
     _echelon: FloatArray  # (J', m + 1) fitted items before rotation
-    _blocks: FloatArray  # (J', m + 1, m + 1) covariances of each of them
+    _blocks: FloatArray  # (J', m + 1, m + 1) covariances of each fitted item
 
     _EXPECTED = ("irt.predict", "of_several_abilities")
     _AXES = Axes(
@@ -162,7 +163,7 @@ class MultidimensionalIRT(Expects, Result):
 
     @property
     def difficulty(self) -> FloatArray:
-        """Distance in that direction at which P = 1/2, -intercept / discrimination (items,)."""
+        """Distance in the item's direction with P = 1/2, -intercept / discrimination (items,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = -self.intercepts / self.discrimination
         return np.where(self.discrimination > 0.0, found, np.nan)
@@ -323,7 +324,7 @@ def _errors(
 
     def outcome(values: FloatArray) -> FloatArray:
         loadings, _ = standardised(values, np.eye(m), fit.link)
-        # Starting at the final axes, a single start finds the same minimum.
+        # Start at the final axes, so that a single start finds the same minimum.
         here = near @ np.array(finder(loadings @ near).transformation)
         new, correlation = _turned(values, _matched(here, turn))
         scaled, _ = standardised(new, correlation, fit.link)

@@ -8,8 +8,8 @@ variable of a factor model with
           a = \frac{D\,\lambda}{\sqrt{1 - \lambda^\top \Phi \lambda}}, \qquad
           d = \frac{-D\,\tau}{\sqrt{1 - \lambda^\top \Phi \lambda}},                     \quad (1)
 
-D = 1 for the probit link, for which this is exact, and 1.7 for the logit link, whose curve then
-differs from a normal ogive by at most 0.01.
+where D = 1 for the probit link and D = 1.7 for the logit link. (1) is exact for the probit link.
+The logistic curve differs from a normal ogive by at most 0.01.
 
 References
 ----------
@@ -79,6 +79,11 @@ def item_slopes(
         Factor correlations; by default none.
     link : {"logit", "probit"}
         Scale of the slopes: logistic or normal-ogive.
+
+    Returns
+    -------
+    ItemSlopes
+        Slopes and intercepts of the items.
 
     Raises
     ------

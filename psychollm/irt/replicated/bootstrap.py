@@ -1,9 +1,9 @@
 r"""Parametric bootstrap of fit statistics under the model.
 
 With few respondents or many items, S-X2, M2, X2 of pairs and Zh do not follow their reference
-distributions, and Q3 has none. The bootstrap needs no reference distribution. It draws answers
-from the fitted model with the missing data of the table, refits the model with the same priors,
-and computes the statistic.
+distributions; Q3 has no reference distribution. The bootstrap needs no reference distribution. It
+draws answers from the fitted model with the missing data of the table, refits the model with the
+same priors, and computes the statistic.
 
 Abilities are drawn from N(0, 1) for statistics of items, pairs and the model, and from each
 respondent's posterior for statistics of respondents, because these compare a respondent with its
@@ -60,9 +60,10 @@ def bootstrap_fit(
         Answers that were fitted.
     statistic : str or callable
         Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
-        "objective". Of items: "s_x2", "infit", "outfit", "item_zh", "slope" or "difficulty". Of
-        pairs: "q3" or "ld_x2". Of respondents: "person_zh", "person_infit" or "person_outfit". Or
-        a function of (fit, responses) that returns a number or a vector.
+        "objective". Statistic of items: "s_x2", "infit", "outfit", "item_zh", "slope" or
+        "difficulty". Statistic of pairs: "q3" or "ld_x2". Statistic of respondents: "person_zh",
+        "person_infit" or "person_outfit". A callable is a function of (fit, responses) that
+        returns a number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
         Direction of the test; by default the usual one of the statistic ("greater" for functions).
     abilities : {"auto", "population", "posterior"}
@@ -76,6 +77,11 @@ def bootstrap_fit(
         Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
         Whether to show a progress bar.
+
+    Returns
+    -------
+    FitNull
+        Observed statistic, replicates and p-values.
 
     Raises
     ------
@@ -176,7 +182,7 @@ class Sampler:
         uniform = rng.random((n, 1))
         node = (self._reached[self._place] < uniform).sum(axis=1)
         node = np.minimum(node, self._grid.nodes.size - 1)
-        # a node represents the cell around it
+        # draw uniformly from the interval around a node
         return np.asarray(self._grid.nodes[node] + self._grid.spacing * (rng.random(n) - 0.5))
 
     def answers(self, rng: np.random.Generator) -> Oriented:

@@ -2,9 +2,9 @@ r"""Negative control: fits to shuffled answers.
 
 Each item's answers are shuffled among the respondents who answered it. This preserves yes rates
 and missing data, but removes all dependence between items. The same model with the same priors is
-fitted to the shuffled table. With two dozen models the slopes of a 2PL still vary as if they were
-real. The fit's gain over chance is measured by the objective (log-likelihood with priors); slopes
-and other statistics are compared with their values in the shuffled tables.
+fitted to the shuffled table. With two dozen models the slopes of a 2PL vary considerably even for
+shuffled answers. The fit's gain over chance is measured by the objective (log-likelihood with
+priors); slopes and other statistics are compared with their values in the shuffled tables.
 
 With G the gain of the observed objective over the mean of the shuffled ones, 2 G is approximately
 a noncentral chi-square minus its degrees of freedom, with mean :math:` u` (the noncentrality) and
@@ -147,8 +147,8 @@ def slope_null(
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. Pass a sequence, or a mapping from labels, for different models
-        without a common slope.
+        in their number of answers. For items with different models, none with a common slope, pass
+        a sequence or a mapping from labels.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
@@ -162,6 +162,18 @@ def slope_null(
         Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
         Whether to show a progress bar.
+
+    Returns
+    -------
+    SlopeNull
+        Observed fit and slopes, and those of shuffled tables.
+
+    Raises
+    ------
+    ShapeError
+        If there are fewer than two respondents, or no item varies.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------
@@ -228,17 +240,18 @@ def shuffle_null(
         Binary answers, or codes 0, 1, 2, ... for models of more than two answers.
     statistic : str or callable
         Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
-        "objective". Of items: "s_x2", "infit", "outfit", "item_zh", "slope" or "difficulty". Of
-        pairs: "q3" or "ld_x2". Of respondents: "person_zh", "person_infit" or "person_outfit". Or
-        a function of (fit, responses) that returns a number or a vector.
+        "objective". Statistic of items: "s_x2", "infit", "outfit", "item_zh", "slope" or
+        "difficulty". Statistic of pairs: "q3" or "ld_x2". Statistic of respondents: "person_zh",
+        "person_infit" or "person_outfit". A callable is a function of (fit, responses) that
+        returns a number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
-        Direction of values that speak against the model; by default the usual one of the statistic
+        Direction of values that indicate misfit; by default the usual one of the statistic
         ("greater" for functions).
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. Pass a sequence, or a mapping from labels, for different models
-        without a common slope.
+        in their number of answers. For items with different models, none with a common slope, pass
+        a sequence or a mapping from labels.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
@@ -255,6 +268,11 @@ def shuffle_null(
         Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
         Whether to show a progress bar.
+
+    Returns
+    -------
+    FitNull
+        Observed statistic, its values in shuffled tables, and p-values.
 
     Raises
     ------

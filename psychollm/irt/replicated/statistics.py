@@ -1,10 +1,10 @@
 """Statistics of a fit that can be compared with those of replicated answers.
 
-With b of n replicates at least as extreme as the observed value, :math:`p = (b + 1)/(n + 1)`;
-two-sided, twice the smaller tail. Multiple values (items, pairs, respondents) are standardised by
-their mean and SD over replicates. The adjusted p-value is the proportion of replicates whose most
-extreme value reaches the observed one, which controls the familywise error rate under any
-dependence (Westfall & Young, 1993).
+With b of n replicates at least as extreme as the observed value, the p-value is :math:`(b + 1)/(n
++ 1)`; a two-sided p-value is twice the smaller tail. Multiple values (items, pairs, respondents)
+are standardised by their mean and SD over replicates. The adjusted p-value is the proportion of
+replicates whose most extreme value reaches the observed one, which controls the familywise error
+rate under any dependence (Westfall & Young, 1993).
 
 References
 ----------
@@ -152,7 +152,7 @@ NAMED: dict[str, FitStatistic] = {
 def statistic_of(
     statistic: StatisticName | StatisticFunction, alternative: Alternative | None
 ) -> FitStatistic:
-    """Return the statistic that a name or function means."""
+    """Return the statistic with a name, or that of a function."""
     if callable(statistic):
         name = getattr(statistic, "__name__", "statistic")
         return FitStatistic(name, statistic, None, alternative or "greater")
@@ -276,11 +276,11 @@ class FitNull(Null):
 def beside(
     observed: FloatArray, draws: FloatArray, alternative: Alternative
 ) -> tuple[FloatArray, FloatArray]:
-    """Return p values and adjusted ones."""
+    """Return p-values and adjusted p-values."""
     mean, sd = _centre(draws)
     with np.errstate(invalid="ignore", divide="ignore"):
         own, others = (observed - mean) / sd, (draws - mean) / sd
-    flat = sd == 0.0  # without variance there are only ties
+    flat = sd == 0.0  # replicates without variance are ties
     own = np.where(flat, np.sign(observed - mean), own)
     others = np.where(flat & np.isfinite(draws), 0.0, others)
     p = monte_carlo_p_value(own, others, alternative=alternative, tie=TIE)
@@ -298,7 +298,7 @@ def _centre(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _adjusted(own: FloatArray, others: FloatArray, alternative: Alternative) -> FloatArray:
-    """Return the proportion of replicates whose most extreme value reaches each."""
+    """Return the proportion of replicates whose most extreme value reaches each value."""
     if alternative == "less":
         own, others = -own, -others
     elif alternative == "two-sided":

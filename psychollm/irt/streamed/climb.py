@@ -2,15 +2,15 @@ r"""Accelerated EM for a marginal likelihood that is read in ranges.
 
 A step is a scoring step of each item under the posteriors of abilities, followed by
 standardisation of abilities to mean 0 and SD 1 (parameter expansion, as in `irt.climb`). Mean and
-SD follow from the gradient (integrate by parts),
+SD follow from the gradient (by integration by parts),
 
 .. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
-With few nodes the left sides, sums over thousands of items, have a far larger error than the right
-ones. The error would shift the scale, about which answers carry little information. The gradient
-is therefore adjusted until (1) holds, along its changes under a shift and stretch of the scale:
-see `_on_scale`.
+where l is the log-likelihood. With few nodes the left sides, sums over thousands of items, have a
+far larger error than the right sides. The error would shift the scale, about which answers carry
+little information. `_on_scale` therefore adjusts the gradient so that (1) holds, in the directions
+in which it changes under a shift and a stretch of the scale.
 
 With precise abilities, items are coupled only through mean and SD, and a few steps suffice;
 otherwise SQUAREM extrapolates. A step takes two data passes, or three if posterior modes have
@@ -29,12 +29,12 @@ from psychollm.irt.families import Family
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.streamed.posterior import FINEST, Posterior, StreamedAbilities
 
-SETTLING = 0.02  # change of the abilities' variance below which diverging items are left out
+SETTLING = 0.02  # diverging items are left out once the abilities' variance changes less
 WORTH = 1.5  # shortest extrapolation, in EM steps
-LEAST_VARIANCE = 0.01  # of abilities after a step
-RIDGE = 1e-8  # of information
-LOSS = 1e-9  # relative loss of the objective from modes off the centre of their nodes
-UNTOLD = 1e-10  # information per respondent for which both sides of (1) are rounding errors
+LEAST_VARIANCE = 0.01  # smallest variance of abilities after a step
+RIDGE = 1e-8  # added to the information
+LOSS = 1e-9  # relative loss of the objective if modes are off the centre of their nodes
+UNTOLD = 1e-10  # with less information per respondent, both sides of (1) are rounding errors
 STALLED = 4  # cycles without a smaller gradient before rounding is assumed
 
 
@@ -50,7 +50,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamedPoint(Seen):
-    """The same with gradients and information of items."""
+    """Parameters and posteriors, with gradients and information of items."""
 
     gradient: FloatArray  # (J, p), with priors; repeated for each item for a shared slope
     expected: FloatArray  # (J, p, p)
@@ -67,7 +67,7 @@ class StreamedPoint(Seen):
 
 @dataclass(frozen=True, slots=True)
 class StreamedProblem:
-    """Objective of the fit."""
+    """Objective of the fit: the answers' likelihood, by data passes, and priors."""
 
     family: Family
     prior: NormalPrior
@@ -98,10 +98,10 @@ class StreamedProblem:
         square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
         lost = seen.abilities.lost | frozen.any(axis=1)
         known_well = not self.family.tied and abs(square - 1.0) < SETTLING
-        known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid it is not a step
+        known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid the likelihood is smooth
         if known_well and lost.sum() > seen.abilities.lost.sum():
-            # The likelihood is a step function: this slope would go to its bound, and the bound
-            # would determine the scale of all other slopes.
+            # On a coarse grid the likelihood of an extreme slope is a step function. The slope
+            # would go to its bound, and the bound would determine the scale of all other slopes.
             return self.at(parameters, replace(seen.abilities, lost=lost))
         frozen |= seen.abilities.lost[:, None]
         if self.family.tied:
@@ -127,7 +127,7 @@ class StreamedProblem:
         """Return the point after an EM step, shortened if needed; None if all descend."""
         target = scoring_step(self.family, point) if self.family.tied else point.target
         mean, sd = point.mean, point.sd
-        if self.prior.precisions.any():  # which would pull them back
+        if self.prior.precisions.any():  # priors keep slopes finite
             mean, sd = 0.0, 1.0
         for halving in range(EM_TRIES):
             share = 0.5**halving

@@ -1,6 +1,6 @@
-"""The 2PL, 1PL and Rasch models of tables kept by their filled cells.
+"""The 2PL, 1PL and Rasch models of sparse tables, which store only filled cells.
 
-A file in which a long fit keeps where it is, so that it can go on from there.
+A long fit can store its state in a checkpoint file and resume from it.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ class KeptRounds:
 _NUMBERS = ("change", "height", "taken", "top", "reach")
 _ITEMS = ("mean", "covariance", "weight", "step", "stride", "slope")
 _PEAKS = ("centre", "width", "lost", "far")
-# Errors of numpy and zipfile for other or damaged files.
+# NumPy and zipfile raise these errors for other or damaged files.
 _UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile, NotImplementedError)
 
 
 def place_of(checkpoint: str | PathLike[str] | None) -> Path | None:
-    """Return the path; raise if it cannot be written or holds something else."""
+    """Return the path; raise an error if it is not writable or holds another file."""
     if checkpoint is None:
         return None
     try:
@@ -177,7 +177,8 @@ def _with_peaks(abilities: StreamedAbilities, kept: Mapping[str, Any]) -> Stream
     return replace(abilities, far=bool(kept["far"]), **arrays)
 
 
-Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # labels, and the models' side
+# labels of rows and columns, and the side of the respondents
+Sides: TypeAlias = tuple[Labels, Labels, Respondents]
 
 STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
 
@@ -254,9 +255,9 @@ class Read:
     reading: Respondents
     item_yes: IntArray  # (J,)
     item_answers: IntArray  # (J,)
-    yes: IntArray  # (N,) of each respondent
+    yes: IntArray  # (N,) yes counts of respondents
     answered: IntArray  # (N,)
-    crc: int  # of all cells
+    crc: int  # checksum of all cells
 
     @property
     def has_answer(self) -> BoolArray:
@@ -265,7 +266,7 @@ class Read:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why an item cannot be fitted, for each item."""
+        """Reason for each item that cannot be fitted."""
         different = self.has_answer.sum(axis=1)
         return first_reason(
             (different == 0, Reason.UNANSWERED), (different == 1, Reason.CONSTANT_ITEM)
@@ -461,7 +462,7 @@ def _settled_result(
 
 def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> FloatArray:
     """Return covariances (J, 2, 2), NaN if a parameter is fixed or the information singular."""
-    if family.tied:  # the slope is the scale of abilities; its error is theirs
+    if family.tied:  # the error of a shared slope is that of the abilities' SD
         information = information * np.eye(2)
         information[:, 0, 0] = np.inf
         return np.asarray(1.0 / np.where(np.eye(2) > 0.0, information, np.inf))
@@ -476,6 +477,6 @@ def _of_the_scale(parameters: FloatArray, posterior: Posterior) -> FloatArray:
     both = np.zeros((len(parameters), 2, 2))
     both[:, 1, 1] = parameters[:, 0] ** 2 / told.sum()
     both[:, 0, 0] = parameters[:, 0] ** 2 / (2.0 * (told**2).sum())
-    if told.max() < UNTOLD:  # at an SD of 0 the likelihood is flat
+    if told.max() < UNTOLD:  # the likelihood is flat at an SD of 0
         both[:, 0, 0] = np.nan
     return both

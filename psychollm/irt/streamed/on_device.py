@@ -17,11 +17,11 @@ from psychollm.data.cells import CellTable
 from psychollm.irt.streamed.readings import Task
 from psychollm.kernels.irt_streamed import MOST_STEPS, move_items
 
-PIECE = 1 << 22  # nodes of all cells of a block: 32 MB per array
+PIECE = 1 << 22  # most numbers in an array over all cells of a block: 32 MB
 
 
 def torch() -> Any:
-    """Return the library torch."""
+    """Return the module torch."""
     return require("torch", extra="steering", purpose="device=")
 
 
@@ -70,7 +70,7 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information, which is cheap here."""
+        """Return gradient and information, which costs little here, even if not `curved`."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)

@@ -10,10 +10,9 @@ where :math:`c_i` is the mode of its posterior, :math:`s_i^{-2}` the curvature t
 information of each item under the posterior weights of these nodes. Modes are those of the
 previous step; if one has moved, a parabola through the three middle nodes locates it, and the
 first pass is repeated. With n answers of a respondent the relative error of K nodes is of order
-:math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few.
-
-Ranges are assigned to tasks that depend on the table alone, and results are added in the order of
-tasks, so that sums are bitwise identical for any workers.
+:math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few nodes. Ranges are assigned to
+tasks that depend on the table alone, and results are added in the order of tasks. Sums are
+therefore bitwise identical for any number of workers.
 
 References
 ----------
@@ -36,19 +35,21 @@ from psychollm.data.cells import PART, CellTable, parts
 from psychollm.irt.item_population import Expected
 from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
-TASK_BYTES = 1 << 28  # bytes of sums of all tasks together
+TASK_BYTES = 1 << 28  # largest memory of the sums of all tasks
 MOST_TASKS = 64
-WORTH = 50  # cells of a task per respondent
-LEAST_CELLS = 1 << 16  # of a range
+WORTH = 50  # smallest number of cells of a task per respondent
+LEAST_CELLS = 1 << 16  # smallest number of cells of a range
 PARCELS = 4  # parcels per process, because a message takes milliseconds
-LEAST_SHARED = 1 << 20  # with fewer cells threads do not pay
-NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # by smallest number of answers
-# The same for hierarchical priors, whose iterations end at a thousandth of a standard error.
+LEAST_SHARED = 1 << 20  # with fewer cells one thread is faster
+# numbers of nodes by smallest number of answers
+NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))
+# Numbers of nodes for hierarchical priors, whose iterations end at a thousandth of a standard
+# error.
 FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
-SHORT, RARE = 100, 20  # fewer answers, or fewer of the rarer one, make posteriors skewed
-SKEWED = 21  # nodes for these
-SMALL, FINEST = 1 << 18, 201  # largest table for an even grid, and its nodes
-HALF = 9.0  # range of that grid, in posterior SDs
+SHORT, RARE = 100, 20  # posteriors are skewed with fewer answers, or fewer of the rarer answer
+SKEWED = 21  # nodes for skewed posteriors
+SMALL, FINEST = 1 << 18, 201  # largest table for an equidistant grid, and the number of its nodes
+HALF = 9.0  # half the range of the equidistant grid, in posterior SDs
 FEWEST = 3
 OFF_PEAK = 0.5  # shift of a mode, in posterior widths, that needs new nodes
 NEARER = 0.7  # reduction of the shift for which another pass is worthwhile
@@ -62,7 +63,7 @@ class Answers:
     """A table with items in rows and respondents in columns, with its reader."""
 
     table: CellTable
-    ranges: tuple[Ranges, ...]  # of each task
+    ranges: tuple[Ranges, ...]  # ranges of each task
     who: Workers
     bar: Progress
     reader: Reader
@@ -129,7 +130,7 @@ class Posterior:
     centre: FloatArray  # (N,)
     width: FloatArray  # (N,)
     weights: FloatArray  # (N, K)
-    log_marginal: float  # of all respondents
+    log_marginal: float  # log-likelihood of all respondents
     peak: FloatArray  # (N,) modes from differences between nodes
     spread: FloatArray  # (N,) widths at the modes
 
@@ -151,12 +152,12 @@ class Posterior:
 
     @property
     def mean(self) -> float:
-        """Of all posteriors together."""
+        """Mean of all abilities."""
         return float(self.means.mean())
 
     @property
     def sd(self) -> float:
-        """Of all posteriors together."""
+        """SD of all abilities."""
         return float(np.sqrt(self.means.var() + self.variances.mean()))
 
     @property
@@ -194,7 +195,7 @@ def posterior_at(
         peak=peak,
         spread=spread,
     )
-    if k == FINEST:  # moments instead, if no parabola exists
+    if k == FINEST:  # on an equidistant grid use moments if no parabola exists
         return replace(found, peak=found.means, spread=np.sqrt(found.variances) + 0.01 * width)
     return found
 
@@ -206,7 +207,8 @@ def _peaks(
     middle = k // 2
     step = width * (rules(k)[0][middle + 1] - rules(k)[0][middle])
     below, here, above = (joint[:, middle + i] for i in (-1, 0, 1))
-    curvature = np.maximum((2.0 * here - below - above) / step**2, 1.0)  # that of the prior
+    # the prior has curvature 1
+    curvature = np.maximum((2.0 * here - below - above) / step**2, 1.0)
     move = 0.5 * (above - below) / step / curvature
     return centre + np.clip(move, -FURTHEST, FURTHEST), 1.0 / np.sqrt(curvature)
 
@@ -244,7 +246,7 @@ def _rows(posterior: Posterior) -> FloatArray:
 
 
 def _matrices(entries: FloatArray) -> FloatArray:
-    """Return symmetric matrices (J, 2, 2) of their three entries."""
+    """Return symmetric matrices (J, 2, 2) from their three distinct entries."""
     return entries[:, [0, 1, 1, 2]].reshape(-1, 2, 2)
 
 
@@ -258,18 +260,18 @@ class StreamedAbilities:
     width: FloatArray  # (N,)
     n_nodes: int
     tied: bool
-    # (kept J,) items without a finite estimate, which carry no information about abilities
+    # (kept J,) mask of items without a finite estimate, which are left out of the posteriors
     lost: BoolArray
     far: bool = True  # whether modes may have moved
 
     def posterior(self, points: FloatArray) -> Posterior:
-        """Return posteriors with items averaged over `points` (S, kept J, 2), at located modes."""
+        """Locate modes; return posteriors with items averaged over `points` (S, kept J, 2)."""
         every, centre, width = self._every(points), self.centre, self.width
         searched, k, before = False, FEWEST if self.far else self.n_nodes, np.inf
         while True:
-            # Modes are located with three nodes, which is cheaper, until they stop improving.
+            # Locate the modes with three nodes, which is cheap, as long as they improve.
             found = posterior_at(self.answers, every, centre, width, k)
-            # A diverging slope makes a step without a mode.
+            # With a diverging slope, the likelihood is a step function without a mode.
             near = not OFF_PEAK < found.off <= NEARER * before
             if near and k == self.n_nodes:
                 return found
@@ -301,7 +303,7 @@ class StreamedAbilities:
         return missing_at(self.answers, self._every(point[None])[0], posterior)[self.keep]
 
     def moved(self, posterior: Posterior, mean: float = 0.0, sd: float = 1.0) -> Self:
-        """Return the respondents with nodes about these modes, from `mean` in units of `sd`."""
+        """Return the respondents with nodes about these modes, standardised by `mean` and `sd`."""
         return replace(
             self,
             centre=(posterior.peak - mean) / sd,
@@ -311,7 +313,7 @@ class StreamedAbilities:
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
         """Return the information of abilities about items at `points` (S, J, p)."""
-        # Three nodes suffice while items change much.
+        # Three nodes suffice as long as items change considerably.
         here = replace(self, n_nodes=FEWEST) if self.far else self
         posterior = here.posterior(points)
         score, information = self.scores(points, posterior, curved=False)
@@ -328,7 +330,7 @@ class StreamedAbilities:
         )
 
     def _every(self, points: FloatArray) -> FloatArray:
-        """Expand points of items to all rows; the others are skipped."""
+        """Expand points of items to all rows, NaN for rows that are skipped."""
         if self.keep.all() and not self.lost.any():
             return points
         every = np.full((len(points), self.keep.size, 2), np.nan)

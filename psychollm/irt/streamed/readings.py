@@ -50,7 +50,7 @@ class Reader(Protocol):
     """
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
-        """Return sums of log(1 + e^z) at nodes, of y a and of y d, over points (N, K + 2)."""
+        """Return sums over points of log(1 + e^z) at each node, of y a and of y d (N, K + 2)."""
 
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
@@ -67,10 +67,10 @@ class Reader(Protocol):
 
 
 class Compiled:
-    """The kernels of `kernels.irt_streamed`."""
+    """Reader that uses the compiled kernels of `kernels.irt_streamed`."""
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
-        """Return logs of products, and the two sums."""
+        """Return the sums of the log terms and the two linear sums."""
         n, k = nodes.shape
         rows = np.concatenate([nodes, np.ones((n, k)), np.zeros((n, 2))], axis=1)
         logs = np.zeros((n, k))

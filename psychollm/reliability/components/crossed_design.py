@@ -14,7 +14,7 @@ stratum A (its mean, its item profile, ...), scaled so that squares add up. Over
 .. math:: SS_A = \tfrac1P \bigl\lVert \textstyle\sum_p z_{pA} \bigr\rVert^2, \qquad
           SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A,             \quad (2)
 
-so resampling models, or leaving one out, needs only weighted sums.
+so that resampling models, or leaving one out, takes only weighted sums.
 
 *Pivotal draws.* In a balanced design with normal effects :math:`SS_e / \lambda_e` has a chi-square
 distribution, so that
@@ -34,8 +34,8 @@ eight levels, and :math:`\nu_e = 2 / v` with
 
 for interactions, and :math:`v^2 = (2 / \mathrm{df}_e)^2 + \sum_{f \notin e} v_f^2` for single
 facets. With missing cells, the mean squares of (3) are those expected from the estimated
-components in a design with as many levels and the harmonic mean of the cells per level. Missing
-scores are then filled by an additive fit to compute v.
+components in a design with as many levels and the harmonic mean of the cells per level. To compute
+v, missing scores are filled by an additive fit.
 
 *Bootstrap of models.* Resamples of models understate components with models by
 :math:`(P - 1) / P` and overstate the others. The correction is
@@ -160,7 +160,7 @@ class CellCounts:
 
     design: CrossedDesign
     levels: FloatArray  # (effects,)
-    cells: FloatArray  # (effects,) per level, harmonic mean
+    cells: FloatArray  # (effects,) cells per level, harmonic mean
 
     @property
     def expectation(self) -> FloatArray:
@@ -187,7 +187,7 @@ class CellCounts:
 class Profiles:
     """The scores of each level of one facet, projected on the strata of the others (2)."""
 
-    parts: tuple[FloatArray, ...]  # per stratum (levels, contrasts)
+    parts: tuple[FloatArray, ...]  # projections on each stratum (levels, contrasts)
     order: tuple[int, ...]  # index of each sum of squares among the design's effects
 
     @classmethod
@@ -206,7 +206,7 @@ class Profiles:
 
     @property
     def n(self) -> int:
-        """Levels of the facet."""
+        """Number of levels of the facet."""
         return int(self.parts[0].shape[0])
 
     def sums_of_squares(self, counts: FloatArray) -> FloatArray:

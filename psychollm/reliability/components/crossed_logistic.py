@@ -11,8 +11,8 @@ be distinguished from sampling error: the model omits it, and "residual" denotes
 Questions and interactions are integrated out numerically, by quadrature. Levels of models in
 domains are integrated out by Laplace's approximation, which is nearly exact because many answers
 determine each of them (`logistic_cells`, `logistic_blocks`). Most programs for crossed effects use
-Laplace's approximation for all effects. It underestimates variances if single answers carry little
-information, most of all that of the interaction.
+Laplace's approximation for all effects. It underestimates variances, especially that of the
+interaction, if single answers carry little information.
 
 The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
 Intervals come from the posterior distribution of the standard deviations, half-normal a priori
@@ -85,16 +85,16 @@ class CrossedLogistic(Result):
     (('model', 'question'), ('model', 'question', 'residual'))
     """
 
-    components: Estimate  # (components,) variances of effects, of logits
-    share: Estimate  # (parts,) of the variance of one answer; they add up to 1
+    components: Estimate  # (components,) variances of effects on the logit scale
+    share: Estimate  # (parts,) proportions of the variance of one answer
     models: Estimate  # (models,) levels of models in logits, over all domains
     families: Estimate | None  # (families,) effects in logits
     domains: Estimate | None  # (domains,) effects in logits
     questions: Estimate  # (questions,) ease in logits, relative to the domain
     generalised: Estimate  # (models,) accuracy on new questions of the same domains
-    reliability: Estimate  # (1,) of the mean scores of models
+    reliability: Estimate  # (1,) reliability of the mean scores of models
     intercept: float  # logit for a model and question with all effects zero
-    log_likelihood: float  # at the components
+    log_likelihood: float  # log likelihood at the estimated components
     integration: str
     estimation: str
     convergence: Convergence
@@ -273,7 +273,7 @@ class CrossedFit:
     def _shares(
         self, top: FloatArray, draws: FloatArray
     ) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        """Return labels and proportions; without repeats the last two are summed."""
+        """Return labels and proportions; without repeats the last two proportions are summed."""
         there = [*self.design.active]
         rows = [top, draws]
         if EFFECTS.index("model:question") in there:
@@ -310,7 +310,7 @@ class CrossedFit:
 
     @cached_property
     def _weights(self) -> FloatArray:
-        """Minus the curvature of each cell at the centre (questions, models)."""
+        """Return minus the curvature of each cell's log likelihood (questions, models)."""
         mode = self.centre
         out = np.zeros((self.domain_of.size, self.design.n_models))
         parts = zip(self.design.domains, mode.levels, mode.state.questions, strict=True)
@@ -336,11 +336,11 @@ class CrossedFit:
         return np.asarray(self.answers.present.any(axis=2).sum(axis=1), dtype=np.float64)
 
     def _questions_each(self) -> float:
-        """Return the harmonic mean of the questions of each model."""
+        """Return the harmonic mean over models of the number of answered questions."""
         return float(len(self.answers.models) / (1.0 / np.maximum(self._per_model(), 1.0)).sum())
 
     def _answers_each(self) -> float:
-        """Return the harmonic mean of the answers to each question that has any."""
+        """Return the harmonic mean of the number of answers over all non-empty cells."""
         n = self.answers.present.sum(axis=2)
         return float((n > 0).sum() / (1.0 / n[n > 0]).sum())
 
@@ -435,7 +435,7 @@ def _estimate(
     n: FloatArray,
     flags: tuple[Reason, ...] | None = None,
 ) -> Estimate:
-    # A maximum-likelihood estimate may be outside the percentiles, most often at zero.
+    # Include the maximum-likelihood estimate, which may be outside the percentiles, often at zero.
     low, high = percentile_interval(draws, level).T
     return Estimate(
         name=name, value=value, se=draws.std(axis=0, ddof=1),

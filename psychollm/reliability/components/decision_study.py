@@ -58,8 +58,8 @@ class DecisionStudy(Result):
     1       30             0.960
     """
 
-    generalizability: Estimate  # (designs,) E rho^2: of differences between models
-    dependability: Estimate  # (designs,) Phi: of absolute scores
+    generalizability: Estimate  # (designs,) E rho^2, for differences between models
+    dependability: Estimate  # (designs,) Phi, for absolute scores
     universe_variance: Estimate  # (designs,) tau
     relative_error: Estimate  # (designs,) delta, a variance
     absolute_error: Estimate  # (designs,) Delta, a variance

@@ -71,16 +71,18 @@ class Generalizability(Result):
     2  residual   0.98   0.55
     """
 
-    components: Estimate  # (components,) of variance, the residual last
-    share: FloatArray  # (components,) of the total variance, negative ones counting as zero
-    covariance: FloatArray  # (components, components) of the estimates
+    components: Estimate  # (components,) variance components, the residual last
+    # (components,) proportions of the total variance; negative components count as zero
+    share: FloatArray
+    covariance: FloatArray  # (components, components) covariances of the estimates
     mean_squares: FloatArray  # (components,) NaN with missing cells
-    degrees_of_freedom: FloatArray  # (components,) of the mean squares
-    effective_freedom: FloatArray  # (components,) of the intervals: fewer if scores are not normal
+    degrees_of_freedom: FloatArray  # (components,) degrees of freedom of the mean squares
+    # (components,) those of the intervals: fewer if scores are not normal
+    effective_freedom: FloatArray
     facets: tuple[str, ...]  # model, item and, with several runs, run
     levels: tuple[int, ...]  # number of levels of each facet
-    estimation: str  # ems or reml
-    convergence: Convergence | None  # of reml
+    estimation: str  # "ems" or "reml"
+    convergence: Convergence | None  # status of the REML iteration
 
     def _axes(self) -> Axes:
         return Axes(
@@ -279,7 +281,7 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
     profiles = Profiles.of(completed(values))
 
     def complete(counts: FloatArray) -> FloatArray:
-        # One resample at a time: see row_products.
+        # One resample at a time, because rounding in a matrix product depends on its shape.
         sums = [profiles.sums_of_squares(row[None]) for row in counts]
         return design.components(np.concatenate(sums) / analysis.freedom)
 

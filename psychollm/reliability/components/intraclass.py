@@ -144,10 +144,10 @@ def intraclass(
     With ``"reml"`` and missing scores, tests and intervals use the degrees of freedom of the
     complete table, as in R's psych. The intervals are then slightly too narrow.
 
-    In simulations, nominal 95 % intervals of forms 1 and 3 covered in 93 to 96 % for normal
-    scores. For yes/no scores they covered in 90 to 96 %. For form 2 the published interval covered
-    in 95 % with fifty targets. With three raters of a thousand targets it covered in 80 to 85 %,
-    and "generalised" in 96 %.
+    In simulations, nominal 95 % intervals of forms 1 and 3 had a coverage of 93 to 96 % for normal
+    scores and 90 to 96 % for yes/no scores. The published interval of form 2 had a coverage of 95
+    % with fifty targets. With three raters of a thousand targets its coverage was 80 to 85 %, and
+    that of "generalised" 96 %.
 
     References
     ----------
@@ -244,7 +244,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the reason of a form that alone is undefined or below its bound."""
+    """Return the reason if only this form is undefined or below its bound."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 
@@ -350,7 +350,7 @@ def _satterthwaite(squares: MeanSquares, level: float) -> FloatArray:
     above = float(f_quantile(1.0 - tail, n - 1.0, freedom))
     below = float(f_quantile(1.0 - tail, freedom, n - 1.0))
     shared = k * raters + (k * n - k - n) * residual
-    # Dividing by the quantiles is safe if they are infinite (almost no degrees of freedom).
+    # Divide by the quantiles, because they are infinite with almost no degrees of freedom.
     with np.errstate(divide="ignore"):
         lower = n * (between / above - residual) / np.float64(shared + n * between / above)
         upper = n * (between - residual / below) / (shared / below + n * between)

@@ -41,7 +41,7 @@ _NEWTON = 60
 _GAIN = 1e-10
 _NEAR = 1e-3
 _FARTHEST = 10.0  # largest change of a level in one step, in logits
-_LAST = 1e-6  # below this gain, the remaining gain is of the order of its square
+_LAST = 1e-6  # gain that ends the iteration: a further step gains about its square
 
 
 class Deviations(NamedTuple):
@@ -116,7 +116,7 @@ class Design:
         return np.concatenate([models, sd.family * one_hot(self.families)], axis=1)
 
     def local(self, sd: Deviations) -> FloatArray:
-        """Return R of (1); without domains, their columns are omitted."""
+        """Return R of (1); without domains, the columns of domain effects are omitted."""
         if 2 not in self.active:
             return np.zeros((self.n_models, 0))
         own = sd.model_domain * np.eye(self.n_models)
@@ -135,8 +135,8 @@ class State:
     mean: float
     s: FloatArray
     z: FloatArray  # (domains, columns of R)
-    questions: list[FloatArray]  # of each domain
-    table: CellTable  # of the cells, at the standard deviation of their interaction
+    questions: list[FloatArray]  # modes of the questions of each domain
+    table: CellTable  # likelihood of cells at the SD of the interaction
     interaction: float = 0.0
 
     def table_for(self, design: Design, interaction: float) -> CellTable:
@@ -298,7 +298,7 @@ def _blocks(
 
 
 def _of_local(R: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return R^T times matrices (domains, models, columns): R is a multiple of I, and a column."""
+    """Return R^T times matrices (domains, models, columns); R is [c I, a constant column]."""
     if not R.shape[1]:
         return np.zeros((len(rows), 0, rows.shape[2]))
     return np.concatenate([R[0, 0] * rows, R[0, -1] * rows.sum(axis=1, keepdims=True)], axis=1)

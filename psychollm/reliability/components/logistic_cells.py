@@ -13,9 +13,10 @@ every integral is over one variable:
           \ell_d(a) = \sum_{q \in d} \log \int
           \exp\Bigl(\sum_m f(a_m + \sigma_Q z)\Bigr) \varphi(z)\, dz.                     \quad (2)
 
-The inner one is tabulated on a fine grid of :math:`\eta`, once for each pair (k, n); the outer one
-is the trapezoid rule about the mode of each question (`kernels.logistic_questions`). With r and W
-minus the second derivative of f at the nodes, and E, Cov over the nodes of a question,
+The inner integral is tabulated on a fine grid of :math:`\eta`, once for each pair (k, n). The
+outer integral is computed by the trapezoid rule about the mode of each question
+(`kernels.logistic_questions`). With r and W minus the second derivative of f at the nodes, and E,
+Cov over the nodes of a question,
 
 .. math:: \frac{\partial \ell}{\partial a_m} = \sum_q E[r_{mq}], \qquad
           -\frac{\partial^2 \ell}{\partial a\, \partial a^\top}
@@ -45,10 +46,10 @@ from psychollm.kernels.logistic_questions import FAR, NARROW, STEP, question_int
 
 Integration: TypeAlias = Literal["quadrature", "laplace"]
 
-_AT_ONCE = 500_000  # cells times nodes
-_REACH, _STEP = 20.0, 0.1  # of the table of (2) in eta, without interaction
-_WIDER, _COARSER = 6.5, 0.2  # for each unit of its standard deviation, over which f is smooth
-_TAIL, _COARSEST = 6.5, 0.6  # of the trapezoid rule about the mode of w
+_AT_ONCE = 500_000  # largest number of cells times nodes in memory
+_REACH, _STEP = 20.0, 0.1  # range and step of the table of (2), without interaction
+_WIDER, _COARSER = 6.5, 0.2  # change of range and step by the SD of the interaction
+_TAIL, _COARSEST = 6.5, 0.6  # range and largest step of the trapezoid rule about the mode of w
 _SETTLED = 1e-10
 _STEPS = 60
 
@@ -58,7 +59,7 @@ class Cells(NamedTuple):
 
     value: FloatArray
     slope: FloatArray
-    weight: FloatArray  # minus the second derivative
+    weight: FloatArray  # minus the second derivative of the log likelihood
     log_curvature: FloatArray | float
 
 
@@ -133,7 +134,7 @@ def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatA
     far = step * np.arange(-np.ceil(_TAIL / step), np.ceil(_TAIL / step) + 1.0)
     k = hits[:, None, None]
     w = interaction_modes(eta[:, None], k, n, sd) + far
-    # Odds are at most e^280 here: eta is at most 150, and the mode is between it and zero.
+    # Odds are at most e^280 here, because eta is at most 150 and the mode is between eta and zero.
     ahead = np.exp(eta[:, None] + sd * w)
     wrong = 1.0 / (1.0 + ahead)
     slope = k - n * (1.0 - wrong)
@@ -154,7 +155,7 @@ class Counted:
 
     hits: FloatArray
     n: FloatArray
-    kind: IntArray  # row of the table
+    kind: IntArray  # row of each cell in the table
     integration: Integration
 
     def at(

@@ -6,7 +6,7 @@ contributes to the variance of the probability correct
 .. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
           \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr),     \quad (1)
 
-two integrals over one variable each. Proportions of the variance of a single answer,
+which takes two integrals over one variable each. Proportions of the variance of a single answer,
 :math:`\bar p (1 - \bar p)`, are differences of (1): V(M) for models, V(Q) for questions, V(all) -
 V(M) - V(Q) for their interaction, and the remainder for chance. They do not depend on the logistic
 scale and add up to one.
@@ -31,7 +31,7 @@ PARTS = (*EFFECTS, "answer")
 RESIDUAL = "residual"
 _NODE, _WEIGHT = np.polynomial.hermite_e.hermegauss(15)
 _SHARE = _WEIGHT / _WEIGHT.sum()
-_FARTHEST = 80.0  # logits
+_FARTHEST = 80.0  # largest absolute logit
 _BLOCK = 16_384
 
 
@@ -40,7 +40,7 @@ def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
     shape = np.broadcast_shapes(level.shape, spread.shape)
     if not shape:
         return np.asarray(_SHARE @ expit(level + spread * _NODE))
-    # One exponential for all nodes, in blocks that fit into the cache.
+    # Compute one exponential for all nodes, in blocks that fit into the cache.
     odds = np.exp(np.clip(level, -_FARTHEST, _FARTHEST))
     spread = np.broadcast_to(np.minimum(spread, _FARTHEST), (shape[0], *spread.shape[1:]))
     out: FloatArray = np.zeros(shape)
@@ -121,7 +121,7 @@ def _means(design: Design, mode: Mode) -> FloatArray:
 
 
 def _spreads(design: Design, mode: Mode) -> FloatArray:
-    """Return the standard deviations of the same functionals."""
+    """Return the standard deviations of the quantities that `_functionals` returns."""
     m, cov = design.n_models, mode.shared_covariance
     shift = mode.local_covariance @ mode.U
     reach = mode.G - mode.R @ shift  # (domains, models, columns)
@@ -155,7 +155,7 @@ def _squares(design: Design, free: FloatArray) -> FloatArray:
 
 def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> FloatArray:
     """Return the parts (n, 7) of the variance of one answer, by (1)."""
-    mean = np.clip(mean, -15.0, 15.0)  # beyond, all answers are equal
+    mean = np.clip(mean, -15.0, 15.0)  # beyond these logits all answers are equal
     family, model, domain, between, question, cell = _squares(design, free).T
     total = family + model + domain + between + question + cell
 
@@ -184,7 +184,7 @@ def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> Flo
 def reliability_of(
     parts: FloatArray, n_domains: int, n_questions: float, n_answers: float
 ) -> FloatArray:
-    """Return (2) for parts of variance (n, 7)."""
+    """Return the reliability (2) for parts of variance (n, 7)."""
     true = parts[:, 0] + parts[:, 1] + parts[:, 3] / n_domains
     error = (parts[:, 5] + parts[:, 6] / n_answers) / n_questions
     return np.asarray(true / (true + error))

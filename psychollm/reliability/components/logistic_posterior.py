@@ -42,10 +42,10 @@ from psychollm.reliability.components.logistic_blocks import (
 )
 
 LARGEST = 20.0  # in logits; a likelihood that increases up to here has no maximum
-_STEP = 0.01  # for finite differences
-# Grouping of `EFFECTS`: by question, domain or none; by model, family or none.
+_STEP = 0.01  # step of finite differences
+# Each effect groups answers by question, domain or neither, and by model, family or neither.
 _GROUPS = ((2, 1), (2, 0), (1, 2), (1, 0), (0, 2), (0, 0))
-_PAST = 16  # number of modes kept to predict the next
+_PAST = 16  # number of earlier modes that predict the next one
 _PREDICTED = 0.3  # largest step of the prediction
 _CLIMB, _FARTHEST, _FLAT = 60, 1.0, 0.05
 _GAIN, _ROUGHLY = 1e-6, 1e-2  # tolerances of the maximum and of the posterior mode
@@ -85,7 +85,7 @@ class Integrated:
         effects = np.array([flat for _, _, flat in self.past])
         start = self.past[nearest][1].at(effects[nearest] + share @ (effects - effects[nearest]))
         for _, state, _ in self.past:
-            if state.interaction == interaction:  # reuse its table
+            if state.interaction == interaction:  # reuse the table of cells
                 start.table, start.interaction = state.table, interaction
         return start
 
@@ -244,12 +244,12 @@ class Explored:
             spline = CubicSpline(_POINTS, log_density, bc_type="natural")
             for end in (-3.0, 3.0):
                 outside = end > _GRID if end < 0 else end < _GRID
-                # Linear decrease beyond the outermost points.
+                # The log density decreases linearly beyond the outermost points.
                 rise = max(float(spline(end, 1)) * -np.sign(end), 0.1) * -np.sign(end)
                 log[outside] = float(spline(end)) + rise * (_GRID[outside] - end)
             density = np.exp(log - log.max())
             total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
-            # Stratified: one draw from each n-th part of the distribution.
+            # Draws are stratified: one from each n-th part of the distribution.
             u = (rng.permutation(n) + rng.random(n)) / n
             columns.append(np.interp(u * total[-1], total, _GRID))
         return np.stack(columns, axis=1)
@@ -261,7 +261,7 @@ class Explored:
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:
         """Return a function of the mode (n, values), interpolated along the lines and summed."""
         centre = values(self.modes[0][2])
-        # A spline is linear in its values: a sum of values times cardinal splines.
+        # A spline is linear in its values: it is a sum of values times cardinal splines.
         basis = CubicSpline(_POINTS, np.eye(_POINTS.size), bc_type="natural")
         share = basis(np.clip(places, -3.0, 3.0)).reshape(len(places), -1)
         known = np.array([values(mode) for line in self.modes for mode in line]) - centre
@@ -276,12 +276,12 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
         prior = log_sd - 0.5 * np.exp(2.0 * log_sd) / prior_scale**2
         return found.log_likelihood + float(prior.sum()), found
 
-    # The maximum of (1) over each component alone, if the likelihood is quadratic.
+    # Start at the maximum of (1) over each component alone, for a quadratic likelihood.
     height = np.maximum(np.diagonal(top.curvature), 1.0)
     start = np.log(0.5 * (top.free + np.sqrt(top.free**2 + 4.0 / height)))
     at, curvature, _ = climbed(lambda x: density(x)[0], start, least=_ROUGHLY, known=top.curvature)
     values, vectors = np.linalg.eigh(curvature)
-    axes = vectors / np.sqrt(np.maximum(values, _FLAT))  # nearly flat: lines of bounded length
+    axes = vectors / np.sqrt(np.maximum(values, _FLAT))  # bounds the length of nearly flat lines
     centre = density(at)
     log_density, modes = [], []
     for axis in axes.T:

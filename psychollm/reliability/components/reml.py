@@ -5,8 +5,8 @@ with expectations :math:`\lambda = A \sigma^2`, and the restricted likelihood is
 
 .. math:: -2 \ell = \sum_e \nu_e \Bigl(\log \lambda_e + \frac{MS_e}{\lambda_e}\Bigr). \quad (1)
 
-Estimates from expected mean squares are the maximum if none is negative. Otherwise, components at
-zero change the others.
+Estimates from expected mean squares are the maximum if none is negative. Otherwise, setting
+components to zero changes the other estimates.
 
 **Missing cells.** The levels of the longest facet are blocks. Effects that involve it act within
 blocks ("local"); effects of the other facets span all blocks ("global"). With B the covariance
@@ -142,7 +142,7 @@ def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArra
 
 
 def _step(at: FloatArray, point: Point, information: FloatArray) -> FloatArray:
-    """Return the step of the components that are not held at zero."""
+    """Return the joint step of the components that are not held at zero."""
     free = (at > 0.0) | (point.score > 0.0)
     step = np.zeros(at.size)
     while free.any():
@@ -336,7 +336,7 @@ class _Moments:
         self.reach = np.zeros((len(layout.local), width, width))  # F of (5)
 
     def add(self, chunk: _Chunk) -> None:
-        """Add the within-block parts."""
+        """Add the terms of effects within blocks."""
         fitted = chunk.H @ self.u
         squares = chunk.h_squared - 2.0 * chunk.h * fitted + chunk.n[:, None] * fitted**2
         outside = chunk.H - 2.0 * (chunk.H @ self.c @ chunk.H)
@@ -352,7 +352,7 @@ class _Moments:
                 self.information[a, d] += product[own, others].sum()
 
     def finish(self, s: FloatArray, t: FloatArray) -> None:
-        """Add the parts that span all blocks."""
+        """Add the terms of effects over all blocks."""
         local, c = list(self.layout.local), self.c
         twice = c @ self.reach
         self.trace[local] -= np.trace(twice, axis1=1, axis2=2)

@@ -50,7 +50,7 @@ from psychollm._base.types import FloatArray
 from psychollm.reliability.components.crossed_design import CrossedDesign
 from psychollm.reliability.components.reml import restricted_maximum
 
-# Scores that differ by less than this proportion of the largest are equal up to rounding.
+# Scores that differ by less than this proportion of the largest score count as equal.
 _ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 

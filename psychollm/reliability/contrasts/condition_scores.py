@@ -20,13 +20,13 @@ class ConditionScores(Result):
 
     scores: FloatArray  # (n,)
     condition: IntArray  # (n,) index into `conditions`
-    model: IntArray  # (n,) place among `models`
+    model: IntArray  # (n,) index into `models`
     conditions: tuple[Hashable, ...]  # in order of appearance
-    models: tuple[Hashable, ...]  # one per score without named models
+    models: tuple[Hashable, ...]  # without named models, one per score
 
     @property
     def sizes(self) -> IntArray:
-        """Scores per condition (conditions,)."""
+        """Number of scores of each condition (conditions,)."""
         return np.bincount(self.condition, minlength=len(self.conditions))
 
     @property
@@ -41,7 +41,7 @@ class ConditionScores(Result):
         counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
         first = np.full(shape, np.nan)
         first[self.model[::-1], self.condition[::-1]] = self.scores[::-1]
-        # Relative to the first score, so that equal repeats have exactly that mean and stay tied.
+        # Subtract the first score, so that equal repeats have exactly that mean and remain ties.
         off = self.scores - first[self.model, self.condition]
         sums = np.bincount(cell, off, minlength=int(np.prod(shape))).reshape(shape)
         return np.asarray(first + sums / np.maximum(counts, 1))

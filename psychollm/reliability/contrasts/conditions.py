@@ -25,8 +25,8 @@ relative to the sample. Percentiles of the resamples contain this bias twice, so
 
 clipped to [0, 1]. The factor f corrects for the small variance of resamples of few units:
 :math:`\sqrt{m / (m - 1)}`, times the ratio of Student's t to the normal quantile if models are
-resampled. In simulations with 30 or more units, nominal 95 % intervals covered in 92 to 100 %.
-With ten models and a strong effect, Friedman's interval covers in less than 90 %.
+resampled. In simulations with 30 or more units, the coverage of nominal 95 % intervals was 92 to
+100 %. With ten models and a strong effect, the coverage of Friedman's interval is below 90 %.
 
 References
 ----------
@@ -82,9 +82,9 @@ class RankTest(Result):
     effect_interval: FloatArray  # (2,)
     conditions: tuple[Any, ...]
     mean_ranks: FloatArray  # (conditions,)
-    sizes: FloatArray  # (conditions,) scores, or models
+    sizes: FloatArray  # (conditions,) number of scores or models
     level: float
-    note: str  # what the test ignores
+    note: str  # warning about what the test ignores
     flag: Reason
 
     _AXES = Axes({"condition": "conditions"}, "n=sizes", "mean_rank=mean_ranks")
@@ -270,13 +270,13 @@ def _within_models(ranks: FloatArray, table: ConditionScores, options: Resamplin
     """Return the p-value of H from permutations of the conditions within models."""
     rng = check_generator(options.rng)
     k = len(table.conditions)
-    sums = np.zeros((options.n + 1, k))  # of ranks; the first row is as observed
+    sums = np.zeros((options.n + 1, k))  # sums of ranks; the first row is that of the data
     for model in range(len(table.models)):
         rows = np.flatnonzero(table.model == model)
         orders = np.tile(ranks[rows], (options.n + 1, 1))
         orders[1:] = rng.permuted(orders[1:], axis=1)
         sums[:, table.condition[rows]] += orders
-    # H is a function of this sum of squares: sizes of conditions and ties are constant.
+    # H depends only on this sum of squares, because sizes of conditions and ties are constant.
     between = (sums**2 / table.sizes).sum(axis=1)
     return float(monte_carlo_p_value(between[0], between[1:]))
 
@@ -320,7 +320,7 @@ def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: b
         drawn_counts = np.empty((len(seeds), scores.size))
         for stratum in range(len(table.conditions)):
             here = np.flatnonzero(condition == stratum)
-            own = seeds ^ np.array([0, stratum], dtype=np.uint64)  # one stream each
+            own = seeds ^ np.array([0, stratum], dtype=np.uint64)  # one random stream per stratum
             drawn_counts[:, here] = question_counts(own, here.size)
         return drawn_counts
 
@@ -336,7 +336,7 @@ def _epsilon(
     tied = np.add.reduceat(counts, start, axis=1)
     above = np.cumsum(tied, axis=1)
     n = above[:, -1:]
-    # The midrank of a tie less the mean rank (n + 1) / 2.
+    # Subtract the mean rank (n + 1) / 2 from the midrank of each tie.
     centred = (above - 0.5 * tied - 0.5 * n)[:, group]
     weighted = counts * centred
     sizes, sums = counts @ member, weighted @ member

@@ -64,16 +64,16 @@ class MixedModel(Result):
     (array([4.]), array([3.]), 0.011)
     """
 
-    means: Estimate  # (conditions,) n counts models
+    means: Estimate  # (conditions,) mean scores; their `n` counts models
     contrasts: Estimate  # (conditions - 1,) condition - reference
-    mean_df: FloatArray  # (conditions,) Satterthwaite
-    contrast_df: FloatArray  # (conditions - 1,) Satterthwaite
+    mean_df: FloatArray  # (conditions,) Satterthwaite's degrees of freedom
+    contrast_df: FloatArray  # (conditions - 1,) Satterthwaite's degrees of freedom
     contrast_t: FloatArray  # (conditions - 1,)
     contrast_p: FloatArray  # (conditions - 1,) two-sided, not adjusted
     f_statistic: float  # tests the hypothesis of no differences between conditions
     f_df: tuple[int, float]  # numerator and denominator
-    p_value: float  # of F
-    bootstrap_p_value: float  # of F, by parametric bootstrap
+    p_value: float  # p-value of F
+    bootstrap_p_value: float  # p-value of F, by parametric bootstrap
     variances: Estimate  # (2,) between models, residual (of means of repeats)
     intraclass: Estimate  # (1,) proportion of variance between models
     reml_criterion: float  # -2 restricted log likelihood

@@ -31,11 +31,11 @@ class PairwiseConditions(Result):
 
     first: tuple[Any, ...]  # (pairs,)
     second: tuple[Any, ...]  # (pairs,)
-    difference: FloatArray  # (pairs,) of medians, or median of differences
+    difference: FloatArray  # (pairs,) difference of medians, or median of differences
     statistic: FloatArray  # (pairs,) U of the rank-sum test, or T+ of the signed-rank test
     p_value: FloatArray  # (pairs,) two-sided
-    adjusted: FloatArray  # (pairs,) for the family of all pairs
-    n: FloatArray  # (pairs,) scores, or models
+    adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
+    n: FloatArray  # (pairs,) number of scores or models
     test: str
     adjustment: str
     flags: tuple[Reason, ...]  # (pairs,)
@@ -115,7 +115,7 @@ def pairwise_conditions(
 
 
 class _Pair(NamedTuple):
-    """One test."""
+    """Test of one pair of conditions."""
 
     difference: float
     statistic: float

@@ -3,11 +3,11 @@ r"""The linear mixed model with one random intercept per group, by restricted ma
 .. math:: y = X \beta + Z b + \epsilon, \qquad b \sim N(0, \tau^2 I),\;
           \epsilon \sim N(0, \sigma^2 I).                                                \quad (1)
 
-With M the projection off X, let :math:`Z^\top M Z = U \operatorname{diag}(d) U^\top` and
-:math:`\eta_j = u_j^\top Z^\top M y / \sqrt{d_j}` for the J positive :math:`d_j`. The residual sum
-of squares :math:`r = y^\top M y - \sum \eta_j^2` has :math:`\nu = n - p - J` degrees of freedom.
-It and the :math:`\eta_j` are independent, with variances :math:`\sigma^2` and
-:math:`\sigma^2 + \tau^2 d_j`:
+Let M be the projection onto the orthogonal complement of X, :math:`Z^\top M Z = U
+\operatorname{diag}(d) U^\top` and :math:`\eta_j = u_j^\top Z^\top M y / \sqrt{d_j}` for the J
+positive :math:`d_j`. The residual sum of squares :math:`r = y^\top M y - \sum \eta_j^2` has
+:math:`\nu = n - p - J` degrees of freedom. It and the :math:`\eta_j` are independent, with
+variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
 
 .. math:: -2 \ell = \sum_j \Bigl(\log(\sigma^2 + \tau^2 d_j) + \frac{\eta_j^2}{\sigma^2 + \tau^2
           d_j}\Bigr) + \nu \log \sigma^2 + \frac{r}{\sigma^2} + \log|X^\top X|
@@ -69,7 +69,7 @@ from psychollm._base.checks import check_generator
 from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.estimates.resampling import Resampling
 
-# Ratios are scale * (e^x - 1) for these x.
+# Grid of x, from which ratios of variances are scale * (e^x - 1).
 _GRID = np.linspace(0.0, 25.0, 51)
 _HALVINGS = 45
 _ZERO = 1e-10
@@ -81,7 +81,7 @@ class InterceptDesign:
 
     condition: IntArray  # (n,) columns of X are the indicators of conditions
     group: IntArray  # (n,)
-    table: FloatArray  # (groups, conditions) rows in each
+    table: FloatArray  # (groups, conditions) numbers of rows
     d: FloatArray  # (J,) of (2)
     vectors: FloatArray  # (groups, J) u_j / sqrt(d_j)
 
@@ -98,12 +98,12 @@ class InterceptDesign:
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return int(self.condition.size)
 
     @property
     def n_conditions(self) -> int:
-        """Columns of X."""
+        """Number of conditions, the columns of X."""
         return int(self.table.shape[1])
 
     @property
@@ -153,7 +153,8 @@ class Reduced:
 
     def ratio(self, *, restricted: bool = True) -> FloatArray:
         """Return the ratio of variances at the maximum (sets,); infinite if the residual is 0."""
-        # Grid, linear near zero and logarithmic above; then the root of the slope is bisected.
+        # Search a grid, linear near zero and logarithmic above; then bisect for the root of the
+        # slope.
         scale = 1.0 / float(self.design.d.mean())
         values = scale * np.expm1(_GRID)
         heights = [
@@ -177,7 +178,7 @@ class Reduced:
         return np.asarray((d / (1.0 + gamma[:, None] * d)).sum(axis=1) - n * falling)
 
     def _determinant(self, *, restricted: bool) -> tuple[FloatArray, int]:
-        """Return the d of the log determinant, and the degrees of freedom of Q."""
+        """Return the values d in the log determinant of (2), and the degrees of freedom of Q."""
         design = self.design
         if restricted:
             return design.d, design.n - design.n_conditions

@@ -80,6 +80,7 @@ class AnswerVariance(Result):
         Returns
         -------
         ndarray (models,)
+            Standard error of each model's mean score.
         """
         n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
         between = np.maximum(self.between.value, 0.0)

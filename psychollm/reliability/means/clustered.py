@@ -15,10 +15,10 @@ and the variance of the mean over G clusters is
 :math:`V_0` is Miller's formula ("cr0"). It is too small with few clusters, since the mean was
 fitted to them. :math:`V_1` ("cr1") corrects this on average; :math:`V_2` ("cr2", Bell and
 McCaffrey) also corrects it for clusters of unequal size. With ten clusters of very unequal size
-and an intraclass correlation of 0.3, nominal 95 % intervals covered in 85 to 91 % with "cr1" and
-in 92 to 93 % with "cr2". With equal sizes both cover in 93 to 94 %. Intervals that ignore clusters
-cover in 24 to 86 %. Intervals use Student's t with :math:`G - 1` degrees of freedom. For "cr2",
-whose variance a few large clusters may dominate, the degrees of freedom are
+and an intraclass correlation of 0.3, nominal 95 % intervals have a coverage of 85 to 91 % with
+"cr1" and 92 to 93 % with "cr2". With equal sizes both have 93 to 94 %. Intervals that ignore
+clusters have a coverage of 24 to 86 %. Intervals use Student's t with :math:`G - 1` degrees of
+freedom. For "cr2", whose variance a few large clusters may dominate, the degrees of freedom are
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (3)
@@ -165,13 +165,14 @@ class ClusteredMean:
     n_clusters: FloatArray  # (rows,)
     tails: FloatArray  # (rows,) degrees of freedom allowing for non-normal cluster sums
     parts: FloatArray  # (rows, clusters) contributions to the error; squares sum to se**2
-    size: FloatArray  # (rows,) of all residuals, the reference for rounding errors
+    size: FloatArray  # (rows,) size of all residuals, the reference for rounding errors
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
         """Return bounds from t (rows, 2), Wilson's for proportions; NaN without variance."""
         df = np.nan_to_num(self.df, nan=1.0)
         if shares:
-            # The effective number of answers; rare ones may be in a few clusters, hence `tails`.
+            # Wilson's interval uses the effective number of answers. Its degrees of freedom are
+            # `tails`, because rare answers may be in few clusters.
             df = np.fmin(df, self.tails)
             known = self.se > 0
             spread = self.value * (1.0 - self.value)
@@ -191,7 +192,7 @@ def clustered_mean(
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weight.sum(axis=1, keepdims=True)
         share = weight / total
-        # Relative to the first score, so that equal scores have exactly that mean.
+        # Subtract the first score, so that equal scores have exactly that mean.
         first = _first(values, weight)
         value = first + (share * np.where(weight > 0, values - first, 0.0)).sum(1, keepdims=True)
         residual = share * np.where(weight > 0, values - value, 0.0)
@@ -232,13 +233,13 @@ def cluster_sums(
 
 
 def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the first score of each row that counts (rows, 1)."""
+    """Return the first score with positive weight of each row (rows, 1)."""
     return np.take_along_axis(values, (weight > 0).argmax(axis=1)[:, None], axis=1)
 
 
 def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
     """Return sums of parts (parts, questions) over resamples (resamples, questions)."""
-    # One resample at a time: rounding in a matrix product depends on its shape, hence on n_jobs.
+    # One resample at a time: rounding in a matrix product depends on its shape, and so on n_jobs.
     return np.array([parts @ row for row in counts])
 
 

@@ -90,7 +90,7 @@ def crossed_mean(
     n_people, n_clusters = len(values), member.shape[1]
     weight = known / known.sum(axis=0) / values.shape[1]
     y = np.where(known, values, 0.0)
-    # Relative to one score, so that equal scores have exactly that mean.
+    # Subtract one score, so that equal scores have exactly that mean.
     first = float(values[known][0])
     mean = first + float((weight * np.where(known, y - first, 0.0)).sum())
     person, question = _additive(np.where(known, y - mean, 0.0), known)
@@ -98,7 +98,7 @@ def crossed_mean(
     if n_people < 2 or (n_clusters < 2 and not fixed):
         return CrossedMean(mean, np.nan, np.nan, np.nan, n_people, n_clusters)
     size = ROUNDING * np.abs(weight * (y - mean)).sum()
-    # V_P from people, V_Q from clusters of questions, V_PQ from cells.
+    # Compute V_P from people, V_Q from clusters of questions and V_PQ from cells.
     own, share = (weight * (person[:, None] + rest)).sum(axis=1), weight.sum(axis=1)
     of_people = float((own**2 / (1.0 - share)).sum())
     with np.errstate(invalid="ignore", divide="ignore"):

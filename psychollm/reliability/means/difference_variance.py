@@ -124,6 +124,7 @@ def assumed_variance(
     Returns
     -------
     DifferenceVariance
+        Variance components per question.
 
     Raises
     ------
@@ -182,6 +183,7 @@ def pilot_variance(
     Returns
     -------
     DifferenceVariance
+        Variance components per question.
 
     Raises
     ------
@@ -204,7 +206,7 @@ def pilot_variance(
     both = parts.answered[two].all(axis=0)
     repeated = parts.repeated[two] * both
     within = (parts.variance[two] * repeated).sum(axis=1) / np.maximum(repeated.sum(axis=1), 1.0)
-    # The variance of a question's difference due to sampled answers.
+    # `noise` is the part of a difference's variance that is due to sampled answers.
     noise = float((within * (parts.inverse[two] * both).sum(axis=1) / max(both.sum(), 1)).sum())
     mean = np.where(both, parts.mean[two], np.nan)
     rows = mean[:1] - mean[1:] if design == "paired" else mean
@@ -219,7 +221,7 @@ def pilot_variance(
     if between > 0.0:
         effect = (float(n * (clustered.se**2).sum()) - noise) / between
     sizes = weight[0] if codes is None else np.bincount(codes, weight[0])
-    size = float((sizes**2).sum() / sizes.sum())  # of a random question's cluster
+    size = float((sizes**2).sum() / sizes.sum())  # mean size of a random question's cluster
     rho = (effect - 1.0) / (size - 1.0) if size > 1.0 else 0.0
     return DifferenceVariance(
         between=between,

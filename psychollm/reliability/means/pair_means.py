@@ -31,10 +31,10 @@ from psychollm.reliability.means.clustered import (
 )
 
 _CELLS = 1 << 20  # pairs x questions in memory at once: 8 MB an array
-_CANCELLED = 1e-6  # proportion of its terms below which a variance (1) is computed separately
-_NOISE = 100  # sets of errors per draw
+_CANCELLED = 1e-6  # a variance (1) below this proportion of its terms is computed separately
+_NOISE = 100  # number of sets of errors drawn at a time
 
-# Errors of some pairs, by their indices (draws, indices).
+# A function of indices of pairs that returns the errors of these pairs (draws, indices).
 Errors: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -76,16 +76,16 @@ class PairMeans:
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,) NaN with fewer than two clusters
     df: FloatArray  # (pairs,)
-    pilot_df: FloatArray  # (pairs,) for planning another study
+    pilot_df: FloatArray  # (pairs,) degrees of freedom for planning another study
     n: FloatArray  # (pairs,) questions that both answered
     n_clusters: FloatArray  # (pairs,)
-    se_paired: FloatArray  # (pairs,) as if questions were independent
-    se_first: FloatArray  # (pairs,) of the first model's mean on these questions, as above
-    se_second: FloatArray  # (pairs,)
+    se_paired: FloatArray  # (pairs,) SE as if questions were independent
+    se_first: FloatArray  # (pairs,) SE of the first mean, as if questions were independent
+    se_second: FloatArray  # (pairs,) SE of the second mean, as if questions were independent
     first_only: FloatArray  # (pairs,) questions that only the first solved; NaN if not binary
-    second_only: FloatArray  # (pairs,)
-    few_of_a_task: BoolArray  # (pairs,) a stratum with fewer than two questions
-    errors: Callable[[np.random.Generator, int], Errors]  # draws sets of errors
+    second_only: FloatArray  # (pairs,) questions that only the second solved; NaN if not binary
+    few_of_a_task: BoolArray  # (pairs,) whether a stratum has fewer than two questions
+    errors: Callable[[np.random.Generator, int], Errors]  # function that draws sets of errors
 
     def interval(self, level: float) -> FloatArray:
         """Return bounds from t (pairs, 2)."""
@@ -139,7 +139,7 @@ class _Rows:
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:
             drawn = np.concatenate([noise @ parts.T for noise in _noise(source, n_draws, parts)])
-            # Contiguous draws per model, because gathering pairs is half of the work.
+            # Keep the draws of each model contiguous, because gathering pairs is half of the work.
             drawn = np.ascontiguousarray(drawn.T)
             return lambda places: (drawn[i[places]] - drawn[j[places]]).T
 
@@ -231,7 +231,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return sums of fourth powers of pairs' contributions, without an array of these."""
+    """Return sums of fourth powers of the pairs' contributions, without storing these."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T

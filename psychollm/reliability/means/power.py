@@ -6,12 +6,12 @@ two-sided at level :math:`\alpha`, with probability
 .. math:: P(T \ge t_{1 - \alpha/2}) + P(T \le -t_{1 - \alpha/2}), \qquad
           T \sim t_\nu(\delta / s),                                                      \quad (1)
 
-a noncentral t. With many questions this is the formula
+where T has a noncentral t distribution. With many questions (1) becomes the formula
 :math:`\delta = (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters more questions are
 needed. The standard error is that of `DifferenceVariance` and depends on pairing, clusters and the
 number of answers per question. Showing that two models differ by less than :math:`\delta`
-(``absence=True``) needs more questions. A variance estimated from a small pilot also does
-(`psychollm.estimates.sample_size`).
+(``absence=True``) needs more questions. More questions are also needed if the variance comes from
+a small pilot (`psychollm.estimates.sample_size`).
 
 References
 ----------
@@ -51,12 +51,12 @@ class ComparisonPower(Result):
     difference: float
     n_questions: int
     power: float
-    se: float  # of the difference
+    se: float  # standard error of the difference
     df: float
     n_answers: int
     alpha: float
     variance: DifferenceVariance
-    absence: bool | None = None  # True: power to show equivalence of equal models
+    absence: bool | None = None  # whether `power` is that of showing equivalence
 
     def summary(self) -> str:
         """Describe the plan in a sentence."""
@@ -97,11 +97,13 @@ def comparison_power(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        Compute the power to show that two equal models differ by less than `difference`.
+        Whether to compute the power to show that two equal models differ by less than
+        `difference`.
 
     Returns
     -------
     ComparisonPower
+        Plan whose `power` is the result.
 
     Raises
     ------

@@ -95,15 +95,15 @@ class ScoreDifferences(Result):
     df: FloatArray  # (pairs,) degrees of freedom of se
     interval: FloatArray  # (pairs, 2) Student's t; simultaneous for max_t
     margin: FloatArray  # (pairs,) margin of error, before clipping to [-1, 1]
-    p_value: FloatArray  # (pairs,) of no difference, two-sided
+    p_value: FloatArray  # (pairs,) two-sided, of no difference
     adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
     n: IntArray  # (pairs,) questions that both answered
     n_clusters: IntArray  # (pairs,)
-    se_paired: FloatArray  # (pairs,) as if questions were independent
-    se_unpaired: FloatArray  # (pairs,) as if models answered separate questions
-    correlation: FloatArray  # (pairs,) of the two models' scores over questions
+    se_paired: FloatArray  # (pairs,) SE as if questions were independent
+    se_unpaired: FloatArray  # (pairs,) SE as if models answered separate questions
+    correlation: FloatArray  # (pairs,) correlation of the two models' scores
     first_only: FloatArray  # (pairs,) b: only the first model scored 1; NaN if not binary
-    second_only: FloatArray  # (pairs,) c
+    second_only: FloatArray  # (pairs,) c: only the second model scored 1
     mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions, or with clusters
     mcnemar_p: FloatArray  # (pairs,) asymptotic
     mcnemar_exact_p: FloatArray  # (pairs,) exact
@@ -111,7 +111,7 @@ class ScoreDifferences(Result):
     correction: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
-    pilot_df: FloatArray | None = None  # (pairs,) of se, for planning another study
+    pilot_df: FloatArray | None = None  # (pairs,) for planning another study
 
     _AXES = Axes(
         {},
@@ -381,7 +381,7 @@ def _p_value(of: PairMeans) -> FloatArray:
 def _all_at_once(
     of: PairMeans, family: IntArray, level: float, n_draws: int, rng: RandomState
 ) -> tuple[FloatArray, FloatArray]:
-    """Return intervals and p-values of all pairs by the largest error of each family."""
+    """Return intervals and p-values of all pairs, from the largest error in each family."""
     df = np.nan_to_num(of.df, nan=1.0)
     # `max_t` treats draws as resamples, whose variance is nu / (nu + 1) times the estimate's.
     se = np.where(of.se > 0, of.se, 0.0) * np.sqrt(df / (df + 1.0))
@@ -406,7 +406,7 @@ def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) 
     """Pearson's correlation over questions, by (1); NaN where a model's scores are all equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
-        # The covariance with a zero-variance model is rounding error.
+        # The covariance with a zero-variance model is a rounding error.
         known = np.where((first > 0) & (second > 0), covariance / (first * second), np.nan)
         return np.asarray(np.clip(known, -1.0, 1.0))
 

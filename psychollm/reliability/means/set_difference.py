@@ -136,7 +136,7 @@ class _Side:
     mean: FloatArray  # (models,)
     n: FloatArray  # (models,)
     n_clusters: FloatArray  # (models,)
-    residual: FloatArray  # (models, clusters) of (1)
+    residual: FloatArray  # (models, clusters) residuals of (1)
     h: FloatArray  # (models, clusters)
 
 
@@ -158,6 +158,6 @@ def _degrees(a: _Side, b: _Side) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         x = [side.h / np.sqrt((1.0 - side.h) * side.n[:, None]) for side in (a, b)]
         own = ((a.h / a.n[:, None] + b.h / b.n[:, None]) ** 2).sum(axis=1)
-        # The sum over different clusters of (x_a x_a + x_b x_b)^2, without the matrix.
+        # Sum (x_a x_a + x_b x_b)^2 over different clusters, without the matrix of all pairs.
         cross = sum((s * t).sum(axis=1) ** 2 - ((s * t) ** 2).sum(axis=1) for s in x for t in x)
         return np.asarray((1.0 / a.n + 1.0 / b.n) ** 2 / (own + cross), dtype=np.float64)

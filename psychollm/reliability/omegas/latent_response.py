@@ -55,7 +55,7 @@ from psychollm.kernels.tetrachoric import thresholds_of
 
 NUMBERS = ("total", "alpha", "latent", "latent_alpha", "average_variance")
 
-_TOLERANCE, _NEAR = 1e-8, 1e-5  # without a start, and from a nearby solution
+_TOLERANCE, _NEAR = 1e-8, 1e-5  # tolerance without a start, and from a nearby solution
 _MAX_STEPS = 500
 _NEAR_ONE = 0.99
 _OWN_MARGINS = False  # whether thresholds of each pair are from its own rows
@@ -97,12 +97,12 @@ class OneFactor:
 
     @property
     def varying(self) -> BoolArray:
-        """Which items have a loading (k,)."""
+        """Mask of the items with a loading (k,)."""
         return np.asarray(np.isfinite(self.loadings), dtype=np.bool_)
 
     @property
     def at_bound(self) -> bool:
-        """Whether a loading would be 1 or more."""
+        """Whether the best loading of an item would be 1 or more."""
         return bool((np.abs(self.loadings[self.varying]) >= BOUND - 1e-6).any())
 
 

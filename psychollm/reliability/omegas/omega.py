@@ -63,7 +63,7 @@ _SINGULAR = 1e-10
 LOST = 0.5  # largest proportion of improper resamples with which intervals are given
 _BARE = {"alpha", "lambda6"}
 _METHOD = "bias-corrected bootstrap over respondents, clipped to [0, 1]"
-# These are 0 or 1 by definition with one factor; an interval would be misleading.
+# With one factor these coefficients are 0 or 1 by definition; an interval would be misleading.
 _TRIVIAL = {"asymptotic", "explained_common_variance", "specific", "group_specific"}
 
 
@@ -98,24 +98,24 @@ class Omega(Result):
     hierarchical: Estimate  # (1,) proportion of total-score variance due to the general factor
     total: Estimate  # (1,) reliability of the total score: proportion due to all factors
     asymptotic: Estimate  # (1,) proportion of the explained variance due to the general factor
-    explained_common_variance: Estimate  # (1,) the same, summed over items
-    specific: Estimate  # (1,) proportion due to group factors, each in its own subscale
-    alpha: Estimate  # (1,) standardised
+    explained_common_variance: Estimate  # (1,) as asymptotic, but summed over items
+    specific: Estimate  # (1,) proportion of total-score variance due to group factors
+    alpha: Estimate  # (1,) standardised alpha
     lambda6: Estimate  # (1,) Guttman's sixth bound
     group_total: Estimate  # (factors,) omega of the subscale of each group factor
-    group_general: Estimate  # (factors,) its part due to the general factor
-    group_specific: Estimate  # (factors,) its part due to the group factor
+    group_general: Estimate  # (factors,) part of group_total due to the general factor
+    group_specific: Estimate  # (factors,) part of group_total due to the group factor
     general: FloatArray  # (items,) loadings; NaN for a zero-variance item
     groups: FloatArray  # (items, factors)
     uniquenesses: FloatArray  # (items,)
     factor_correlation: FloatArray  # (factors, factors) before the general factor is removed
     second_order: FloatArray  # (factors,) loadings of the factors on the general one
     member: tuple[Any, ...]  # (items,) the subscale that each item belongs to
-    reversed: BoolArray  # (items,) reversed because the general loading was negative
+    reversed: BoolArray  # (items,) whether a negative general loading was reversed
     items: tuple[Any, ...]
     n: float  # number of rows, NaN for a matrix
-    identified: bool  # three factors or more
-    heywood: bool  # a uniqueness of an item or factor is at its bound
+    identified: bool  # whether there are three factors or more
+    heywood: bool  # whether a uniqueness of an item or factor is at its bound
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per coefficient, subscales last."""
@@ -297,7 +297,7 @@ def _is_matrix(data: Any) -> bool:
     """Whether data are correlations: a symmetric table with ones on its diagonal."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return True
-    if hasattr(data, "codes"):  # Responses
+    if hasattr(data, "codes"):  # the data are `Responses`
         return False
     array = plain_array(data, "data")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.dtype.kind not in "fiub":
@@ -339,7 +339,7 @@ def _of_scores(
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
     def solved(rows: FloatArray, lost: float = 1.0) -> tuple[FloatArray, BoolArray]:
-        # All at once, because a stack of small problems costs little more than one.
+        # Solve all at once, because a stack of small problems takes little more time than one.
         matrices, vary = _unpacked(rows, below, len(varying))
         return refit_in_blocks(fit, matrices, vary, flip=settings.flip, lost=lost)
 
@@ -418,8 +418,8 @@ class _Parts:
     fit: OmegaFit
     replicates: Replicates
     n: float
-    reason: Reason = Reason.NONE  # why all coefficients are undefined or qualified
-    loose: Reason = Reason.NONE  # why a solution of several factors has no intervals
+    reason: Reason = Reason.NONE  # reason why all coefficients are undefined or qualified
+    loose: Reason = Reason.NONE  # reason why several factors have no intervals
 
     def omega(self, items: Labels, varying: BoolArray) -> Omega:
         """Return the result."""

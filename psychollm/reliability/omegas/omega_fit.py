@@ -79,7 +79,7 @@ class OmegaFit:
     pattern: FloatArray  # (k, m) oblique loadings
     factor_correlation: FloatArray  # (m, m)
     member: IntArray  # (k,) the group factor of each item
-    heywood: bool  # a uniqueness of an item or factor reached its bound
+    heywood: bool  # whether a uniqueness of an item or factor is at its bound
     converged: bool
     method: OmegaMethod
     tolerance: float
@@ -146,7 +146,8 @@ def fit_omega(
         method=method,
         min_uniqueness=MIN_UNIQUENESS,
         tolerance=tolerance,
-        n_starts=max(8, min(MOST_STARTS, 2000 // len(matrix))),  # minutes with 120 items, else
+        # fewer starts for many items, or the search takes minutes
+        n_starts=max(8, min(MOST_STARTS, 2000 // len(matrix))),
     )
     if np.linalg.matrix_rank(extraction.loadings, tol=EMPTY) < n_factors:
         return None
@@ -225,7 +226,7 @@ def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
 
 
 def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    """Return (1) without the proportion of group factors (b, 6)."""
+    """Return the coefficients (1), without the proportion of group factors (b, 6)."""
     k = counted.sum(axis=1)
     variance = _variance(matrices, counted)
     unique = np.sum(hierarchies.uniquenesses * counted, axis=1)
@@ -262,7 +263,7 @@ def refit_in_blocks(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool, lost: float = 1.0
 ) -> tuple[FloatArray, BoolArray]:
     """Return the coefficients of matrices (b, k, k), in blocks, and which are proper."""
-    # NaN if undefined. Stops as soon as more than the proportion `lost` is improper.
+    # Undefined coefficients are NaN. Stop once more than the proportion `lost` is improper.
     b, k = matrices.shape[:2]
     m = fit.pattern.shape[1]
     numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)
@@ -287,7 +288,7 @@ def refit_in_blocks(
 def bare_numbers(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool
 ) -> FloatArray:
-    """Return alpha and lambda 6 of many matrices without reversing items, else NaN."""
+    """Return alpha and lambda 6 of many matrices, and NaN for all other coefficients."""
     parts = (fit.hierarchy.general, fit.hierarchy.groups, fit.hierarchy.uniquenesses)
     general, groups, own = (np.broadcast_to(part, (len(matrices), *part.shape)) for part in parts)
     numbers = np.full(

@@ -59,7 +59,7 @@ class OmegaCategorical(Result):
     """
 
     total: Estimate  # (1,) Green and Yang's omega of the total score
-    alpha: Estimate  # (1,) of the scores
+    alpha: Estimate  # (1,) alpha of the scores
     latent: Estimate  # (1,) omega of latent responses
     latent_alpha: Estimate  # (1,) alpha of latent responses, "ordinal alpha"
     average_variance: Estimate  # (1,) mean communality of latent responses
@@ -67,7 +67,7 @@ class OmegaCategorical(Result):
     thresholds: FloatArray  # (items, categories - 1) NaN for missing categories
     items: tuple[Any, ...]
     n: float  # number of rows, NaN if only a solution was given
-    heywood: bool  # a loading is at its bound
+    heywood: bool  # whether a loading is at its bound
     variance: str  # source of the variance of the total score
 
     def to_frame(self) -> "pd.DataFrame":

@@ -61,7 +61,7 @@ from psychollm.reliability.raters.unit_bootstrap import (
 # With fewer questions that have an infrequent answer (or, on graded scales, disagreement), nominal
 # 95 % intervals of chance-corrected agreement cover in only 60 to 90 % of samples.
 FEW = 10
-FEW_GRADED = 20  # the same on graded scales, where answers far from the most frequent weigh most
+FEW_GRADED = 20  # smallest number on graded scales, where a few large disagreements dominate
 
 COEFFICIENTS = ("pairwise", "all_identical", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha")
 
@@ -145,9 +145,9 @@ def agreement(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
-        Interval method. The default, "score", also covers near perfect agreement, where the others
-        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
-        variance for the other coefficients.
+        Interval method. The default, "score", is also valid near perfect agreement, where the
+        other intervals are too short. It is Wilson's interval for the two proportions, and a score
+        interval with a jackknife variance for the other coefficients.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -159,11 +159,11 @@ def agreement(
     -------
     Agreement
         Questions rated once are omitted, also from chance agreement (Gwet's software includes them
-        there). NaN with a reason if no question was rated twice. Fleiss' kappa and Krippendorff's
-        alpha are also NaN if a single value occurs. A flag marks too short intervals of these two
-        coefficients. It is set if fewer than ten questions (twenty for graded distances) have an
-        answer other than the most frequent. It is also set if fewer than ten have graded
-        disagreement.
+        in chance agreement). NaN with a reason if no question was rated twice. Fleiss' kappa and
+        Krippendorff's alpha are also NaN if a single value occurs. A flag marks intervals of these
+        two coefficients that are too short. It is set if fewer than ten questions (twenty for
+        graded distances) have an answer other than the most frequent one, or if fewer than ten
+        questions have graded disagreement.
 
     Raises
     ------
@@ -236,9 +236,9 @@ def percent_agreement(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
-        Interval method. The default, "score", also covers near perfect agreement, where the others
-        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
-        variance for the other coefficients.
+        Interval method. The default, "score", is also valid near perfect agreement, where the
+        other intervals are too short. It is Wilson's interval for the two proportions, and a score
+        interval with a jackknife variance for the other coefficients.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -293,9 +293,9 @@ def fleiss_kappa(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
-        Interval method. The default, "score", also covers near perfect agreement, where the others
-        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
-        variance for the other coefficients.
+        Interval method. The default, "score", is also valid near perfect agreement, where the
+        other intervals are too short. It is Wilson's interval for the two proportions, and a score
+        interval with a jackknife variance for the other coefficients.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -356,9 +356,9 @@ def gwet_ac1(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
-        Interval method. The default, "score", also covers near perfect agreement, where the others
-        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
-        variance for the other coefficients.
+        Interval method. The default, "score", is also valid near perfect agreement, where the
+        other intervals are too short. It is Wilson's interval for the two proportions, and a score
+        interval with a jackknife variance for the other coefficients.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
@@ -423,9 +423,9 @@ def krippendorff_alpha(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
-        Interval method. The default, "score", also covers near perfect agreement, where the others
-        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
-        variance for the other coefficients.
+        Interval method. The default, "score", is also valid near perfect agreement, where the
+        other intervals are too short. It is Wilson's interval for the two proportions, and a score
+        interval with a jackknife variance for the other coefficients.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float

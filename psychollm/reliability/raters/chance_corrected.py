@@ -57,9 +57,9 @@ class UnitTable:
 
     start: IntArray  # (questions + 1,) first entry of each question
     category: IntArray  # (entries,)
-    number: FloatArray  # (entries,) number of times it was given
+    number: FloatArray  # (entries,) number of times the category was given
     size: FloatArray  # (questions,) number of ratings, zero if fewer than two
-    agreement: FloatArray  # (questions,) of two ratings drawn at random (4)
+    agreement: FloatArray  # (questions,) probability (4) that two ratings agree
     rated: bool  # whether there is any rating
     n_categories: int
     owner: IntArray = field(init=False)  # (entries,) question of each entry
@@ -74,7 +74,7 @@ class UnitTable:
 
     @property
     def n_given(self) -> int:
-        """Categories that were given to questions rated at least twice."""
+        """Number of categories given to questions that were rated at least twice."""
         return int(np.unique(self.category).size)
 
     @property
@@ -95,12 +95,12 @@ class UnitSums:
 
     table: UnitTable
     counts: FloatArray  # (resamples, questions)
-    paired: FloatArray  # (resamples,) questions rated at least twice
-    agreement: FloatArray  # (resamples,) of (4)
+    paired: FloatArray  # (resamples,) number of questions rated at least twice
+    agreement: FloatArray  # (resamples,) sums of (4)
     identical: FloatArray  # (resamples,)
-    disagreement: FloatArray  # (resamples,) of (5)
-    shares: FloatArray  # (resamples, categories) of each question's proportions
-    totals: FloatArray  # (resamples, categories) of ratings
+    disagreement: FloatArray  # (resamples,) sums of (5)
+    shares: FloatArray  # (resamples, categories) sums of the questions' proportions
+    totals: FloatArray  # (resamples, categories) numbers of ratings
 
 
 class Summation:
@@ -190,7 +190,7 @@ class Coefficient:
     marginal: bool
     # Whether some disagreements weigh more than others.
     graded: bool = False
-    # Disagreement of each question if it is not nominal; added to the sums.
+    # A function for the disagreement of each question, if it is not nominal. The sums include it.
     disagreement: Callable[[UnitTable], FloatArray] | None = None
 
 
@@ -278,7 +278,7 @@ def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
     """Return agreement beyond chance; NaN if chance agreement is 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         corrected = 1.0 - (1.0 - agreement) / (1.0 - chance)
-    # Proportions sum to 1 up to rounding: the residue of 1 - 1 is not disagreement.
+    # Proportions add up to 1 only up to rounding: a tiny remainder counts as no disagreement.
     return np.where(1.0 - chance > 1e-12, corrected, np.nan)
 
 
@@ -322,7 +322,7 @@ def _interval_units(table: UnitTable, values: FloatArray) -> FloatArray:
 
 
 def _ratio(sums: UnitSums, squared: FloatArray) -> FloatArray:
-    # Not a matrix product: rounding in a row must not depend on the number of rows.
+    # Avoid a matrix product: rounding in a row must not depend on the number of rows.
     expected = np.einsum("rc,ck,rk->r", sums.totals, squared, sums.totals)
     return _alpha(sums.disagreement, expected, sums.totals)
 

@@ -178,7 +178,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
     """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
-        # Losses instead of credits, so that agreement cancels exactly.
+        # Use losses instead of credits, so that agreement cancels exactly.
         loss = 1.0 - credit
         rows, columns = shares.sum(axis=2), shares.sum(axis=1)
         expected = (rows[:, :, None] * columns[:, None, :] * loss).sum(axis=(1, 2))
@@ -291,7 +291,8 @@ def _posterior(
     for row, table in enumerate(tables):
         if not estimate.defined[row] or table.sum() < 2.0:
             continue
-        # The same stream for every model, so that its interval does not depend on other models.
+        # Every model has the same random stream, so that its interval does not depend on other
+        # models.
         generator = np.random.default_rng(seed)
         shares = generator.dirichlet(table.ravel() + _PRIOR / table.size, size=_POSTERIOR_DRAWS)
         kappas = kappa_of(shares.reshape(-1, *table.shape), credit)

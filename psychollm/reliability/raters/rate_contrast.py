@@ -7,13 +7,14 @@ unanswerable questions minus the rate on answerable ones. Its bounds are compute
 .. math:: L = \sum_k w_k p_k - \sqrt{\sum_k w_k^2 (p_k - b_k)^2}, \qquad
           b_k = l_k \text{ if } w_k > 0 \text{ else } u_k,                                \quad (1)
 
-and U likewise. The interval covers for rates near 0 or 1, and requires types without common
-clusters.
+and U likewise. The interval is valid for rates near 0 or 1. It requires that no cluster has
+questions of several types.
 
-Clusters may have questions of several types, such as several descriptions of one world. Each of G
-clusters then has an influence :math:`e_g` on the contrast (the sum over its answers, times G). It
-is between :math:`a - \hat\theta` and :math:`b - \hat\theta` if the contrast is inside [a, b]. Two
-clusters are added, one at each end (Bonett and Price, 2012, for paired rates),
+If clusters have questions of several types, such as several descriptions of one world, another
+interval is used. Each of G clusters has an influence :math:`e_g` on the contrast (the sum
+over its answers, times G). It is between :math:`a - \hat\theta` and :math:`b - \hat\theta` if the
+contrast is inside [a, b]. Two clusters are added, one at each end (Bonett and Price, 2012, for
+paired rates),
 
 .. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
           s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
@@ -146,7 +147,7 @@ class Contrast:
     """Sums of scores on the questions of each type, and the weights of the rates."""
 
     hits: FloatArray  # (models, questions)
-    sizes: FloatArray  # (models, questions) answers
+    sizes: FloatArray  # (models, questions) numbers of answers
     kind: IntArray  # (questions,) index into the weights, -1 for other types
     weights: FloatArray  # (types,)
 

@@ -29,7 +29,7 @@ class Encoded:
 
     codes: IntArray  # (...) index, -1 if missing
     categories: Labels
-    ordered: bool  # numbers, or categories that were passed in order
+    ordered: bool  # whether categories are numbers, or were passed in order
 
 
 def encode_categories(
@@ -127,7 +127,7 @@ class Ratings(Result):
 
     codes: IntArray  # (models, questions, runs) index into the categories, -1 if missing
     categories: Labels  # (categories,) in their order
-    ordered: bool  # whether the order is meaningful: numbers, or categories passed in order
+    ordered: bool  # whether categories are numbers, or were passed in order
     models: Labels
     questions: Labels
     runs: Labels
@@ -317,7 +317,7 @@ class Ratings(Result):
         return replace(self, codes=codes, models=models, questions=questions, runs=runs)
 
 
-# Ratings, one table of them, or a table for each run.
+# Functions accept `Ratings`, one table of ratings, or a table for each run.
 RatingsLike: TypeAlias = Ratings | ResponsesLike | Sequence[ResponsesLike]
 
 

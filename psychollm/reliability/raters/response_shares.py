@@ -42,9 +42,9 @@ class ResponseShares(Result):
 
     value: FloatArray  # (models, categories)
     interval: FloatArray  # (models, categories, 2) simultaneous over categories
-    count: FloatArray  # (models, categories) answers
+    count: FloatArray  # (models, categories) number of answers
     effective_n: FloatArray  # (models, categories) effective number of answers
-    n: FloatArray  # (models,) answers of any category
+    n: FloatArray  # (models,) number of answers of any category
     flags: tuple[Reason, ...]  # (models,)
     method: str
     level: float

@@ -46,9 +46,9 @@ class Retest(Result):
     rate: Estimate  # mean score over all answers
     majority: Estimate  # proportion of questions passed in most runs; ties count one half
     totals: FloatArray  # (models, runs) sum of scores
-    n: FloatArray  # (models, runs) answers
+    n: FloatArray  # (models, runs) number of answers
     rates: FloatArray  # (models, runs)
-    intervals: FloatArray  # (models, runs, 2) Wilson, at the effective size with clusters
+    intervals: FloatArray  # (models, runs, 2) Wilson's, for the effective number of answers
     runs: Labels
     labels: Labels  # (models,)
 

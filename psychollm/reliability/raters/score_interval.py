@@ -24,8 +24,8 @@ with t the quantile of Student's distribution. Its degrees of freedom are the nu
 minus one, or those of clusters (`estimates.clustered`). If two ratings rarely agree on the rarer
 answer, the jackknife underestimates the variance. v is therefore at least :math:`D / P` for P
 pairs of ratings of a question, the variance of D if raters agree only by chance. Without any
-disagreement, (2) uses the value for one question of n with full disagreement,
-:math:`v = D / (n D_e)`, with :math:`D_e` the disagreement expected by chance.
+disagreement, v has its value for one question of n with full disagreement, :math:`v = D / (n
+D_e)`, with :math:`D_e` the disagreement expected by chance.
 
 References
 ----------
@@ -99,7 +99,7 @@ def score_interval(
     if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
         return np.full(2, np.nan)
     disagreement = 1.0 - value
-    # Custom weights may make it larger than two.
+    # Custom weights may make D larger than two.
     most = max(2.0, disagreement)
     share = disagreement / most if disagreement > _ZERO else 0.0
     spread = share * (1.0 - share)

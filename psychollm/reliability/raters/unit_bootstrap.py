@@ -21,7 +21,7 @@ from psychollm.reliability.raters.score_interval import clustered_share, score_i
 
 AgreementInterval: TypeAlias = Literal["score", "bca", "percentile"]
 
-# counts (resamples, questions) -> coefficients (resamples, outputs), NaN if undefined
+# From counts (resamples, questions) to coefficients (resamples, outputs), NaN if undefined.
 Compute = Callable[[FloatArray], FloatArray]
 
 _ROWS = 64
@@ -42,18 +42,18 @@ class Panelist:
 
     compute: Compute
     paired: BoolArray  # (questions,) answered at least twice
-    flags: tuple[Reason, ...]  # one per output
+    flags: tuple[Reason, ...]  # one flag per output
     expected: FloatArray  # (outputs,) disagreement expected by chance
     pairs: float  # number of pairs of ratings of a question
     shares: tuple[UnitShare | None, ...]  # one per output
-    graded: tuple[bool, ...] = (False,)  # one per output: whether large disagreements weigh more
+    graded: tuple[bool, ...] = (False,)  # whether large disagreements weigh more, per output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """All models of one call, and the options that their coefficients share."""
 
-    names: tuple[str, ...]  # of the outputs
+    names: tuple[str, ...]  # names of the coefficients
     members: Sequence[Panelist]
     labels: Labels
     clusters: IntArray | None
@@ -85,7 +85,7 @@ def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
     def compute(counts: FloatArray) -> FloatArray:
         columns = []
         for hits, sizes in sums:
-            # Sums row by row, because rounding in a row must not depend on the number of rows.
+            # Sum row by row, because rounding in a row must not depend on the number of rows.
             total = (counts * sizes).sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns.append((counts * hits).sum(axis=1) / total)
@@ -175,7 +175,8 @@ class _Parts:
             return wilson.se, wilson.interval
         value, units = float(self.replicates.value[row, output]), self._units(row)
         groups = min(units, self.replicates.left_out.shape[0])
-        # NaN if leaving out one group gives NaN: a variance must not depend on one question.
+        # The variance is NaN if leaving out one group gives NaN: it must not depend on one
+        # question.
         moved = self.replicates.left_out[:, row, output] - value
         squares = float((moved**2).sum())
         variance = squares * (1.0 - 1.0 / max(groups, 1))

@@ -74,15 +74,15 @@ class Consistency(Result):
     (array([0.966]), 3, array([4.]))
     """
 
-    alpha: Estimate  # (conditions,) of single rows
-    standardised: Estimate  # (conditions,) of standardised items
+    alpha: Estimate  # (conditions,) alpha of single rows
+    standardised: Estimate  # (conditions,) alpha of standardised items
     of_means: Estimate  # (conditions,) alpha of the respondents' means
-    mean_correlation: Estimate  # (conditions,) between items
+    mean_correlation: Estimate  # (conditions,) mean correlation between items
     sem: Estimate  # (conditions,) standard error of measurement of a row's total score
     n_items: int
     n_respondents: FloatArray  # (conditions,)
-    mean: FloatArray  # (conditions,) of the rows' mean scores
-    sd: FloatArray  # (conditions,) of the rows' mean scores
+    mean: FloatArray  # (conditions,) mean of the rows' mean scores
+    sd: FloatArray  # (conditions,) SD of the rows' mean scores
     conditions: tuple[Any, ...]
 
     _AXES = Axes(
@@ -183,12 +183,12 @@ def consistency(
 
     Notes
     -----
-    In simulations with 50, 200 and 1,000 respondents, nominal 95 % intervals covered as follows.
-    Feldt's covered in 95 % for normal items and in 96 to 97 % for yes/no items of all
-    difficulties. With nearly all answers yes, it covered in 92 %, the jackknife in 91, 96 and 95
-    %. For strongly skewed items it covered in 91, 85 and 83 %, the jackknife in 91, 92 and 94 %.
-    With three similar repetitions by 10 to 200 models, the jackknife covered in 93 to 96 %;
-    Feldt's interval over rows would cover in 71 to 85 %.
+    The coverage of nominal 95 % intervals was simulated with 50, 200 and 1,000 respondents. For
+    Feldt's interval it was 95 % for normal items and 96 to 97 % for yes/no items of all
+    difficulties. With nearly all answers yes, it was 92 % for Feldt's interval, and 91, 96 and 95
+    % for the jackknife. For strongly skewed items it was 91, 85 and 83 % for Feldt's interval, and
+    91, 92 and 94 % for the jackknife. With three similar repetitions by 10 to 200 models, it was
+    93 to 96 % for the jackknife; Feldt's interval over rows would have a coverage of 71 to 85 %.
 
     References
     ----------
@@ -258,6 +258,13 @@ def alpha(
     -------
     Estimate
         One value per condition ("all" without `by`).
+
+    Raises
+    ------
+    CodeError, ShapeError, LabelError
+        If the scores are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist, or ``interval`` is "feldt" or "duhachek" with repeated rows.
 
     Examples
     --------

@@ -13,9 +13,9 @@ the residual variance of item j given the others,
 
 All are lower bounds of the reliability of the total in the population (lambda 1 <= 3 <= 2). In a
 sample, lambda 4 is the maximum over many splits and exceeds its population value: by 0.06 to 0.11
-with 10 items and 50 respondents. A nominal 95 % interval from resamples covers in 60 to 70 %, so
-none is given. Lambda 3 of correlations (as in R's psych) is standardised alpha; that of
-covariances is alpha.
+with 10 items and 50 respondents. A nominal 95 % interval from resamples would have a coverage of
+60 to 70 %, so lambda 4 has no interval. Lambda 3 of correlations (as in R's psych) is standardised
+alpha; that of covariances is alpha.
 
 References
 ----------
@@ -155,6 +155,11 @@ def guttman_of_matrix(
     rng : Generator, int or None
         Random generator or seed for the local search.
 
+    Returns
+    -------
+    Estimate
+        Six values, labelled "lambda1" to "lambda6".
+
     Raises
     ------
     ShapeError
@@ -193,7 +198,7 @@ def _estimate(replicates: Replicates, n: float, flags: tuple[Reason, ...]) -> Es
 
 
 def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
-    """Return (1), given the coefficient of the best split; NaN if the total does not vary."""
+    """Return the six lambdas (1), given the best split; NaN if the total does not vary."""
     k, total, variance = len(matrix), float(matrix.sum()), np.diagonal(matrix)
     if k < 2 or not total > ROUNDING * k * float(variance.sum()):
         return np.full(6, np.nan)

@@ -102,9 +102,9 @@ class ItemStatistics(Result):
     item_rest: Estimate  # (items,) correlation with the sum of the other items
     alpha_without: Estimate  # (items,) alpha of the other items
     standardised_alpha_without: FloatArray  # (items,)
-    standardised_flags: tuple[Reason, ...]  # (items,) why it is undefined
+    standardised_flags: tuple[Reason, ...]  # (items,) reasons of undefined values
     item_total: FloatArray  # (items,) correlation with the rows' mean score, including the item
-    standardised_item_total: FloatArray  # (items,) the same of standardised items
+    standardised_item_total: FloatArray  # (items,) the same for standardised items
     corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
     correlations: FloatArray  # (items, items) NaN for a zero-variance item
 
@@ -260,14 +260,14 @@ def _item_estimate(
 
 
 def _per_item(moments: ItemMoments) -> FloatArray:
-    """Return (1) in resamples (resamples, items, 2)."""
+    """Return the statistics (1) in resamples (resamples, items, 2)."""
     k = moments.variance.shape[1]
     trace = moments.variance.sum(axis=1, keepdims=True) - moments.variance
     rest = (
         moments.with_total.sum(axis=1, keepdims=True) - 2.0 * moments.with_total + moments.variance
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        # As for totals, rounding errors become zero.
+        # Set variances to zero that are rounding errors, as for totals.
         rest = np.where(rest > ROUNDING * k * trace, rest, np.nan)
         joint = moments.with_total - moments.variance
         item_rest = joint / np.sqrt(
@@ -286,7 +286,7 @@ def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
     nil = ROUNDING * k**2
 
     def positive(part: Any) -> Any:
-        return np.where(part > nil, part, np.nan)  # rounding errors are zero variance
+        return np.where(part > nil, part, np.nan)  # a rounding error counts as zero variance
 
     with np.errstate(invalid="ignore", divide="ignore"):
         with_total = sums / np.sqrt(positive(total))

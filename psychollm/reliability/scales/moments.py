@@ -43,7 +43,7 @@ class ItemMoments:
     @property
     def total_variance(self) -> FloatArray:
         """Variance of the total score (resamples,); rounding errors become zero."""
-        # Negative if pairwise covariances are inconsistent with each other.
+        # The variance is negative if pairwise covariances are inconsistent with each other.
         total = self.with_total.sum(axis=1)
         items = self.variance.sum(axis=1)
         return np.where(np.abs(total) <= ROUNDING * self.variance.shape[1] * items, 0.0, total)
@@ -65,7 +65,7 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
 
 def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
     """Return covariances of items in one resample of rows, pairwise (2) where missing."""
-    # 0 for a zero-variance item, NaN with fewer than two common rows.
+    # Covariances are 0 for a zero-variance item, and NaN with fewer than two common rows.
     return centred_covariance(centred_items(values), counts)
 
 
@@ -80,6 +80,7 @@ def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
     Returns
     -------
     ndarray (varying, varying), bool ndarray (items,)
+        Correlations, and mask of the items with variance.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def centred_items(values: FloatArray) -> FloatArray:
 
 
 def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return (1) for complete scores."""
+    """Return the moments (1) of complete scores."""
     shape = (len(counts), centred.shape[1])
     moments = ItemMoments(
         variance=np.empty(shape),

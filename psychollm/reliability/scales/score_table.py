@@ -58,7 +58,7 @@ class ScoreTable(Result):
         who, row = np.unique(self.respondent[rows], return_inverse=True)
         values = self.values[rows]
         present = np.isfinite(values)
-        # A shifted sum, so that the mean of equal repeats is exact.
+        # Subtract the first score before summing, so that the mean of equal repeats is exact.
         first = np.full((who.size, values.shape[1]), np.nan)
         first[row[::-1]] = values[::-1]
         first = np.where(np.isfinite(first), first, 0.0)
@@ -157,7 +157,7 @@ class ScaleScores(Result):
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return int(self.values.shape[0])
 
     @property

@@ -1,4 +1,4 @@
-r"""Split-half reliability: over all splits of the items, or many.
+r"""Split-half reliability over all splits of the items, or over many.
 
 Each split into halves A and B has Guttman's coefficient 4 cov(A, B) / var(A + B), which needs no
 Spearman-Brown correction. Its mean over all splits of an even number of items is coefficient
@@ -43,10 +43,10 @@ from psychollm.reliability.scales.item_statistics import Of, ResampledMatrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, constant_items
 from psychollm.reliability.scales.score_table import scale_scores, score_table
 
-# Number of random splits that start a local search.
+# Number of random splits from which local searches start.
 _STARTS = 20
 _AT_ONCE = 2**22  # splits evaluated between checks for interrupts
-_MOST_SPLITS = 10**9  # limit of memory
+_MOST_SPLITS = 10**9  # largest number of splits that fit into memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,8 +91,8 @@ def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
 
 def mean_coefficient(matrix: FloatArray) -> float:
     """Return the mean over all splits, in closed form."""
-    # Alpha (lambda 3) for an even number of items; for odd k alpha times 1 - 1 / k^2, because
-    # halves of unequal length have a smaller covariance.
+    # The mean is alpha (lambda 3) for an even number of items. For odd k it is alpha times 1 - 1 /
+    # k^2, because halves of unequal length have a smaller covariance.
     k, total, trace = len(matrix), float(matrix.sum()), float(np.trace(matrix))
     if not total > ROUNDING * k * trace or k < 2:
         return float("nan")
@@ -121,9 +121,9 @@ def _all_splits(matrix: FloatArray) -> Splits:
     k = len(matrix)
     forms, chosen = np.empty(n_splits_of(k)), np.arange(k // 2)
     ends: list[tuple[float, FloatArray, float, FloatArray]] = []
-    for start in range(0, forms.size, _AT_ONCE):  # an interrupt waits for one part
+    for start in range(0, forms.size, _AT_ONCE):  # in parts, to react to interrupts
         part, lowest, highest = forms[start : start + _AT_ONCE], np.empty(k), np.empty(k)
-        # Equal halves can be swapped, so the first item is always in the first half.
+        # Equal halves can be swapped, so keep the first item in the first half.
         enumerate_splits(matrix, chosen, 1 - k % 2, part, lowest, highest)
         ends.append((part.min(), lowest, part.max(), highest))
     return Splits(
