@@ -174,7 +174,7 @@ def _parallel(who: Workers, ahead: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Direct:
-    """Calls with shared memory."""
+    """Maker of joblib calls for workers that share the caller's memory."""
 
     function: Callable[[Any], Any]
 
@@ -186,7 +186,7 @@ class _Direct:
 
 
 class _Parcels:
-    """Calls in other processes: the function is sent once, each piece with its call."""
+    """Maker of joblib calls for other processes: the function is sent only once."""
 
     __slots__ = ("_client", "_payload", "_token")
 
@@ -226,7 +226,7 @@ def _run(token: str, payload: Any, piece: Any) -> Any:
 
 
 def _data(sent: Any) -> Any:
-    """Return the data, or the result of a future: joblib passes one if it works locally."""
+    """Return the data. If joblib runs a piece locally, they are the result of a Dask future."""
     return sent.result() if hasattr(sent, "result") else sent
 
 

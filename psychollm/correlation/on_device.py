@@ -70,7 +70,7 @@ def _root(torch: Any, t: Any, target: Any, curve: tuple[Any, Any]) -> tuple[Any,
 
 
 def _integral(torch: Any, t: Any, gap: Any, product: Any) -> Any:
-    """Integrate from t to 1."""
+    """Return the integral from t to 1."""
     total, middle = torch.zeros_like(t), t.sqrt()
     for low, high in ((t, middle), (middle, torch.ones_like(t))):
         half, centre = (high - low) / 2, (high + low) / 2
@@ -80,7 +80,7 @@ def _integral(torch: Any, t: Any, gap: Any, product: Any) -> Any:
 
 
 def _integrand(torch: Any, t: Any, gap: Any, product: Any) -> Any:
-    """Return (2) of `kernels.bivariate`."""
+    """Return the integrand, equation (2) of `kernels.bivariate`."""
     one = 1 + t * t
     return 2 / one * torch.exp(-gap * (one / t) ** 2 - product * one)
 

@@ -157,7 +157,7 @@ class Units:
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
-        """Return the flags (models,); flag unflagged defined values if there are few clusters."""
+        """Return the flags (models,); values without a flag are flagged for few clusters."""
         own = first_reason(
             (np.isnan(value), Reason.NONE),
             (self.count == 1, Reason.ONE_CLUSTER),

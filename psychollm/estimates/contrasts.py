@@ -122,7 +122,7 @@ def contrast_arms(
     baseline : hashable, optional
         Arm that others are compared with; the first by default.
     rates : bool
-        Whether the numbers are rates, or means of numbers within [0, 1], with intervals (2).
+        Whether the numbers are rates, or means of numbers within [0, 1]; intervals are then (2).
     name : str, optional
         Name of the measure; that of the estimate by default.
 

@@ -62,7 +62,7 @@ class Mixing:
         Mean proportion of cells that differ from the observed table.
     z : float
         Largest standardised difference between replicates stopped halfway and complete ones, over
-        entries of the statistic. If above about 3, increase ``trades``.
+        entries of the statistic. If it is above about 3, increase ``trades``.
     """
 
     trades: FloatArray  # (s,)

@@ -32,7 +32,7 @@ from psychollm.estimates.intervals import (
 )
 from psychollm.estimates.reasons import Reason
 
-# counts (resamples, units) -> (resamples, ...)
+# A function from counts (resamples, units) to values (resamples, ...).
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 Interval: TypeAlias = Literal["bca", "percentile", "basic"]
 
@@ -128,7 +128,7 @@ class Resampling(Bootstrap):
         )
 
     def required(self) -> "Resampling":
-        """Return itself; raise `OptionError` without resamples, for statistics that need them."""
+        """Return the options; raise `OptionError` if they request no resamples."""
         check_count("bootstrap", self.n, low=2)
         return self
 

@@ -63,7 +63,7 @@ def chance(
     absence: bool = False,
     pilot: float = np.inf,
 ) -> float:
-    """Return (1), or (2) for `absence`, for an effect of `ratio` standard errors.
+    """Return the power (1), or (2) for `absence`, for an effect of `ratio` standard errors.
 
     Parameters
     ----------

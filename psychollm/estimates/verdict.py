@@ -178,8 +178,8 @@ def outcome(
     null : float
         Value without an effect.
     rejected : bool, optional
-        Whether a test rejects `null`, such as one adjusted for several models. By default the
-        interval decides.
+        Whether a test rejects `null`, for example after adjustment for several models. By default
+        the interval decides.
     enough : bool
         Whether there are enough units for a valid interval; otherwise the outcome is inconclusive.
 

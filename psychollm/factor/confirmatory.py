@@ -96,7 +96,7 @@ class Least(NamedTuple):
 def least_squares(
     observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
 ) -> Least:
-    """Minimise (1) from parameters x (q,), for weights W (p, p) or its diagonal (p,)."""
+    """Minimise the discrepancy (1) from x (q,), for weights W (p, p) or its diagonal (p,)."""
     from scipy import optimize
 
     root = np.asarray(np.sqrt(weights) if weights.ndim == 1 else np.linalg.cholesky(weights).T)

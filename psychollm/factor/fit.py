@@ -190,8 +190,8 @@ def fit_of_loadings(
     normal: bool,
 ) -> FactorFit:
     """Return the fit of orthogonal loadings, robust if the covariance is known."""
-    # W are the weights of dwls (k, k) or wls (p, p), gamma is n times the covariance matrix of the
-    # correlations (p, p); without gamma there is a test only if normal theory may be valid.
+    # W are the weights of dwls (k, k) or wls (p, p). gamma is n times the covariance matrix of the
+    # correlations (p, p). Without gamma there is a test only if normal theory may be valid.
     k, m = loadings.shape
     pairs = np.tril_indices(k, -1)
     implied = loadings @ loadings.T

@@ -76,7 +76,7 @@ def quadratic_test(
     gamma: FloatArray,
     n: float,
 ) -> Quadratic:
-    """Return (1) and its traces, for weights W (p, p) or its diagonal (p,)."""
+    """Return the statistic (1) and its traces, for weights W (p, p) or its diagonal (p,)."""
     weighted = weighted_by(weights, residuals[:, None])[:, 0]
     U = np.diag(weights) if weights.ndim == 1 else weights
     rank = 0

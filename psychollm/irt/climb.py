@@ -119,7 +119,7 @@ class Point:
 
     @property
     def steepness(self) -> float:
-        """Largest derivative by a free parameter."""
+        """Largest derivative with respect to a free parameter."""
         return float(np.abs(self.gradient[~self.frozen]).max(initial=0.0))
 
 
@@ -247,7 +247,7 @@ class Height(Protocol):
 
     @property
     def steepness(self) -> float:
-        """Largest derivative by a free parameter."""
+        """Largest derivative with respect to a free parameter."""
 
 
 P = TypeVar("P", bound=Height)

@@ -141,7 +141,7 @@ def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -
 def _projections(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> Iterator[Terms]:
-    """Yield, per group of patterns, mean scores and the terms of (2), times root frequency."""
+    """Yield mean scores and their projections, times root frequency, by group of patterns."""
     patterns, logistic_items = problem.patterns, problem.family.exponential
     if logistic_items:
         table = logistic(linear(parameters, grid.nodes))[0]

@@ -31,7 +31,7 @@ from psychollm.irt.result import IRTFit
 Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 
 CELLS = 2**21  # entries of pair tables in memory at a time
-FEWEST = 50  # items below which pairs carry too little information
+FEWEST = 50  # with fewer items, pairs carry too little information
 MOST = 1_000  # most respondents for a search of all pairs
 LIKELY = 0.01  # probability of naming some pair if all respondents are independent
 ALIKE = 0.15  # smallest residual correlation of a named pair

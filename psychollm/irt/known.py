@@ -44,8 +44,8 @@ def known_items(
     slope : array of shape (items,)
         Slopes, for N(0, 1) abilities.
     intercept : array of shape (items,) or (items, answers - 1)
-        Intercepts: minus slope times difficulty. Items with more than two answers have one per
-        step between answers.
+        Intercepts: minus slope times difficulty. Items with more than two answers have one
+        intercept for each step between answers.
     guessing, upper : array of shape (items,), optional
         Lower and upper asymptotes of binary items; by default 0 and 1.
     ordered : {"graded", "gpcm"}

@@ -58,7 +58,7 @@ def all_yes_or_no(models: Collection[Model]) -> bool:
 
 
 def curve_columns(models: Collection[Model]) -> list[str]:
-    """Return the columns of a result that items of these models have."""
+    """Return the names of the parameters that a result reports for items of these models."""
     names = {name for model in set(models) for name in kind_of(model).priors}
     return ["slope", "intercept", "difficulty", *(name for name in ASYMPTOTES if name in names)]
 

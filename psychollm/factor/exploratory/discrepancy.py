@@ -1,8 +1,8 @@
 r"""Discrepancy functions of factor models, as functions of the uniquenesses alone.
 
 With optimal loadings for given uniquenesses :math:`\psi`, least squares and maximum likelihood are
-functions of eigenvalues. Unweighted least squares (minres) needs those of :math:`R - \Psi`,
-:math:`\gamma_1 \ge \gamma_2 \ge \dots` with eigenvectors v,
+functions of eigenvalues. Unweighted least squares (minres) needs the eigenvalues of :math:`R -
+\Psi`, :math:`\gamma_1 \ge \gamma_2 \ge \dots` with eigenvectors v,
 
 .. math:: F = \tfrac12 \sum_{j \in T} \gamma_j^2, \qquad
           \frac{\partial F}{\partial \psi_a} = -\sum_{j \in T} \gamma_j v_{aj}^2,         \quad (1)

@@ -215,7 +215,7 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Repeat:
-    """Repetition of an analysis for stacks of matrices, started at its solution."""
+    """An analysis that is repeated for stacks of matrices, starting at its solution."""
 
     solution: FactorSolution
     criterion: Criterion | None  # None without rotation

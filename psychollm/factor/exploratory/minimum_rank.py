@@ -50,7 +50,7 @@ class MinimumRank(NamedTuple):
 
 
 def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
-    """Minimise (1) for a positive definite matrix of correlations (k, k), from several starts."""
+    """Minimise the sum (1) for positive definite correlations (k, k), from several starts."""
     shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
     scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
     # Start at half the distance up to which the reduced matrix is positive definite.
@@ -64,7 +64,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
 
 
 def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> MinimumRank:
-    """Minimise (1) from one start with a positive definite reduced matrix."""
+    """Minimise the sum (1) from one start with a positive definite reduced matrix."""
     k = len(matrix)
     barrier, steps, change = FIRST_BARRIER, 0, np.inf
     while barrier > LAST_BARRIER:
@@ -99,7 +99,7 @@ def _weights(reduced: FloatArray, n_factors: int) -> FloatArray:
 def _on_tangent(
     matrix: FloatArray, psi: FloatArray, weights: FloatArray, barrier: float
 ) -> tuple[FloatArray, int]:
-    """Minimise (2) by Newton's method; return uniquenesses and the number of steps."""
+    """Minimise the function (2) by Newton's method; return uniquenesses and number of steps."""
     for step in range(MAX_STEPS):
         try:
             inverse = np.linalg.inv(matrix - np.diag(psi))

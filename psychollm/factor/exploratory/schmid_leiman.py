@@ -7,9 +7,9 @@ Correlated factors share a general factor. With pattern loadings :math:`\Lambda`
           F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2},                       \quad (1)
 
 are the loadings of the variables on the general factor and on group factors, all orthogonal. If
-the general factor reproduces the factor correlations, communalities do not change. With three
-factors it always does, unless a :math:`\gamma_j` would exceed one. With two factors the loadings
-are not identified and are set equal, :math:`\sqrt{|\phi|}`.
+the general factor reproduces the factor correlations, communalities do not change. The general
+factor of three factors always reproduces them, unless a :math:`\gamma_j` would exceed one. With
+two factors the loadings are not identified and are set equal, :math:`\sqrt{|\phi|}`.
 
 References
 ----------

@@ -145,7 +145,7 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
 def weighted_factors(
     correlation: FloatArray, weigh: Weigh, starts: FloatArray, low: float
 ) -> WeightedFactors:
-    """Minimise (1) from loadings `starts` (n, k, m), using more than eight only if needed."""
+    """Minimise the discrepancy (1) from `starts` (n, k, m): eight, and more if needed."""
     from scipy.optimize import minimize
 
     shape, reach = starts.shape[1:], np.sqrt(1.0 - low)

@@ -246,7 +246,7 @@ def _slopes(loadings: FloatArray) -> FloatArray:
 
 
 def _distance(fits: Sequence[PairwiseLikelihood]) -> _Distance:
-    """Minimise (2), alternating between scales and slopes."""
+    """Minimise the distance (2), alternating between scales and slopes."""
     loadings, se = (np.array([getattr(one, name) for one in fits]) for name in ("loadings", "se"))
     free = np.isfinite(se).all(axis=0) & (se > 0.0).all(axis=0)
     kept = loadings[:, free]

@@ -36,7 +36,7 @@ class Block:
     """Respondents who answered the same items: counts by score."""
 
     items: IntArray  # (s,)
-    counts: FloatArray  # (s + 1,) respondents by score; 0 for scores 0 and s
+    counts: FloatArray  # (s + 1,) numbers of respondents by score; 0 for scores 0 and s
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def sufficient(codes: IntArray) -> Sufficient:
 def evaluate(
     table: Sufficient, easiness: FloatArray, *, second: bool
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return (1), its gradient (J,) and, unless not requested, its information (J, J)."""
+    """Return the log-likelihood (1), its gradient (J,) and, on request, its information (J, J)."""
     size = easiness.size
     value, gradient = float(table.yes @ easiness), table.yes.copy()
     information = np.zeros((size, size) if second else (0, 0))
@@ -103,7 +103,7 @@ def connected(codes: IntArray) -> BoolArray:
 
 
 def climb(table: Sufficient) -> Top:
-    """Maximise (1) by Newton steps, halved if they descend."""
+    """Maximise the log-likelihood (1) by Newton steps, halved if they descend."""
     size = table.yes.size
     n = np.zeros(size)
     for block in table.blocks:

@@ -261,7 +261,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Flag items with few respondents in a group or with an answer, which are not tested."""
+    """Return reasons not to test items: too few respondents in a group or with an answer."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST

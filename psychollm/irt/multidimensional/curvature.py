@@ -126,7 +126,7 @@ def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, B
 
 
 def _of_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return (2) with the information of the prior."""
+    """Return the information (2) about the correlations, plus that of the prior."""
     m, n = problem.dimensions, problem.frequency.sum()
     inverse = np.linalg.inv(point.place.correlation)
     second = n * point.moments(problem.frequency)[1]
@@ -137,7 +137,7 @@ def _of_correlations(problem: Problem, point: Point) -> FloatArray:
     turned = inverse @ directions  # (c, m, m)
     first = np.einsum("aij,bjk,ki->ab", turned, turned, inverse @ second)
     end = 0.5 * (first + first.T)
-    # The log prior has the form of a normal log-likelihood, and so have its derivatives.
+    # The log prior has the form of a normal log-likelihood, and so has its second derivative.
     end -= 0.5 * (n - 2.0 * problem.eta) * np.einsum("aij,bji->ab", turned, turned)
     return np.asarray(end, dtype=np.float64)
 
@@ -168,7 +168,7 @@ Pieces = tuple[FloatArray, FloatArray, BoolArray]
 
 
 def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseInformation:
-    """Return the matrix of (1), factored."""
+    """Return the information matrix (1), factored."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     missing = np.zeros((free.size, free.size))
@@ -184,7 +184,7 @@ def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseI
 
 
 def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> LowRankInformation:
-    """Return (1) in low-rank form, factored."""
+    """Return the information (1) in low-rank form, factored."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     roots = np.linalg.inv(np.linalg.cholesky(blocks))

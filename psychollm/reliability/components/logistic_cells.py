@@ -114,7 +114,7 @@ class CellTable(NamedTuple):
 
     @classmethod
     def of(cls, sd: float, kinds: FloatArray) -> "CellTable":
-        """Integrate over the interaction; without any the table is empty."""
+        """Integrate over the interaction; without an interaction the table is empty."""
         if sd == 0.0:
             return cls(kinds, np.empty((0, 0, 3)))
         step = _STEP * np.sqrt(1.0 + (_COARSER * sd) ** 2)

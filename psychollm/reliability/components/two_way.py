@@ -67,7 +67,7 @@ class MeanSquares:
 
 
 def mean_squares(scores: FloatArray) -> MeanSquares:
-    """Return (1) of a complete table (targets, raters); rounding errors become zero."""
+    """Return the mean squares (1) of a complete table; rounding errors become zero."""
     n, k = scores.shape
     centred = scores - scores[0, 0]
     nil = (_ROUNDING * float(np.nanmax(np.abs(scores)))) ** 2

@@ -29,11 +29,11 @@ Satterthwaite's degrees of freedom
           g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (4)
 
 where A is the inverse of the observed information about the two variances (their covariance). If
-:math:`\tau^2` is estimated as zero, C uses only the variance within groups, r over its :math:`\nu`
-degrees of freedom. Pooling it with the variance between groups only if the latter is smaller
-raised the false positive rate at level 5 % to 6 or 7 %. In a complete table with one score per
-cell the tests then equal those of the analysis of variance for every :math:`\tau^2`. Equality of
-all k condition means is tested by
+:math:`\tau^2` is estimated as zero, C uses only the variance within groups, :math:`r / \nu`.
+Pooling it with the variance between groups only if the latter is smaller raised the false positive
+rate at level 5 % to 6 or 7 %. In a complete table with one score per cell the tests then equal
+those of the analysis of variance for every :math:`\tau^2`. Equality of all k condition means is
+tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1},             \quad (5)
 
@@ -185,7 +185,7 @@ class Reduced:
         return design.table.sum(axis=1), design.n
 
     def deviance(self, gamma: FloatArray, *, restricted: bool = True) -> FloatArray:
-        """Return (2), or its ML version, at a ratio and its best residual variance (sets,)."""
+        """Return the deviance (2), or its ML version, at a ratio and its best variance (sets,)."""
         d, n = self._determinant(restricted=restricted)
         with np.errstate(divide="ignore"):
             scale = self.residual_square(gamma) / n

@@ -180,7 +180,7 @@ class QuestionAnswers:
     variance: FloatArray  # (models, questions) 0 with fewer than two answers
     answered: FloatArray  # (models, questions) 1 with an answer
     repeated: FloatArray  # (models, questions) 1 with at least two answers
-    inverse: FloatArray  # (models, questions) 1 / answers, 0 without an answer
+    inverse: FloatArray  # (models, questions) 1 / number of answers; 0 without an answer
 
     @classmethod
     def of(cls, table: RepeatedScores) -> "QuestionAnswers":

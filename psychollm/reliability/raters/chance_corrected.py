@@ -283,7 +283,7 @@ def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def _alpha(observed: FloatArray, expected: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return (2) from its sums; NaN if a single category occurs."""
+    """Return alpha (2) from its sums; NaN if a single category occurs."""
     several = (totals > 0).sum(axis=1) > 1
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = 1.0 - (totals.sum(axis=1) - 1.0) * observed / expected

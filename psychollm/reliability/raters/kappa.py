@@ -1,4 +1,4 @@
-r"""Kappa: Cohen's for two runs, Fleiss' for any number of them.
+r"""Cohen's kappa: agreement of two runs beyond chance.
 
 With :math:`p_{ij}` the proportion of questions given category i by the first run and j by the
 second, margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`, and weights :math:`w_{ij}` that are 1

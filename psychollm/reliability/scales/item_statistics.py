@@ -104,7 +104,7 @@ class ItemStatistics(Result):
     standardised_alpha_without: FloatArray  # (items,)
     standardised_flags: tuple[Reason, ...]  # (items,) reasons of undefined values
     item_total: FloatArray  # (items,) correlation with the rows' mean score, including the item
-    standardised_item_total: FloatArray  # (items,) the same for standardised items
+    standardised_item_total: FloatArray  # (items,) item_total of standardised items
     corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
     correlations: FloatArray  # (items, items) NaN for a zero-variance item
 
@@ -244,7 +244,7 @@ def _item_estimate(
     on: Scale,
     *cases: tuple[BoolArray, Reason],
 ) -> Estimate:
-    """Return one of the two statistics of items."""
+    """Return the estimate of one of the two statistics (1)."""
     part = replicates.each(slice(None), column)
     few = scale.n_items < 2 + column
     undefined = Reason.ONE_QUESTION if few else scale.reason or Reason.NO_VARIANCE
@@ -279,7 +279,7 @@ def _per_item(moments: ItemMoments) -> FloatArray:
 
 
 def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return (2), and standardised alpha without each item; NaN for zero-variance items."""
+    """Return correlations (2) and standardised alphas (1), NaN for zero-variance items."""
     correlations, varies = correlation(matrix)
     k, sums = len(correlations), correlations.sum(axis=0)
     total, shared = float(sums.sum()), multiple_correlations(correlations)
