@@ -1,8 +1,8 @@
 r"""Cross-validate a bank on held-out models; families of models stay together.
 
-It selects the number of abilities that predicts best, and estimates the prediction error of each
-question relative to the item model. It estimates how this error varies between models. Simulated
-sessions of held-out models give the error of corrected scores.
+Cross-validation selects the number of abilities that predicts best. It also estimates the
+prediction error of each question relative to the item model, and the variance of this error
+between models. Simulated sessions of held-out models give the error of corrected scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,32 +17,32 @@ from psychollm.bank.item_model import ItemModel, item_model
 from psychollm.estimates.corrected import Block, answered, corrected, inside
 
 DIMENSIONS = (0, 1, 2, 4)
-EQUAL_SHARE = 0.1  # proportion of equal inclusion probabilities
+EQUAL_SHARE = 0.1  # weight of equal probabilities in the mixture
 FIRST_BLOCK = 10  # questions in the first block
-GROWTH = 2  # each further block has one question per this many answers
+GROWTH = 2  # number of answers per question of a further block
 FEWEST_IN_BLOCK = 10
-_GAIN = 0.998  # ratio of squared errors required to add abilities
-_ASKED = 100  # answers of a held-out model used for prediction
-_PRIOR_ANSWERS = 4.0  # weight of the item model in the error of one question
+_GAIN = 0.998  # more abilities must reduce squared errors to this ratio
+_ASKED = 100  # number of a held-out model's answers used for prediction
+_PRIOR_ANSWERS = 4.0  # weight of the item model, in answers, in one question's error
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
 _FEWEST_DF, _MOST_DF = 4.0, 200.0
-_SIZES = (50, 100, 200)  # questions in simulated sessions
-_SESSIONS = 200  # of each size, at least one per model
+_SIZES = (50, 100, 200)  # numbers of questions in simulated sessions
+_SESSIONS = 200  # sessions of each size, at least one per model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
-_WORST = 16.0  # cap of squared standardised errors, so that outliers do not dominate
+_WORST = 16.0  # cap of squared standardised errors, which limits outliers
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Sampling design: item model and its expected errors."""
+    """Sampling design: the item model and its expected prediction errors."""
 
     items: ItemModel
-    error: FloatArray  # (J,) squared errors as multiples of p (1 - p)
+    error: FloatArray  # (J,) squared prediction errors, as multiples of p (1 - p)
     beforehand: FloatArray  # (J,) prior expectation of the squared errors
-    order: IntArray  # (J,) order with similar neighbours
+    order: IntArray  # (J,) order of the questions in which neighbours are similar
 
     def taken(self, which: IntArray) -> "Drawing":
-        """Return the design for some of the questions."""
+        """Return the design restricted to some questions."""
         place = np.full(self.order.size, -1)
         place[which] = np.arange(which.size)
         order = place[self.order]
@@ -51,13 +51,13 @@ class Drawing:
         )
 
     def expected(self, predicted: FloatArray) -> FloatArray:
-        """Return the expected squared errors (J,) of predictions."""
+        """Return the expected squared errors (J,) of given predictions."""
         return predicted * (1.0 - predicted) * self.error
 
     def block(
         self, scores: FloatArray, drawn: list[Block], n: int, rng: np.random.Generator
     ) -> Block:
-        """Draw n further questions, given the scores so far (J,)."""
+        """Draw n further questions, given a model's scores so far (J,)."""
         known = np.isfinite(scores).any()
         error = self.expected(self.items.given(scores)) if known else self.beforehand
         left = np.ones(scores.size, dtype=bool)
@@ -77,15 +77,15 @@ class Calibration:
     """Prediction errors of held-out models."""
 
     candidates: tuple[int, ...]  # numbers of abilities compared
-    squared_error: FloatArray  # (candidates,) of predictions of single scores
+    squared_error: FloatArray  # (candidates,) mean squared errors of predicted single scores
     phi: float  # centre of the models' squared errors, relative to expectation
-    df: float  # of their distribution over models
-    scale: float  # of the variance of corrected scores
-    fold: IntArray  # (models,)
-    held_out: tuple[ItemModel, ...]  # fitted without each fold
+    df: float  # degrees of freedom of their distribution over models
+    scale: float  # factor of the variance of corrected scores
+    fold: IntArray  # (models,) fold in which each model is held out
+    held_out: tuple[ItemModel, ...]  # item models fitted without each fold
 
     def taken(self, which: IntArray) -> "Calibration":
-        """Return the calibration of some of the questions."""
+        """Return the calibration restricted to some questions."""
         return replace(self, held_out=tuple(items.taken(which) for items in self.held_out))
 
 
@@ -122,7 +122,7 @@ def calibrated(
     shown = _Shown(scores, predicted)
     spread = _beforehand(whole, theta)
     drawing = Drawing(whole, shown.error(), spread * shown.error(), order)
-    # Exclude the held-out model's errors from its sampling design.
+    # The sampling design of a held-out model must not use its own errors.
     of_model = [
         Drawing(apart[f][0], error, spread * error, order)
         for f, error in zip(fold, map(shown.error, range(len(scores))), strict=True)
@@ -141,7 +141,7 @@ def calibrated(
 
 
 def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Choose the known scores of each model at random; the others are predicted."""
+    """Choose the scores of each model from which the others are predicted, at random."""
     asked = np.zeros(scores.shape, dtype=bool)
     for row, own in enumerate(scores):
         have = np.flatnonzero(np.isfinite(own))
@@ -156,11 +156,11 @@ class _Shown:
         known = np.isfinite(scores)
         self._square = np.where(known, (scores - predicted) ** 2, 0.0)
         self._said = np.where(known, predicted * (1.0 - predicted), 0.0)
-        self._typical = self._said.sum() / known.sum()  # of one answer
+        self._typical = self._said.sum() / known.sum()  # mean squared error of one answer
         self._sums = self._square.sum(axis=0), self._said.sum(axis=0)
 
     def error(self, without: int | None = None) -> FloatArray:
-        """Return squared errors as multiples of p (1 - p) (J,), shrunk to their mean."""
+        """Return squared errors (J,), as multiples of p (1 - p), shrunk to their mean."""
         square, said = self._sums
         if without is not None:
             square, said = square - self._square[without], said - self._said[without]
@@ -170,7 +170,7 @@ class _Shown:
 
 
 def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
-    """Return the mean of p (1 - p) over the models of the bank (J,)."""
+    """Return the mean of p (1 - p) over the bank's models (J,), with p from the item model."""
     nothing = np.zeros((items.n_dimensions,) * 2)
     p = np.array([items.predicted(row, nothing) for row in theta])
     return np.asarray((p * (1.0 - p)).mean(axis=0))
@@ -179,11 +179,11 @@ def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
 def _population(
     drawings: Sequence[Drawing], scores: FloatArray, predicted: FloatArray
 ) -> tuple[float, float]:
-    """Fit an inverse chi-squared distribution to the models' errors (matching logarithms)."""
+    """Fit an inverse chi-squared distribution to the models' errors by moments of logarithms."""
     logs = np.empty(len(scores))
     for row, (drawing, y, p) in enumerate(zip(drawings, scores, predicted, strict=True)):
         known = np.isfinite(y)
-        # Weights are square roots of the errors, as in sampling.
+        # Questions are weighted by the square roots of their errors, as in sampling.
         weight = 1.0 / np.sqrt(np.maximum(drawing.beforehand[known], 1e-4))
         square = weight @ (y - p)[known] ** 2
         logs[row] = np.log(max(square, 1e-9) / max(weight @ drawing.expected(p)[known], 1e-9))
@@ -234,7 +234,7 @@ def play(
     population: tuple[float, float],
     rng: np.random.Generator,
 ) -> tuple[float, float, float]:
-    """Simulate `size` questions to one model; return its corrected score, variance and df."""
+    """Simulate a session of `size` questions; return corrected score, variance and df."""
     known, n = np.full(truth.size, np.nan), 0
     drawn: list[Block] = []
     while n < size:
@@ -252,7 +252,7 @@ def judged(
     population: tuple[float, float],
     within: BoolArray | None = None,
 ) -> tuple[float, float, float]:
-    """Return the corrected score of the answers, its variance and degrees of freedom."""
+    """Return the corrected score from the answers, its variance and degrees of freedom."""
     predicted = drawing.items.given(scores)
     expected, blocks = drawing.expected(predicted), answered(drawn, scores)
     if within is not None:

@@ -1,10 +1,10 @@
 r"""Sample questions with known inclusion probabilities.
 
-A question is drawn with a probability :math:`\pi_j` proportional to the expected size of its
-prediction error, mixed with an equal probability so that none is zero. This minimises the variance
-of the corrected prediction. The sample is systematic: probabilities are concatenated in an order
-in which neighbours are similar, and a random start picks one point per unit of length. Each part
-of the bank is then sampled in proportion.
+Question j is drawn with a probability :math:`\pi_j` proportional to the expected size of its
+prediction error, which minimises the variance of the corrected prediction. A small equal
+probability is mixed in, so that none is zero. The sample is systematic. The probabilities are laid
+end to end, in an order in which neighbours are similar, and a random start picks one question per
+unit of length. Similar questions are thus sampled in proportion to their probabilities.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def chances(size: FloatArray, n: int) -> FloatArray:
 
 
 def systematic(pi: FloatArray, order: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw a systematic sample with probabilities pi (J,) of integer sum, in random order."""
+    """Draw a systematic sample with probabilities pi (J,), whose sum is an integer; shuffle it."""
     ends = np.cumsum(pi[order])
     n = round(float(ends[-1]))
     points = (rng.random() + np.arange(n)) * (ends[-1] / n)
@@ -59,7 +59,7 @@ def _halved(features: FloatArray, which: IntArray) -> IntArray:
 
 
 def mixed(size: FloatArray, left: BoolArray, n: int, *, equal_share: float) -> FloatArray:
-    """Return probabilities (J,) of drawing n of the remaining questions, partly equal."""
+    """Return probabilities (J,) of drawing n of the remaining questions, mixed with equal ones."""
     size = np.where(left, size, 0.0)
     share = (1.0 - equal_share) * size / size.sum() + equal_share * left / left.sum()
     return chances(share, n)

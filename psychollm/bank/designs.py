@@ -1,4 +1,4 @@
-r"""Published and simple designs for choosing questions and scoring, to compare with sessions.
+r"""Published and simple designs for selecting and scoring questions, compared with sessions.
 
 Published designs follow their descriptions. *anchors* (Vivek and others 2024; Polo and others
 2024) asks the question nearest to each k-means centre of the items and weights it by its cluster.
@@ -31,13 +31,13 @@ from psychollm.estimates.intervals import normal_multiplier
 Design = Literal[
     "bank", "random", "stratified", "assisted", "information", "anchors", "p_irt", "gp_irt"
 ]
-_STRATA = 10  # difficulty strata, if there are no domains
-_CLUSTERINGS = 3  # repetitions of k-means, of which the tightest is kept
-_AT_ONCE = 10  # questions per block of a session
+_STRATA = 10  # number of difficulty strata, used without domains
+_CLUSTERINGS = 3  # repetitions of k-means; the one with the least variance is kept
+_AT_ONCE = 10  # number of questions per block of a session
 
 
 class Guess(NamedTuple):
-    """Estimate of one model by a design."""
+    """Estimated score of one model by one design."""
 
     value: float
     low: float  # NaN without an interval
@@ -55,7 +55,7 @@ Play: TypeAlias = Callable[[ItemBank, FloatArray, int, float, np.random.Generato
 
 
 def finished(session: Session, truth: FloatArray) -> Guess:
-    """Complete a session."""
+    """Answer all questions of a session and return its estimate."""
     place = {question: j for j, question in enumerate(session.bank.questions)}
     while not session.done:
         for question in session.next(_AT_ONCE):
@@ -116,7 +116,7 @@ def _stratified(
 
 
 def strata(bank: ItemBank) -> IntArray:
-    """Return the stratum of each question: its domain, or a tenth of the difficulties."""
+    """Return the stratum of each question: its domain, or its decile of difficulty."""
     if bank.domains is not None:
         names = {name: k for k, name in enumerate(bank.domain_names)}
         return np.array([names[domain] for domain in bank.domains])
@@ -132,13 +132,13 @@ def _anchors(
 
 
 def anchors(items: ItemModel, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """Return the item nearest to the centre of each cluster, and the clusters' proportions."""
+    """Return the item nearest to each cluster's centre, and the clusters' proportions of items."""
     from scipy.cluster.vq import kmeans2
 
     features = items.items / items.items.std(axis=0).clip(1e-9)
     best = (np.inf, np.zeros(0), np.zeros(0))
     for _ in range(_CLUSTERINGS):
-        with warnings.catch_warnings():  # empty clusters simply have no anchor
+        with warnings.catch_warnings():  # k-means warns of empty clusters, which have no anchor
             warnings.simplefilter("ignore", UserWarning)
             start = features[rng.choice(len(features), n, replace=False)]
             centres, cluster = kmeans2(features, start, minit="matrix")
@@ -162,7 +162,7 @@ def _p_irt(
 
 
 def _two_parameters(bank: ItemBank) -> ItemModel:
-    """Return the 2PL of the bank, with items treated as known."""
+    """Return the 2PL fitted to the bank, with items treated as known."""
     model = bank.drawing.items
     if model.n_dimensions != 1:
         model, _ = item_model(bank.scores, 1, np.zeros(len(bank.questions), dtype=np.int64))

@@ -1,28 +1,28 @@
-r"""Compute anytime-valid evidence that answers to the same questions have changed.
+r"""Compute anytime-valid evidence that a model's answers to the same questions have changed.
 
-Without a change, each question j is answered correctly with its own probability :math:`p_j`, today
-as in the baseline; nothing is assumed about these probabilities. The answers to one question are
-then exchangeable. With means :math:`\bar y_j` of the answers in a window of looks and
-:math:`\bar r_j` of those before,
+A look is one round of answers, such as a day. Without a change, each question j is answered
+correctly with the same unknown probability :math:`p_j` at all looks and in the baseline. The
+answers to one question are then exchangeable. Let :math:`\bar y_j` be the mean of the answers in a
+window of looks, and :math:`\bar r_j` the mean of the answers before the window. Then
 
 .. math:: D_j = \bar y_j - \bar r_j, \qquad E[D_j] = 0, \qquad
           E[D_j^2 \mid \text{all answers}] = V_j =
               \frac{n_j}{u_j v_j (n_j - 1)} \sum (y - \bar y)^2,                          \quad (1)
 
-for u and v answers in and before the window, and their sum n. Questions are independent, so bets
-on them multiply, and have mean one without a change:
+with u answers in the window, v answers before it, and n = u + v. Questions are independent, so
+bets on them are multiplied. Without a change the product has mean one:
 
 .. math:: E_\lambda = \prod_j (1 + \lambda w_j D_j), \qquad
           E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big),                      \quad (2)
 
-the first for models that became better or worse (:math:`\lambda` of either sign), the second for
-models whose answers differ, whatever their accuracy; :math:`w_j \le 1` increases with the number
-of answers. Noise in the baseline, such as single answers sampled at a temperature, is part of
-:math:`D_j` and needs no correction.
+The first product detects better or worse models (:math:`\lambda` of either sign). The second
+detects changed answers, whatever the accuracy. The weight :math:`w_j \le 1` increases with the
+number of answers. Noise in the baseline, such as single answers sampled at a temperature, is part
+of :math:`D_j` and needs no correction.
 
-Validity at any time. (i) The first answer to each question of the baseline forms a martingale,
-because both answers of the pair are revealed together. (ii) Each window has its bets once, with a
-proportion :math:`\omega` of the stake, and all proportions sum to at most one:
+Validity at any time. (i) Bets on the first new answer to each baseline question form a martingale
+:math:`M_t`, because both answers of a pair are revealed together. (ii) Each window is bet on once,
+with a proportion :math:`\omega` of the stake, and all proportions sum to at most one:
 
 .. math:: A_t = \omega_0 M_t + \sum_{\text{windows that ended by } t} \omega E.           \quad (3)
 
@@ -54,9 +54,9 @@ from psychollm._base.types import FloatArray
 
 Kind = Literal["worse", "better", "different"]
 KINDS: tuple[Kind, ...] = ("worse", "better", "different")
-_STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # stake by kind of window
-_FIRST = (0.5, 0.5)  # split of the first answers between worse and better
-_KINDS = (0.4, 0.4, 0.2)  # split of a window between the three
+_STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # proportion of the stake by kind of window
+_FIRST = (0.5, 0.5)  # split of the first answers' stake between worse and better
+_KINDS = (0.4, 0.4, 0.2)  # split of a window's stake: worse, better, different
 _LINEAR = np.array([0.12, 0.3, 0.75])
 _SQUARE = np.array([0.2, 0.5, 0.8])
 _ROUNDING = 1e-9
@@ -83,7 +83,7 @@ class Counted:
 
 
 def bets(reference: Counted, window: Counted) -> FloatArray:
-    """Return the logarithms of (2) for worse, better and different (3,)."""
+    """Return the logarithms (3,) of products (2) for worse, better and different answers."""
     (before, own_before, _), (inside, own, _) = reference.table, window.table
     here = (before > 0) & (inside > 0)
     u, v = inside[here], before[here]
@@ -94,7 +94,7 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
     tilt = gap * weight / weight.max()
     linear = _mixed(-_LINEAR, tilt), _mixed(_LINEAR, tilt)
     n, total, squares = (reference + window).table[:, here]
-    # Only binary answers: V is not valid for others, which may be means.
+    # Only binary answers are used here: other scores may be means, for which V in (1) is wrong.
     spread = total - total**2 / n
     plain = (np.abs(squares - total) < _ROUNDING) & (spread > _ROUNDING) & (n > 2)
     u, v, n = u[plain], v[plain], n[plain]
@@ -103,7 +103,7 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
 
 
 def _mixed(stakes: FloatArray, what: FloatArray) -> float:
-    """Return the log mean over stakes of the product of 1 + stake * what."""
+    """Return the logarithm of the mean over stakes of the product of 1 + stake * what."""
     logs = np.log1p(stakes[:, None] * what).sum(axis=1)
     return float(np.logaddexp.reduce(logs) - np.log(stakes.size))
 
@@ -114,7 +114,7 @@ def _share(i: int) -> float:
 
 
 def windows(t: int) -> Iterator[tuple[int, float]]:
-    """Yield the look before each window that ends at look t, and its stake."""
+    """Yield, for each window that ends at look t, the look before the window and its stake."""
     if t & (t - 1) == 0 and t > 1:
         k = t.bit_length() - 1
         yield 0, _STAKE["baseline"] / (k * (k + 1.0))
@@ -128,7 +128,7 @@ def windows(t: int) -> Iterator[tuple[int, float]]:
 
 
 def needed_from(t: int) -> list[int]:
-    """Return the looks up to t at which later windows may start."""
+    """Return the looks up to t at which future windows may start."""
     kept = {0}
     step = 1
     while step <= max(t, 1):  # windows of twice the step start at its multiples
@@ -140,13 +140,13 @@ def needed_from(t: int) -> list[int]:
 
 @dataclass(slots=True)
 class Evidence:
-    """Accumulated evidence, and the past that later windows need."""
+    """Accumulated evidence, with the past answers that future windows need."""
 
-    past: dict[int, Counted]  # by look: all answers up to it; 0 is the baseline
+    past: dict[int, Counted]  # all answers up to each look; look 0 is the baseline
     look: int = 0
     first: FloatArray = field(default_factory=lambda: np.zeros((2, _LINEAR.size)))  # logs of M
-    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of the sum
-    best: tuple[float, int, int] = (-np.inf, 0, 0)  # log of a window's part, its start and end
+    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of sum (3)
+    best: tuple[float, int, int] = (-np.inf, 0, 0)  # largest log term, window
 
     @property
     def logs(self) -> FloatArray:
@@ -157,7 +157,7 @@ class Evidence:
 
     @property
     def log(self) -> float:
-        """Log evidence (3)."""
+        """Logarithm of the evidence (3)."""
         return float(np.logaddexp.reduce(self.logs))
 
     def add(self, answers: Counted) -> None:
@@ -171,7 +171,7 @@ class Evidence:
         now = before + answers
         self.past[self.look] = now
         for start, stake in windows(self.look):
-            # Questions missing at baseline count from their first answer.
+            # The first answer to a question without a baseline becomes its baseline.
             reference = self.past[start]
             parts = bets(reference, now - reference) + np.log(stake) + np.log(_KINDS)
             self.spent = np.logaddexp(self.spent, parts)

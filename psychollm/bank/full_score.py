@@ -1,38 +1,41 @@
 r"""Estimate the score on a whole bank from answers to some of its questions.
 
-* *design*: the weighted mean of the sampled answers. It needs only known inclusion probabilities.
+* *design*: the weighted mean of the sampled answers. It requires only known inclusion
+probabilities.
 * *assisted*: the prediction of all scores, corrected by the weighted prediction errors of the
   sampled answers (`psychollm.estimates.corrected`). It also needs inclusion probabilities, and is
   valid for any model. Better predictions give narrower intervals.
 * *model*: the prediction without correction. Its interval comes from the models of the bank. Each
-  is predicted from the same questions with its family held out; regressing the true scores on the
-  predictions,
+  is predicted from the same questions with its family held out. The regression of the true scores
+  on the predictions,
 
   .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
 
-  predicts the score of the new one. This is valid for models like those of the bank, for any
-  selection of questions.
+  predicts the score of the new model. The interval is valid for models like those of the bank, for
+  any selection of questions.
 
-Bias from stopping at a margin of error, and its correction.
+The remaining sections treat the bias that results from stopping at a margin of error.
 
-The number of questions needed depends on the score, because extreme scores have less variance. A
-session with too few rare answers by chance overestimates how extreme its score is and stops early:
-scores are biased outwards. With n(p) questions for a given width the bias is
+The number of questions needed depends on the score, because extreme scores have less variance.
+Scores near 0 or 1 have few answers of the rarer kind. If a session has even fewer by chance, its
+score is too extreme and it stops too early, so scores are biased towards 0 or 1. If a margin of
+error needs n(p) questions, the bias is
 
 .. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (1)
 
-Two corrections are made. The width is that of the score :math:`\tilde p` of n answers and
-:math:`z^2 / 2` more of either kind (Agresti and Coull), so that runs without rare answers are not
-taken as precise. And (1) is subtracted from the score of a stopped session. With :math:`s_j` the
-standard deviations of the errors expected by the item model, the predictions moved to the mean
-:math:`\tilde p` by one step on the scale of logits, :math:`n \propto (\sum_j s_j)^2` and
+Two corrections are made. First, the margin of error is computed at the score :math:`\tilde p`
+after adding :math:`z^2 / 2` right and as many wrong answers (Agresti and Coull), so that a run
+without rare answers does not appear precise. Second, the bias is subtracted from the score of a
+stopped session. With :math:`s_j` the standard deviations of the errors expected by the item model,
+the predictions moved to the mean :math:`\tilde p` by one step on the scale of logits, :math:`n
+\propto (\sum_j s_j)^2` and
 
 .. math:: L = \frac{d \log n}{d \tilde p}
           = \frac{\sum s_j (1 - 2 p_j) / \sum s_j}{\sum p_j (1 - p_j) / J}, \qquad
           \frac{d \log n}{dp} = \frac{L n / m}{1 + L n (m - n) (1 - 2 p) / 2 m^2}, \quad
           m = n + z^2,                                                                   \quad (2)
 
-the latter because :math:`\tilde p` depends on n itself.
+The second formula is needed because :math:`\tilde p` itself depends on n.
 
 References
 ----------
@@ -60,11 +63,11 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 
 _STEPS = 8
-_LEAST = 1e-6  # minimum of a prediction
+_LEAST = 1e-6  # smallest prediction used
 
 
 def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple[float, float]:
-    """Return the variance factor at the adjusted score, and the slope (2).
+    """Return the factor of the variance at the adjusted score, and the slope (2).
 
     The arguments are predictions (J,), squared errors as multiples of p (1 - p) (J,), the number
     of answers, and the margin of error in standard errors.
@@ -85,9 +88,9 @@ def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple
 
 Method = Literal["auto", "design", "assisted", "model"]
 METHODS: tuple[Method, ...] = ("design", "assisted", "model")
-FEWEST = 10  # answers below which a score is flagged
-_FEWEST_SHARED = 10  # models of the bank that answered the same questions
-_SHARED = 0.8  # minimum proportion of the asked questions that such a model answered
+FEWEST = 10  # a score from fewer answers is flagged
+_FEWEST_SHARED = 10  # required models of the bank that answered the same questions
+_SHARED = 0.8  # proportion of the asked questions that such a model answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +102,7 @@ class FullScore(Estimate):
     values, errors : dict of str to ndarray (models,)
         Estimate and margin of error by method; NaN if a method is not applicable.
     used, why : str
-        Method of `value`, and the reason.
+        Method of `value`, and the reason for choosing it.
     n_questions : int
         Number of questions in the bank or domain.
     """
@@ -152,11 +155,11 @@ def _column(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """Value, standard error and degrees of freedom of one model by method."""
+    """Score, standard error and degrees of freedom of one model, by method."""
 
     found: Mapping[str, tuple[float, float, float]]
     n: int
-    extrapolated: bool  # too few models of the bank answered these questions
+    extrapolated: bool  # whether few models of the bank answered these questions
 
 
 _NOTHING = (np.nan, np.nan, np.nan)
@@ -164,7 +167,7 @@ _NOTHING = (np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stopping rule of a session: margin of error, and its multiplier of the standard error."""
+    """Stopping rule of a session: the margin of error, and its ratio to the standard error."""
 
     width: float | None
     anytime: float | None
@@ -182,7 +185,7 @@ def one_score(
     within: BoolArray,
     stop: Stop | None = None,
 ) -> _One:
-    """Estimate the score of one model on the questions `within` from its scores (J,)."""
+    """Estimate one model's score on the questions `within` from its answers (J,)."""
     found: dict[str, tuple[float, float, float]] = dict.fromkeys(METHODS, _NOTHING)
     found["model"], extrapolated = _by_model(bank, scores, within)
     if drawn and np.isfinite(scores).any():
@@ -198,7 +201,7 @@ def interval_of(
     level: float,
     stop: Stop,
 ) -> FloatArray:
-    """Return the score of a session, its interval and unclipped half-width (4,)."""
+    """Return the score of a session, its interval and the unclipped margin of error (4,)."""
     everything = np.ones(scores.size, dtype=bool)
     if drawn is None:
         (value, se, df), _ = _by_model(bank, scores, everything)
@@ -212,7 +215,7 @@ def interval_of(
 
 
 def _bounds(value: FloatArray, half: FloatArray) -> FloatArray:
-    """Return intervals (models, 2) inside 0 to 1."""
+    """Return intervals (models, 2), clipped to 0 and 1."""
     return np.clip(np.stack([value - half, value + half], axis=1), 0.0, 1.0)
 
 
@@ -246,7 +249,7 @@ def _by_design(
     if n < 2:
         return _NOTHING
     level = float(np.nanmean(y))
-    for _ in range(2):  # the weighted mean predicts every score, then is corrected
+    for _ in range(2):  # a prediction of every score by the mean, then corrected
         found = corrected(np.full(y.size, level), np.ones(y.size), blocks, y)
         level = found.value
     phi = found.phi if np.isfinite(found.phi) else 0.0
@@ -256,7 +259,7 @@ def _by_design(
 def _by_model(
     bank: CalibratedQuestions, scores: FloatArray, within: BoolArray
 ) -> tuple[tuple[float, float, float], bool]:
-    """Return the prediction, with its error for held-out models of the bank."""
+    """Return the predicted score, with its error for held-out models of the bank."""
     asked = np.isfinite(scores)
     if not asked.any():
         return _NOTHING, True
@@ -268,7 +271,7 @@ def _by_model(
         own = bank.scores[row]
         known = np.isfinite(own) & within
         held_out = bank.calibration.held_out[bank.calibration.fold[row]]
-        # Questions unanswered by a model of the bank are also unknown here.
+        # A held-out model is predicted only from questions that it has answered.
         p = held_out.given(np.where(asked, own, np.nan))
         said[k] = np.where(asked & known, own, p)[known].mean() if known.any() else np.nan
         truth[k] = own[known].mean() if known.any() else np.nan
@@ -279,7 +282,7 @@ def _by_model(
 
 
 def _line(said: FloatArray, truth: FloatArray, guess: float) -> tuple[float, float, float]:
-    """Predict the truth behind one guess by (1), with the error of prediction."""
+    """Predict the true score from one prediction by the regression (1), with its error."""
     n = said.size
     if n < 3:
         return guess, np.nan, np.nan
@@ -305,7 +308,7 @@ def assembled(
     stop: Stop | None = None,
     missing: bool = False,
 ) -> FullScore:
-    """Return scores of several models by one method, with those of the other methods."""
+    """Return the scores of several models by one method, together with the other methods."""
     used = method if method != "auto" else "assisted" if drawn else "model"
     why = {
         "assisted": "questions were drawn by the bank, so the correction is valid for any model",
@@ -342,7 +345,7 @@ def assembled(
 
 
 def _flag(row: _One, used: str, size: int, *, missing: bool) -> Reason:
-    """Return the flag of one score."""
+    """Return the flag (reason) of one score."""
     if not row.n:
         return Reason.UNSCORED
     if row.n < min(FEWEST, size):

@@ -38,16 +38,16 @@ _PREDICTORS = {0: "item means", 1: "2PL"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemBank(CalibratedQuestions):
-    """Calibrated questions: a new model needs to answer only some of them.
+    """Calibrated questions, of which a new model needs to answer only some.
 
     Attributes
     ----------
     questions, models : tuple
-        Labels of the questions and of the calibration sample.
+        Labels of the questions, and of the models in the calibration sample.
     scores : ndarray of shape (models, questions)
-        Scores of the calibration sample from 0 to 1; NaN if missing.
+        Scores of the calibration sample, from 0 to 1; NaN if missing.
     families, domains : tuple or None
-        Family of each model and domain of each question.
+        Family of each model, and domain of each question.
     drawing : Drawing
         Item model and the expected errors of its predictions.
     calibration : Calibration
@@ -159,7 +159,7 @@ class ItemBank(CalibratedQuestions):
             Current answers: a mapping from question to score (0 to 1) or several scores, or the
             label of a model of the bank. More answers per question detect smaller changes.
         alpha : float
-            Probability of ever raising an alarm without a change.
+            Upper bound on the probability of ever raising an alarm without a change.
 
         Returns
         -------
@@ -215,11 +215,11 @@ class ItemBank(CalibratedQuestions):
         answers : mapping, Series, Responses or table
             Scores from 0 to 1 by question, of one model; or a table of several models.
         method : {"auto", "design", "assisted", "model"}
-            Estimate to return; `values` has all applicable ones. "auto" is "assisted" if questions
-            were sampled at random, and "model" otherwise.
+            Method of the returned score; `values` has the scores of all applicable methods. "auto"
+            is "assisted" if questions were sampled at random, and "model" otherwise.
         drawn : "random", optional
-            "random" if the questions are a simple random sample of the bank. For the answers of a
-            session use `Session.estimate`, which has the inclusion probabilities.
+            Pass "random" if the questions are a simple random sample of the bank. For the answers
+            of a session use `Session.estimate`, which has the inclusion probabilities.
         domain : hashable, optional
             Domain to score; by default the whole bank.
         level : float
@@ -279,14 +279,14 @@ class ItemBank(CalibratedQuestions):
         *,
         level: float = 0.95,
     ) -> Plan:
-        """Compute how many questions a margin of error needs, and margins for some numbers.
+        """Compute the number of questions for a margin of error, and margins for given numbers.
 
         Parameters
         ----------
         half_width : float, optional
             Requested margin of error.
         sizes : tuple of int
-            Numbers of questions; those beyond the bank are omitted.
+            Numbers of questions; numbers larger than the bank are omitted.
         level : float
             Coverage of the interval.
 
@@ -305,7 +305,7 @@ class ItemBank(CalibratedQuestions):
         return plan(self, half_width, sizes, level=level)
 
     def _as_drawn(self, scores: FloatArray, drawn: str | None) -> list[Block] | None:
-        """Return a simple random sample as a block."""
+        """Return the answered questions as a block of a simple random sample."""
         if drawn is None:
             return None
         items = np.flatnonzero(np.isfinite(scores))
@@ -344,10 +344,10 @@ def item_bank(
         Binary answers, or scores from 0 to 1; repeated answers are averaged, and missing ones are
         allowed.
     families : sequence or mapping, optional
-        Family of each model (its maker or base model): families are held out together in
+        Family of each model (its maker or base model). Models of a family are held out together in
         cross-validation.
     domains : sequence or mapping, optional
-        Domain of each question, for scores by domain and proportional samples.
+        Domain of each question, used for scores by domain and for proportional sampling.
     rng : Generator, int or None
         Seed of the folds, and of simulated sessions of held-out models.
 
@@ -358,8 +358,8 @@ def item_bank(
     Raises
     ------
     ShapeError
-        If there are fewer than five models or twenty questions, only one family, or all scores
-        are equal.
+        If there are fewer than five models or twenty questions, or only one family, or if all
+        scores are equal.
     CodeError
         If a score is outside [0, 1].
 
@@ -413,14 +413,14 @@ def item_bank(
 
 
 def _labels(values: Any, units: Labels, argument: str, kind: str) -> Labels | None:
-    """Return one label per unit, from a sequence, a Series or a mapping."""
+    """Return one label per model or question, from a sequence, a Series or a mapping."""
     if values is None:
         return None
     return tuple(unit_labels(values, units, argument=argument, kind=kind))
 
 
 def _check(scores: FloatArray, models: Labels, questions: Labels) -> None:
-    """Raise if no bank can be calibrated."""
+    """Raise an error if the data do not suffice to calibrate a bank."""
     n, j = scores.shape
     if n < _FEWEST_MODELS or j < _FEWEST_QUESTIONS:
         msg = (

@@ -1,4 +1,4 @@
-r"""Logistic item model with few abilities, which predicts answers from other answers.
+r"""Logistic item model with few abilities, which predicts unknown answers from known ones.
 
 A score y in [0, 1] of a model on question j has the mean
 
@@ -6,9 +6,9 @@ A score y in [0, 1] of a model on question j has the mean
           \theta \sim N(0, 1), \quad (b_j, a_j) \sim N(\mu_d, T), \quad
           \mu_d \sim N(\mu, \operatorname{diag} \omega^2),                              \quad (1)
 
-with population parameters that are estimated too; d is the domain of the question. Scores between
-0 and 1 enter the Bernoulli likelihood unchanged. Items and abilities are posterior modes, each
-given the mean and covariance of the other; a prediction integrates over both by the probit
+where d is the domain of the question. The population parameters are estimated as well. Scores
+between 0 and 1 enter the Bernoulli likelihood unchanged. Items are posterior modes given the mean
+and covariance of the abilities, and conversely. A prediction integrates over both by the probit
 approximation
 
 .. math:: E[p] \approx \operatorname{expit}\big(\eta / \sqrt{1 + \pi v / 8}\big),         \quad (2)
@@ -26,9 +26,9 @@ from psychollm.kernels.logistic_rows import mean_chances, newton_rows
 
 _ROUNDS = 30
 _ROUNDS_OF_MEANS = 3
-_SETTLED = 0.01  # tolerance: root mean square change of abilities (SD 1)
+_SETTLED = 0.01  # tolerance of the root mean square change of abilities, in SD
 _STEPS = 8  # Newton steps for one model's abilities
-_LEAST_VARIANCE = 0.01  # minimum variance of a population of items, in any direction
+_LEAST_VARIANCE = 0.01  # minimum variance of an item population, in any direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class ItemModel:
         return int(self.items.shape[1]) - 1
 
     def taken(self, which: IntArray) -> "ItemModel":
-        """Return the model of some of the items."""
+        """Return the item model restricted to some items."""
         return ItemModel(self.items[which], self.covariance[which])
 
     @property
     def regressors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Intercepts (J,), slopes (J, K) and their covariances, as regressors of abilities."""
+        """Intercepts (J,), slopes (J, K) and their covariances, to regress on abilities."""
         slopes, covariance = self.items[:, 1:], self.covariance[:, 1:, 1:]
         return (
             self.items[:, 0].copy(),
@@ -58,7 +58,7 @@ class ItemModel:
         )
 
     def posterior(self, scores: FloatArray) -> "tuple[FloatArray, FloatArray]":
-        """Return the abilities (K,) of one model given its scores (J,), and their covariance."""
+        """Return the abilities (K,) of one model from its scores (J,), with covariance."""
         k = self.n_dimensions
         theta, spread = np.zeros((1, k)), np.zeros((1, k, k))
         asked = np.isfinite(scores)
@@ -76,7 +76,7 @@ class ItemModel:
     def predicted(
         self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
     ) -> FloatArray:
-        """Return (2) for every question (J,), each without its own score in (J,)."""
+        """Return prediction (2) of every question (J,), each without that question's score."""
         chance = np.empty(len(self.items))
         if scores is None:
             scores = np.full(len(self.items), np.nan)
@@ -84,16 +84,17 @@ class ItemModel:
         return chance
 
     def given(self, scores: FloatArray) -> FloatArray:
-        """Return predictions (J,) from one model's scores (J,), each without its own."""
+        """Return predictions (J,) from one model's scores, each without the score it predicts."""
         return self.predicted(*self.posterior(scores), scores)
 
 
 def item_model(
     scores: FloatArray, n_dimensions: int, domain: IntArray, start: FloatArray | None = None
 ) -> tuple[ItemModel, FloatArray]:
-    """Fit (1) to scores (models, questions), NaN if missing; return it and abilities (n, K).
+    """Fit model (1) to scores (models, questions); return it with abilities (models, K).
 
-    The domain (questions,) is numbered from 0; initial abilities save iterations.
+    Missing scores are NaN. Domains (questions,) are numbered from 0. Initial abilities, if given,
+    save iterations.
     """
     n, j, k = *scores.shape, n_dimensions
     theta = _starting_abilities(scores, k) if start is None else start.copy()
@@ -107,7 +108,7 @@ def item_model(
     for round_ in range(_ROUNDS):
         x, held = np.column_stack([np.ones(n), theta]), np.zeros((n, 1 + k, 1 + k))
         held[:, 1:, 1:] = spread
-        # Standardise items by their population.
+        # In each iteration, items are standardised by the mean and covariance of their population.
         root, inverse = _roots(population, _LEAST_VARIANCE)
         units = np.zeros(n), x @ root, root @ held @ root
         scaled, prior = items @ inverse, (mean @ inverse, np.ones(1 + k))
@@ -122,7 +123,8 @@ def item_model(
         before = theta.copy()
         regressors = ItemModel(items, covariance).regressors
         newton_rows(scores, regressors, _standard(n, k), 1, theta, spread)
-        # Abilities are rescaled to their population; the slopes compensate.
+        # Abilities are rescaled to variance one, and slopes inversely, which leaves predictions
+        # unchanged.
         turn = np.eye(1 + k)
         turn[1:, 1:], back = _roots((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
         theta, spread = theta @ back, back @ spread @ back
@@ -146,12 +148,12 @@ def _standard(n: int, k: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _expected_items(items: FloatArray, variance: FloatArray, domain: IntArray) -> FloatArray:
-    """Return the mean of each item's domain (J, 1 + K), shrunk to that of all domains."""
+    """Return the mean of each item's domain (J, 1 + K), shrunk to the mean of all domains."""
     size = np.bincount(domain)[:, None]
     means = np.stack([np.bincount(domain, column) for column in items.T], axis=1) / size
     error = variance / size
     between = np.maximum(means.var(axis=0) - error.mean(axis=0), 0.0)
-    share = between / np.maximum(between + error, 1e-300)  # 0 / 0 if all items are equal
+    share = between / np.maximum(between + error, 1e-300)  # avoids 0 / 0 if all items are equal
     return np.asarray((share * means + (1.0 - share) * items.mean(axis=0))[domain])
 
 

@@ -36,7 +36,7 @@ class Plan(Result):
     half_width : float
         Requested margin of error; NaN if none.
     needed : ndarray of shape (3,)
-        Number of questions needed for it.
+        Number of questions needed for the requested margin of error.
     """
 
     strength: tuple[str, ...]
@@ -80,7 +80,7 @@ class Plan(Result):
 def plan(
     bank: CalibratedQuestions, half_width: float | None, sizes: tuple[int, ...], *, level: float
 ) -> Plan:
-    """Return expected margins of error, from the prediction errors of held-out models."""
+    """Return expected margins of error, based on the prediction errors of held-out models."""
     if half_width is not None:
         check_fraction("half_width", half_width)
     check_fraction("level", level)
@@ -116,7 +116,7 @@ def plan(
 
 
 def _half_width(bank: CalibratedQuestions, expected: FloatArray, n: int, level: float) -> float:
-    """Return the expected margin of error of n questions, sampled by expected error."""
+    """Return the expected margin of error of n questions, sampled by their expected errors."""
     everything = np.ones(expected.size, dtype=bool)
     pi = mixed(np.sqrt(expected), everything, n, equal_share=EQUAL_SHARE)
     variance = bank.calibration.scale * bank.calibration.phi * ((1.0 / pi - 1.0) @ expected)

@@ -18,7 +18,7 @@ from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibratedQuestions(Result):
-    """Questions, the answers they were calibrated on, and the calibration."""
+    """Calibrated questions, with the answers and results of the calibration sample."""
 
     questions: Labels
     models: Labels
@@ -31,7 +31,7 @@ class CalibratedQuestions(Result):
 
     @property
     def intercepts(self) -> FloatArray:
-        """Logit of the score of a median model (questions,)."""
+        """Intercepts (questions,): logits of the scores of a median model."""
         return np.asarray(self.drawing.items.items[:, 0])
 
     @property
@@ -68,7 +68,7 @@ class CalibratedQuestions(Result):
         )
 
     def within(self, domain: Any) -> BoolArray:
-        """Return which questions belong to a domain (questions,); all for None."""
+        """Return which questions belong to a domain (questions,); None means all."""
         if domain is None:
             return np.ones(len(self.questions), dtype=bool)
         if self.domains is None:
@@ -86,7 +86,7 @@ class CalibratedQuestions(Result):
         return () if self.domains is None else tuple(dict.fromkeys(self.domains))
 
     def read(self, answers: Any, argument: str = "answers") -> tuple[Labels, FloatArray]:
-        """Return the labels of models, and their scores (models, questions), NaN if not asked."""
+        """Return the labels of models, and their scores (models, questions); NaN if not asked."""
         labels: Labels
         values: Any
         if isinstance(answers, Mapping):
@@ -111,7 +111,7 @@ class CalibratedQuestions(Result):
         return labels, scores
 
     def answered_alike(self, asked: BoolArray, share: float) -> BoolArray:
-        """Return which models of the bank answered this proportion of the asked questions."""
+        """Return which models of the bank answered enough of the asked questions."""
         known = np.isfinite(self.scores[:, asked]).sum(axis=1)
         return np.asarray(known >= share * max(int(asked.sum()), 1))
 

@@ -1,4 +1,4 @@
-"""Replay a bank on models with known answers: error, width and coverage."""
+"""Simulate sessions of a bank on models with known answers: error, width and coverage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from psychollm.bank.item_bank import ItemBank
 from psychollm.data.labels import Labels, listed
 
 _ROUNDING = 1e-12
-_FEWEST_LEFT = 1.25  # minimum ratio of answered to sampled questions
+_FEWEST_LEFT = 1.25  # required ratio of answered to sampled questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,11 +28,12 @@ class Replay(Result):
     Attributes
     ----------
     design : tuple of str
-        Design.
+        Name of the design.
     target : tuple of str
         Number of questions, or margin of error at which sessions stopped.
     rmse, bias, bias_se : ndarray of shape (rows,)
-        Errors of the estimated scores; the standard error of the bias is over models.
+        Root mean square error and bias of the estimated scores; standard error of the bias, over
+        models.
     half_width, coverage, coverage_se : ndarray of shape (rows,)
         Mean margin of error, and proportion of intervals that cover the true score; NaN if a
         design has no interval.
@@ -115,25 +116,26 @@ def replay(
     Parameters
     ----------
     bank : ItemBank
-        Calibrated without these models.
+        Bank calibrated without these models.
     responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
         Binary or graded scores from 0 to 1 on questions of the bank. Unanswered questions are not
         sampled, and do not count in the true score.
     sizes : sequence of int
-        Numbers of questions. Models with few more answers are omitted.
+        Numbers of questions per session. Models with fewer than 1.25 times as many answers are
+        omitted.
     half_widths : sequence of float
         Margins of error at which sessions of the bank stop.
     designs : sequence of str
-        Of "bank" (sessions), "random" (simple random samples), "stratified" (by domain or
-        difficulty), "assisted" (simple random samples, the prediction corrected), "information"
-        (the most informative questions), and the published "anchors", "p_irt",
-        "gp_irt" (`psychollm.bank.designs`).
+        Designs to simulate: "bank" (sessions of the bank), "random" (simple random samples),
+        "stratified" (by domain or difficulty), "assisted" (simple random samples, the prediction
+        corrected), "information" (the most informative questions), and the published "anchors",
+        "p_irt", "gp_irt" (`psychollm.bank.designs`).
     n_repeats : int
         Number of repetitions per model.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
-        Seed.
+        Seed of the simulated sessions.
     progress : bool
         Whether to show a progress bar.
 
@@ -201,7 +203,7 @@ def replay(
 
 
 def _held_out(bank: ItemBank, responses: Any, most: int) -> tuple[Labels, FloatArray]:
-    """Return the models that answered enough, and their scores (models, questions)."""
+    """Return the models with enough answers, and their scores (models, questions)."""
     labels, scores = bank.read(responses, "responses")
     known = [label for label in labels if label in set(bank.models)]
     if known:
@@ -257,7 +259,7 @@ def _assembled(
 
 
 def _se(means: FloatArray) -> FloatArray:
-    """Return the standard error over models (rows,) of values (rows, models)."""
+    """Return the standard error (rows,) of means over models of values (rows, models)."""
     n = means.shape[1]
     if n < 2:
         return np.full(len(means), np.nan)

@@ -1,8 +1,9 @@
 r"""Adaptive sessions: one model answers sampled questions until a stopping rule is met.
 
 Questions are sampled in blocks. Their inclusion probabilities depend on the answers so far, and
-blocks grow with the number of answers. Estimates use the longest answered run of the sampled
-order: counting fast answers before the others of their block would bias the score.
+blocks grow with the number of answers. Answers may arrive in any order. Estimates use the sampled
+questions up to the first unanswered one, because using fast answers before the others of their
+block would bias the score.
 
 Stopping at a margin of error biases the score, which is corrected (`psychollm.bank.full_score`).
 Stopping at a significant difference from another score needs an interval that is simultaneous over
@@ -11,7 +12,7 @@ all numbers t of answers,
 .. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)
           \log \frac{t \rho^2 + 1}{\alpha^2}},                                            \quad (1)
 
-with :math:`\rho` such that it is narrowest at the planned number of questions.
+where :math:`\rho` makes the interval narrowest at the planned number of questions.
 
 References
 ----------
@@ -57,8 +58,9 @@ _PLANNED = 100  # number of questions at which (1) is narrowest, if size is not 
 class Session:
     """Adaptive test of one model: its answers and the next questions.
 
-    Created by `ItemBank.session`. `next` samples questions, `record` adds answers in any order,
-    `done` is whether to stop, `estimate` returns the score so far, and `save` writes the state.
+    Created by `ItemBank.session`. `next` samples questions and `record` adds answers in any order.
+    `done` states whether the session has ended, `estimate` returns the score so far, and `save`
+    writes the state.
 
     Examples
     --------
@@ -76,11 +78,11 @@ class Session:
         self.seed = seed
         self._options = dict(options)
         self._blocks: list[Block] = []
-        self._made: list[tuple[int, int]] = []  # questions per block, answers known before
+        self._made: list[tuple[int, int]] = []  # for each block: questions, answers known before
         self._order: list[int] = []
         self._handed = 0
         self._used = 0
-        self._drawn: set[int] = set()  # questions already returned
+        self._drawn: set[int] = set()  # indices of sampled questions
         self._answers: dict[int, float] = {}
         self._place = {question: j for j, question in enumerate(bank.questions)}
         self._judged: tuple[int, str] = (-1, "")
@@ -97,29 +99,29 @@ class Session:
 
     @property
     def waiting(self) -> Labels:
-        """Questions sampled but not yet answered."""
+        """Sampled questions that are not yet answered."""
         handed = self._order[: self._handed]
         return tuple(self.bank.questions[j] for j in handed if j not in self._answers)
 
     @property
     def answers(self) -> dict[Any, float]:
-        """Score of each answered question, NaN for failed calls."""
+        """Score of each answered question; NaN for failed requests."""
         return {self.bank.questions[j]: value for j, value in self._answers.items()}
 
     @property
     def n_used(self) -> int:
-        """Number of answers used by the estimate: up to the first question without one."""
+        """Number of answers used by the estimate: those before the first unanswered question."""
         while self._used < self._handed and self._order[self._used] in self._answers:
             self._used += 1
         return self._used
 
     def next(self, k: int = 1) -> Labels:
-        """Return the next questions.
+        """Return the next questions for the model.
 
         Parameters
         ----------
         k : int
-            Number of questions; fewer are returned at the end of the budget.
+            Number of questions. At the end of the session fewer are returned, or none.
 
         Returns
         -------
@@ -145,13 +147,13 @@ class Session:
         question : hashable
             Question returned by `next`.
         answer : float
-            From 0 (wrong) to 1 (correct); NaN if the call failed or was refused. Such questions
-            count as missing at random, and the estimate is flagged.
+            Score from 0 (wrong) to 1 (correct); NaN if the request failed or the model refused.
+            Questions with NaN count as missing at random, and the estimate is flagged.
 
         Raises
         ------
         LabelError
-            If the question was not sampled, or has a different answer.
+            If the question was not sampled, or a different answer was recorded before.
         CodeError
             If the answer is outside [0, 1].
         """
@@ -172,7 +174,7 @@ class Session:
 
     @property
     def why(self) -> str:
-        """Reason why the session is done; empty before."""
+        """Reason why the session has ended; empty before its end."""
         used = self.n_used
         if self._judged[0] != used:
             self._judged = (used, self._reason(used))
@@ -201,11 +203,11 @@ class Session:
 
     @property
     def value(self) -> float:
-        """Score so far."""
+        """Estimated score so far."""
         return float(self._found(self.n_used)[0])
 
     def _found(self, used: int) -> FloatArray:
-        """Return the score, its interval and half-width (4,) from the first `used` answers."""
+        """Return score, interval and margin of error (4,) from the first `used` answers."""
         at_random = self._options["select"] == "random"
         drawn = self._blocks if at_random else None
         return interval_of(
@@ -227,7 +229,7 @@ class Session:
         Parameters
         ----------
         method : {"auto", "design", "assisted", "model"}
-            Estimate to return; `FullScore.values` has the others.
+            Method of the returned score; `FullScore.values` has the scores of all methods.
         domain : hashable, optional
             Domain to score; by default the whole bank.
         label : hashable
@@ -287,7 +289,7 @@ class Session:
         return scores
 
     def _draw(self, k: int) -> None:
-        """Draw a block of at least k questions."""
+        """Draw a block of at least k further questions."""
         used = self.n_used
         n = min(max(k, block_size(used)), self.size - len(self._order))
         self._add(n, used)
@@ -318,7 +320,7 @@ def _most_informative(items: Any, scores: FloatArray, drawn: list[int], n: int) 
 
 
 def _anytime(n: int, planned: int, level: float) -> float:
-    """Return the half-width of (1) in standard errors."""
+    """Return the margin of error in (1), in units of the standard error."""
     alpha = 1.0 - level
     odds = -2.0 * np.log(alpha) + np.log(1.0 - 2.0 * np.log(alpha))
     t = n * odds / min(planned, _PLANNED)

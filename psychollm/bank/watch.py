@@ -29,21 +29,21 @@ _SAID: Mapping[str, str] = {
     "better": "accuracy rose",
     "different": "answers to the same questions changed",
 }
-_MOST = 700.0  # largest logarithm with a finite exponential
+_MOST = 700.0  # largest logarithm whose exponential is finite
 
 
 class Watch:
     """Anytime-valid alarm that a model's answers have changed since a baseline.
 
-    Created by `ItemBank.watch`. `update` adds the answers of one look, such as a day. `alarm` is
-    whether a change was detected, `evidence` its e-value, and `save` writes the state.
+    Created by `ItemBank.watch`. `update` adds the answers of one look, such as a day. `alarm`
+    states whether a change was detected, `evidence` is the e-value, and `save` writes the state.
 
     Attributes
     ----------
     alpha : float
         Upper bound on the probability of ever raising an alarm without a change.
     look : int
-        Number of looks.
+        Number of looks so far.
 
     Examples
     --------
@@ -69,12 +69,12 @@ class Watch:
 
     @property
     def look(self) -> int:
-        """Number of looks."""
+        """Number of looks so far."""
         return self._evidence.look
 
     @property
     def evidence(self) -> float:
-        """E-value: without a change it ever reaches 1 / alpha with probability at most alpha."""
+        """E-value; without a change it ever reaches 1 / alpha with probability alpha at most."""
         return float(np.exp(min(self._evidence.log, _MOST)))
 
     @property
@@ -96,11 +96,11 @@ class Watch:
         Parameters
         ----------
         answers : mapping, Series, Responses or table
-            Mapping from question to score (0 to 1) or several scores, of one model. The choice of
-            questions must not depend on their baseline answers.
+            Answers of one model: for each question a score from 0 to 1, or several scores. The
+            choice of questions must not depend on their baseline answers.
         look : hashable, optional
-            Name of the look, such as the date. A recorded look is ignored, so repeated jobs count
-            once.
+            Name of the look, such as the date. A look with a recorded name is ignored, so that a
+            repeated job counts once.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class Watch:
         return any(one["look"] == look for one in self._looks)
 
     def _baseline_on(self, asked: Counted) -> float:
-        """Return the baseline mean over the questions of a look."""
+        """Return the baseline score on the questions of one look."""
         return Counted(self._evidence.past[0].table * (asked.table[0] > 0)).mean
 
     def to_frame(self) -> pd.DataFrame:
@@ -156,7 +156,7 @@ class Watch:
         return drawn_by("plot_watch")(self, ax=ax)
 
     def summary(self) -> str:
-        """Return whether a change was detected, and when."""
+        """Describe whether a change was detected, and when."""
         asked = int((self._evidence.past[0].table[0] > 0).sum())
         bound = number(1.0 / self.alpha, 0)
         head = f"{count(self.look)} looks (baseline: {count(asked)} questions)"
@@ -171,7 +171,7 @@ class Watch:
         ).rstrip()
 
     def _since(self) -> str:
-        """Return the accuracy at the last look and at baseline."""
+        """Describe the accuracy at the last look and in the baseline."""
         last = self._looks[-1]
         if np.isnan(last["baseline"]):
             return ""

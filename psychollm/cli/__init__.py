@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has stopped: nothing is left to print or to flush at exit.
+        # The program that reads our output has stopped reading, so nothing more is printed or
+        # flushed.
         sys.stdout = None
         return FAILED

@@ -86,7 +86,7 @@ class Build(Logs):
 
 @dataclass(frozen=True, kw_only=True)
 class OfBank(Command):
-    """Options shared by commands that take an existing bank."""
+    """Options shared by commands that use an existing bank."""
 
     bank: Path = option(BANK, "BANK", positional=True)
     json: bool = option("print only JSON", default=False, group=OUTPUT)
@@ -94,7 +94,7 @@ class OfBank(Command):
 
 
 def bank_in(path: Path) -> "ItemBank":
-    """Read a bank."""
+    """Read a bank from its file."""
     from psychollm._base.errors import InputError
     from psychollm._base.result import load
     from psychollm.bank import ItemBank
@@ -275,7 +275,7 @@ session is a file; if it does not exist, it is created with the options of this 
 
 
 def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Series[Any]":
-    """Return the scores of a table with columns question and score, by labels of the bank."""
+    """Return the scores in a table with columns question and score, by the bank's labels."""
     import pandas as pd
 
     from psychollm._base.errors import InputError

@@ -140,7 +140,7 @@ class Calibrate(OfStated, Resampled):
             raise OptionError(msg)
 
     def read(self) -> Callable[[], Found]:
-        """Read the tables."""
+        """Read the tables, or prepare a streamed scan."""
         return partial(self._judged, read_stream(self) if self.streams else read_stated(self))
 
     def _judged(self, tables: "Tables[Any]") -> Found:
@@ -210,7 +210,7 @@ class Calibrate(OfStated, Resampled):
     def _without_curves(
         self, panel: "CalibrationPanel", source: str, numbers: dict[str, Any]
     ) -> Found:
-        """Return the metrics alone, because curves and comparisons need tables in memory."""
+        """Return only the metrics, because curves and comparisons need tables in memory."""
         from psychollm.calibration.panels.findings import verdict
         from psychollm.estimates.findings import Findings
 
@@ -241,7 +241,7 @@ def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
 
 
 def read_stream(command: Calibrate) -> "Tables[Any]":
-    """Read confidence and correctness once, and any clusters."""
+    """Scan confidence and correctness in one data pass, and read clusters if requested."""
     import pandas as pd
 
     from psychollm.cli.notes import watched
@@ -263,7 +263,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
     stated, code = call.run(), f"stated = {call.text()}"
     clusters = None
     if command.clusters is not None:
-        # Labels read from a file are text.
+        # Labels in files are text, so question labels are compared as text.
         questions = pd.Index(list(map(str, stated.questions)))
         found, line = _clusters(command, command.clusters, questions)
         clusters = found.set_axis(pd.Index(stated.questions, tupleize_cols=False))
@@ -273,7 +273,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
 
 
 def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
-    """Read the tables and any clusters."""
+    """Read the tables, and clusters if requested."""
     remarks: list[str] = []
     if command.of_logs:
         confidence, right, code, log = command.stated_in_logs(command.kept)
@@ -330,7 +330,7 @@ def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
 
 
 def _check_correctness(correctness: "pd.DataFrame") -> None:
-    """Raise if a value is not between 0 (wrong) and 1 (correct)."""
+    """Raise an error if a value is not between 0 (wrong) and 1 (correct)."""
     import numpy as np
 
     values = correctness.to_numpy()
@@ -370,7 +370,7 @@ def _shared(
 def _clusters(
     command: OfStated, named: str, questions: "pd.Index[Any]"
 ) -> "tuple[pd.Series[Any], str]":
-    """Read the clusters of the questions, and return the code that does so."""
+    """Return the clusters of the questions, and the Python code that reads them."""
     from psychollm.data.labels import listed
 
     call = Call("psy.data.readers.read_clusters", (Path(named),))

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Result of a command, for printing, JSON and tables."""
+    """Result of a command, to be printed and written as JSON and tables."""
 
     summary: str
     tables: "Mapping[str, pd.DataFrame]"  # by file name
     findings: "Findings | None" = None
     script: str = ""  # Python code that reproduces the result
-    # Contents of results.json besides findings and tables, or instead of them.
+    # Contents of results.json in addition to findings and tables, or instead of them.
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    in_files: Collection[str] = ()  # tables omitted from results.json
-    remark: str = ""  # on exclusions
-    markdown: str = ""  # if it differs from that of the findings
+    in_files: Collection[str] = ()  # tables that results.json omits
+    remark: str = ""  # remark on excluded models and questions
+    markdown: str = ""  # Markdown text, if it differs from the findings
     page: Callable[[Path], object] | None = None  # writes the report
-    parts: "Mapping[str, Found]" = field(default_factory=dict)  # arms, each in its own folder
+    parts: "Mapping[str, Found]" = field(default_factory=dict)  # results of arms, by name
 
     @property
     def results(self) -> dict[str, Any]:
@@ -79,12 +79,12 @@ class Analysis(Command):
 
     @abstractmethod
     def read(self) -> Callable[[], Found]:
-        """Read the input, and return a function that computes."""
+        """Read the input, and return a function that computes the result."""
 
     def of_study(
         self, study: "Study", script: str, numbers: Mapping[str, Any], *, remark: str = ""
     ) -> Found:
-        """Return the result of a study, with further contents of results.json."""
+        """Return a study's result as `Found`, with additional contents of results.json."""
         from psychollm.estimates.verdict import SMALLEST
 
         smallest = getattr(self, "smallest", SMALLEST)
@@ -115,7 +115,7 @@ def carry_out(command: Analysis) -> Found:
     with command.noting(quiet=quiet):
         with busy(f"reading {command.reads}", quiet=quiet):
             compute = command.read()
-        # Parallel commands show progress bars instead.
+        # Commands with workers show progress bars instead of this message.
         with computing(quiet=quiet, bars=hasattr(command, "jobs")):
             found = compute()
         if folder is not None:
@@ -156,7 +156,7 @@ def tell(command: Analysis, found: Found) -> None:
 
 @contextmanager
 def writing(what: str) -> Iterator[None]:
-    """Report write errors in one line."""
+    """Report errors of writing files in one line."""
     try:
         yield
     except OSError as error:

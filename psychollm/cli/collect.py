@@ -131,12 +131,12 @@ class _Screen:
         print(on_screen("\n".join(lines), sys.stderr), file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Clear the lines at a terminal; the summary repeats them."""
+        """Clear the progress lines at a terminal, because the summary repeats their contents."""
         if self._lines:
             print(f"\x1b[{self._lines}A\x1b[J", end="", file=sys.stderr, flush=True)
         self._lines = 0
 
 
 def fitted(lines: list[str], width: int, height: int) -> list[str]:
-    """Return lines that fit a terminal, the last ones if there are too many."""
+    """Return the lines that fit a terminal; of too many lines, the last ones."""
     return [line[:width] for line in lines[-max(height - 1, 1) :]]

@@ -73,7 +73,7 @@ class Doctor(Command):
 
 
 def needed() -> dict[str, list[str]]:
-    """Return required packages under "", and those of each extra under its name."""
+    """Return package names by extra; required packages have the key ""."""
     packages: dict[str, list[str]] = {"": []}
     for line in requires("psychollm") or []:
         match = _REQUIREMENT.match(line)
@@ -83,7 +83,7 @@ def needed() -> dict[str, list[str]]:
 
 
 def installed(package: str) -> str | None:
-    """Return the version of a package, None if it is not installed."""
+    """Return the version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -91,7 +91,7 @@ def installed(package: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Return what affects speed: cores, linear algebra, cache of compiled code."""
+    """Return settings that affect speed: cores, linear algebra, cache of compiled code."""
     import joblib
     import numpy as np
 
@@ -109,7 +109,7 @@ def machine() -> dict[str, Any]:
 
 
 def speed() -> dict[str, float]:
-    """Return the duration of correlations, first and after compilation."""
+    """Return the duration of a computation of correlations, with and without compilation."""
     import numpy as np
 
     from psychollm.correlation.tetrachoric import tetrachoric

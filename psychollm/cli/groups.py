@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog, Unit
 
 GROUPS = "groups"
-# Units of the groups of an option.
+# The units that the option groups: questions or models.
 UNITS: "Mapping[str, Unit]" = {"domains": "question", "families": "model"}
 
 
@@ -46,7 +46,7 @@ def groups_of(
     questions: Iterable[Any],
     column: "Callable[[str], pd.Series[Any]]",
 ) -> "tuple[Axis, list[Any]]":
-    """Return what is grouped, and the group of each question or model; `column` reads a column."""
+    """Return the grouped units and the group of each one; `column` reads a column by name."""
     import pandas as pd
 
     from psychollm.data.readers import read_clusters
@@ -85,7 +85,7 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
 def found_by(
     command: Analysis, result: Any, script: str, numbers: Mapping[str, Any], *, remark: str
 ) -> Found:
-    """Return the result by group, which has no page."""
+    """Return the results by group, for which no page exists."""
     own = {
         "of": result.of,
         "groups": [str(label) for label in result.labels],

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import LogImport, ScoreLog
 
 LOGS = "reading logs"
-# Copy of the names in `psychollm.data.readers.logs.detect`, which loads pandas.
+# Copy of the names in `psychollm.data.readers.logs.detect`: importing that module would load
+# pandas.
 FORMATS = (
     "inspect", "lm-eval", "every-eval-ever", "helm", "lighteval", "promptfoo", "deepeval",
     "openai-evals", "hal", "evalscope", "opencompass", "table",
@@ -40,7 +41,7 @@ exit codes: 0 done; 2 a log or an option cannot be used, or a choice is required
 """
 
 
-# For commands that take scores from any source.
+# Help text of commands that accept scores from any source.
 LOG_IS = """
 LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
 see 'psychollm import --help'), a folder of such logs, a CSV, Parquet or JSONL file with one row
@@ -62,12 +63,12 @@ def is_store(*paths: Path | None) -> bool:
 
 
 def scorers(text: str) -> str | dict[str, str]:
-    """Return one name, or one per task."""
+    """Return one scorer for all tasks, or one scorer per task."""
     return pairs(str, "name=value,name=value")(text) if "=" in text else text
 
 
 def missing_values(text: str) -> tuple[str, ...]:
-    """Split values at commas; "none" gives none."""
+    """Split values at commas; "none" gives an empty list."""
     return () if text == "none" else words(text)
 
 
@@ -162,7 +163,7 @@ class Choices(Command):
         }
 
     def typed_choices(self) -> list[str]:
-        """Return the options as typed."""
+        """Return the options in the form in which they are typed."""
         typed = ["--by-label"] if self.by_label else []
         for name in ("format", "scorer", "filter", "no_answer", "columns", "score_map"):
             value = getattr(self, name)
@@ -258,7 +259,7 @@ class Import(Logs):
 
 
 def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":
-    """Return the import with notes and reasons in terms of command options."""
+    """Return the import, with notes and reasons that name command options."""
     notes = (Text(note).told(options) for note in imported.notes)
     left = (replace(run, reason=Text(run.reason).told(options)) for run in imported.left_out)
     return replace(imported, notes=tuple(notes), left_out=tuple(left))
@@ -269,7 +270,7 @@ def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
     if name == "long":
         return imported.frame
     if name == "out":
-        codes = imported.responses.to_frame().astype("Int64")  # 1 and 0 even with empty cells
+        codes = imported.responses.to_frame().astype("Int64")  # integers despite empty cells
         return codes.rename_axis(index="model").reset_index()
     if imported.confidence is None:
         msg = "--confidence: these logs have no confidences"

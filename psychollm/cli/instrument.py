@@ -58,13 +58,13 @@ class WriteInstrument(WritePrompts):
         return prompts
 
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Return the number of items in words."""
+        """Describe the number of items in words."""
         n_items = len({prompt.item for prompt in prompts})
         return {"n_items": n_items}, f"about {counted(n_items, 'item')}", "in a plan beside it"
 
 
 def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
-    """Read the file of a field, or the replies of a store if the field takes replies."""
+    """Read the value of a field from a file, or from a store if the value is replies."""
     if about.get("replies") and is_store(path):
         return traces_in(path)
     return about["read"](path, **typed_values(about["read"], typed))

@@ -20,7 +20,7 @@ def complain(text: str) -> None:
 
 @contextmanager
 def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
-    """Print the library's warnings as notes, with command options in place of arguments."""
+    """Print the library's warnings as notes, with option names in place of argument names."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         text = getattr(message, "text", Text(str(message)))
@@ -46,8 +46,8 @@ def at_terminal() -> bool:
 
 @contextmanager
 def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
-    """Show a message at a terminal for work longer than a second, and clear it afterwards."""
-    # For work without countable parts. Without a terminal nothing is written.
+    """Show a message at a terminal during work of more than a second, and clear it afterwards."""
+    # This is used for work without countable parts. Without a terminal, nothing is written.
     if quiet or not at_terminal():
         yield
         return
@@ -80,9 +80,9 @@ def computing(*, quiet: bool, bars: bool = False) -> Iterator[None]:
 
 @contextmanager
 def compilation(*, tell: bool = False) -> Iterator[list[str]]:
-    """Collect the names of compiled kernels; if asked, report the first."""
-    # Readers of a log also need to know why nothing happens for half a minute, so this is written
-    # even if standard error is not a terminal.
+    """Collect the names of kernels that are compiled; on request, report the first compilation."""
+    # Compilation may take half a minute. The report is written even without a terminal, so that a
+    # log explains the delay.
     from psychollm.kernels._jit import on_compilation
 
     kernels: list[str] = []

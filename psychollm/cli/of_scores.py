@@ -27,7 +27,7 @@ class Clustered:
 
     @property
     def clusters_read(self) -> Call | None:
-        """Call that reads the file of clusters."""
+        """Python call that reads the file of clusters."""
         if self.clusters is None:
             return None
         return Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
@@ -62,7 +62,7 @@ class Attempted:
 
     @property
     def spent(self) -> dict[str, str]:
-        """Columns of costs and times, by argument."""
+        """Columns of costs and times, by the name of the argument."""
         named = {"cost": self.cost, "seconds": self.seconds}
         return {name: column for name, column in named.items() if column is not None}
 

@@ -1,8 +1,8 @@
 """Commands as classes: each field is an option, declared once.
 
-The type of a field defines how the option is parsed, its default the value if omitted, and
-`option` the rest. Parser, help, completion and command object are derived from it. Conditions
-on several options are checked in ``__post_init__``.
+The type of a field defines how the option is parsed, and its default is used if the option is
+omitted. `option` declares help and other properties. Parser, help, completion and command object
+are derived from the fields. Conditions on several options are checked in ``__post_init__``.
 """
 
 import argparse
@@ -31,7 +31,8 @@ from psychollm._base.errors import OptionError
 from psychollm._base.record import as_json
 
 METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
-# Options for arguments of functions with other names: the first that a command has is used.
+# Options whose names differ from the arguments they set. If several are listed, the first one of
+# the command is used.
 _CALLED = {
     "value": ("--value-column", "--confidence-column or --correctness-column"),
     "model": ("--model-column", "--columns model=COLUMN"),
@@ -64,7 +65,7 @@ def option(
     metavar : str, optional
         Placeholder for the value.
     default : object, optional
-        Default; without one the option is required. A function is called for its value.
+        Default value, or a function that returns it. An option without a default is required.
     parse : callable, optional
         Parser of the value, if the type of the field does not define one.
     choices : callable, optional
@@ -131,7 +132,7 @@ class Command(ABC):
         """Run the command, and return the exit code."""
 
     def noting(self, *, quiet: bool | None = None) -> AbstractContextManager[None]:
-        """Print warnings as notes, in terms of this command's options."""
+        """Print warnings as notes that name this command's options."""
         from psychollm.cli.notes import as_notes
 
         return as_notes(self.arguments(), quiet=self.quiet if quiet is None else quiet)
@@ -145,16 +146,16 @@ class Command(ABC):
 
 
 def in_studies() -> list[ModuleType]:
-    """Return the files ``command.py`` of studies, found by their location."""
+    """Return the files ``command.py`` in the folders of studies."""
     files = sorted((Path(__file__).parents[1] / "studies").glob("*/command.py"))
     return [import_module(f"psychollm.studies.{file.parent.name}.command") for file in files]
 
 
 class CommandHelp(argparse.RawDescriptionHelpFormatter):
-    """Help formatter with descriptions next to commands of any length."""
+    """Help formatter that puts descriptions next to commands of any length."""
 
     def add_argument(self, action: argparse.Action) -> None:
-        """Add an action, including the indentation of its subcommands."""
+        """Add an action; the column width includes the indentation of its subcommands."""
         super().add_argument(action)
         below = [len(one.dest) for one in getattr(action, "_choices_actions", [])]
         longest = self._current_indent + self._indent_increment + max(below, default=0)
@@ -173,14 +174,14 @@ class Parser(argparse.ArgumentParser):
         raise OptionError(msg)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and report unknown arguments here, because the parent parser has other help."""
+        """Parse, and report unknown arguments with this parser's help, not that of its parent."""
         typed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return typed, unknown
 
     def _meant(self, message: str) -> list[str]:
-        """Return the command, choice or option most similar to what was typed."""
+        """Return the command, choice or option that is most similar to the typed one."""
         wrong = re.search(r"invalid choice: '(.*?)'|unrecognized arguments:.*?(--[\w-]+)", message)
         if wrong is None:
             return []
@@ -198,7 +199,7 @@ class Declared:
 
     name: str
     type: Any
-    default: Any  # MISSING if required, None if a function makes it
+    default: Any  # MISSING if required, None if a function returns it
     about: Mapping[str, Any]
 
     @property
@@ -234,9 +235,10 @@ def declared_by(kind: Callable[..., Any]) -> list[Declared]:
 
 
 def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> None:
-    """Add an option for each field of a dataclass, or parameter of a function, that can be typed.
+    """Add an option for each field (or parameter) whose value can be typed.
 
-    Descriptions missing from `option` are taken from the docstring.
+    The declaration is a dataclass with fields, or a function with keyword-only parameters. A
+    description missing from `option` is taken from its docstring.
 
     Examples
     --------
@@ -299,7 +301,7 @@ def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a value is typed."""
+    """How the value of a field is typed on the command line."""
 
     scalar: type
     choices: tuple[str, ...] = ()
@@ -307,7 +309,7 @@ class _Form:
 
 
 def _form(one: Declared) -> _Form | None:
-    """Return how a field is typed, None if it cannot be."""
+    """Return how a field is typed; None if its type cannot be typed."""
     if not one.about.get("typed", True):
         return None
     if one.about.get("parse"):
@@ -353,7 +355,7 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         return settings | {"required": one.needed} | action
     if form.several:
         return settings | {"nargs": "+" if one.needed else "*"}
-    # argparse would convert SUPPRESS to a path.
+    # Without this, argparse would convert its own constant SUPPRESS to a path.
     return settings if one.needed else settings | {"nargs": "?", "default": one.default}
 
 
@@ -383,7 +385,7 @@ class Steps(Command):
 
 
 def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
-    """Return the parser with errors that start with the typed option."""
+    """Return a parser of values whose errors begin with the name of the option."""
 
     def read(text: str) -> Any:
         try:
@@ -422,7 +424,7 @@ def _shown_default(one: Declared, form: _Form) -> str:
 
 
 def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, Any]]:
-    """Return a parser of ``name=value,name=value``; `like` is an example for errors."""
+    """Return a parser of ``name=value,name=value``; errors show the example `like`."""
 
     def read(text: str) -> dict[str, Any]:
         values = {}

@@ -74,7 +74,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
-    """Mark arguments that take a path, in a parser and its subparsers."""
+    """Mark arguments that are paths, so that shells complete file names."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -114,7 +114,8 @@ undefined values are null.
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands, or with the options of one subcommand only."""
-    # Some options need a library before their choices are known.
+    # The choices of some options require a slow import, so only the requested subcommand gets its
+    # options.
     parser = Parser(prog="psychollm", description=DESCRIPTION, epilog=EPILOG, **PARSING)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
@@ -143,7 +144,7 @@ def read_arguments(argv: Sequence[str]) -> tuple[type[Command], argparse.Namespa
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
-    """Join an option to a value that starts with a hyphen, as codes of missing values do."""
+    """Join an option to a value that starts with a hyphen, such as -99."""
     joined: list[str] = []
     for one in argv:
         if joined and joined[-1] == "--missing":
@@ -171,5 +172,5 @@ def _check_written(typed: Mapping[str, Any]) -> None:
 def _is(path: Path, given: object) -> bool:
     try:
         return isinstance(given, str | Path) and path.samefile(given)
-    except (OSError, ValueError):  # not a file
+    except (OSError, ValueError):  # the argument is not the path of a file
         return False

@@ -10,7 +10,7 @@ from psychollm._base.errors import OptionError
 if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
-_ARM = re.compile(r"\w[\w .-]{0,79}")  # also a folder name
+_ARM = re.compile(r"\w[\w .-]{0,79}")  # the name of an arm is also a folder name
 
 
 def asked(name: str, table: Any, path: Path, models: Sequence[str]) -> "Iterator[Prompt]":
@@ -37,7 +37,7 @@ def asked(name: str, table: Any, path: Path, models: Sequence[str]) -> "Iterator
 
 
 def _arm(name: str, table: Any, path: Path) -> str | None:
-    """Return the name of an arm, which is also a folder name."""
+    """Return the name of an arm, after checking that it can be a folder name."""
     arm = table.get("arm") if isinstance(table, dict) else table
     if arm is None and isinstance(table, dict):
         return None
@@ -53,7 +53,7 @@ def _arm(name: str, table: Any, path: Path) -> str | None:
 def _models_of(
     arm: str | None, table: Mapping[str, Any], where: str, models: Sequence[str]
 ) -> dict[str, str] | None:
-    """Return the models of an arm: names in the study and in the plan; None for all."""
+    """Return the models of an arm as names in the study and in the plan; None means all."""
     given = table.get("models")
     if given is None:
         return None

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 class WritePrompts(Command):
     """Command that writes prompts, with one subcommand per source.
 
-    The options of a source are the fields of its class or the keywords of its function; their help
-    is its docstring, and omitted ones keep their defaults.
+    The options of a source are the fields of its class or the keyword-only parameters of its
+    function, described by its docstring. Omitted options keep their defaults.
     """
 
     out: Path = option("file of the prompts", "FILE.jsonl")
     json: bool = option("print only a summary as JSON", default=False)
     quiet: bool = option("print nothing", default=False)
-    # All typed arguments, for the source.
+    # All typed arguments; the source selects those that it declares.
     typed: argparse.Namespace = field(metadata={"typed": False})
 
     @classmethod
@@ -58,7 +58,7 @@ class WritePrompts(Command):
 
     @abstractmethod
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Describe the prompts: for JSON, after their number, and how to send them."""
+        """Return a description of the prompts as data, their number in words, and a hint."""
 
     @property
     def source(self) -> str:
@@ -95,5 +95,5 @@ def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number with its unit."""
+    """Return a number with its noun, in singular or plural."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")

@@ -74,10 +74,10 @@ MISSING = 1
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts of a study."""
+    """The parts of a study: its instruments and later stages."""
 
     first: tuple[str, ...]  # instruments
-    later: tuple[str, ...] = ()  # stages, those of the models before those of judges
+    later: tuple[str, ...] = ()  # stages: those that models answer, then those that judges answer
 
 
 STUDY_PARTS: dict[StudyName, Parts] = {
@@ -95,7 +95,7 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 class Baseline:
     """Settings of the analysis in a plan: the baseline arm.
 
-    Without arms, `semantic_calibration` alone has a baseline, which is a model.
+    Without arms, only `semantic_calibration` has a baseline, and it is a model.
     """
 
     baseline: str | None = None
@@ -169,7 +169,8 @@ class Run(Command):
         from psychollm.cli.collect import exit_code
         from psychollm.cli.standing_in import StandIns, held_against
 
-        # Otherwise the study could reject an option after requests were paid.
+        # Options of the study are checked first. Otherwise the study could reject an option after
+        # requests were paid.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
         check_count("--bootstrap", self.bootstrap, low=2)
         check_fraction("--level", self.level)
@@ -181,7 +182,7 @@ class Run(Command):
         if self.dry_run:
             self._foretell(staged)
             return 0
-        prepared(self.out, report=self.report)  # before any cost arises
+        prepared(self.out, report=self.report)  # checked before any request is paid
         found = _Found(self.study)
         who = StandIns(simulated=self.simulated, local=self.local, seed=self.seed)
         with who.answering(self.study, staged) as (staged, respondents):
@@ -236,7 +237,7 @@ class Run(Command):
         with Store(staged.plan.store, create=False) as store:
             held = instruments_in(store)
         for name in _studies_in(staged):
-            if name not in held:  # a stage without prompts
+            if name not in held:  # the stage had no prompts
                 continue
             command = Study(
                 inputs=(staged.plan.store,),
@@ -299,7 +300,7 @@ class _Found:
     study: str
     stages: list[dict[str, Any]] = field(default_factory=list)
     studies: dict[str, Any] = field(default_factory=dict)
-    truths: list[dict[str, Any]] = field(default_factory=list)  # of simulated models
+    truths: list[dict[str, Any]] = field(default_factory=list)  # true parameters
     complete: bool = True
 
 
@@ -354,7 +355,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     tables = _tables(study, table_of(path).get("study"), path)
     tables.pop("analysis", None)
     parts = STUDY_PARTS[study]
-    first: dict[str, Any] = {}  # a table, or one per arm
+    first: dict[str, Any] = {}  # settings of the first stage: one table, or one per arm
     later: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
         arms = isinstance(table, list)
@@ -380,7 +381,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
 
 
 def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str, Any]:
-    """Return a plan's settings of the analysis; models that they name must be in the plan."""
+    """Return a plan's settings of the analysis, after checking that the plan has their models."""
     from psychollm.cli.settings import settings
     from psychollm.collect.plan import table_of
     from psychollm.instruments.arms import arm_of

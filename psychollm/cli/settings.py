@@ -1,8 +1,8 @@
-"""Options in a table of a plan, under their Python names.
+"""Options in a table of a plan, under their names in Python.
 
-The type of a dataclass field or function keyword defines valid values. For a field that is read
-from a file, the value is the file name, relative to the plan; options for reading it are in the
-same table.
+The type of a dataclass field or function keyword defines valid values. If a field is read from a
+file, the value is the name of this file, relative to the plan. Options for reading the file are in
+the same table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -152,7 +152,7 @@ def _frozen(value: Any) -> Any:
 
 @contextmanager
 def at(where: str) -> Iterator[None]:
-    """Add the location in a plan to errors about an option."""
+    """Add the location in the plan to messages of errors about an option."""
     try:
         yield
     except PsychollmError as error:

@@ -29,7 +29,7 @@ class StandIns:
     def answering(
         self, study: str, staged: "StagedPlan"
     ) -> "Iterator[tuple[StagedPlan, Respondents | None]]":
-        """Serve the replacements, and yield the plan that uses them, and the simulated models."""
+        """Start the replacements; yield the plan that uses them, and the simulated models."""
         if self.local:
             from psychollm.kits.small_model import serving as serving_small
 
@@ -40,7 +40,8 @@ class StandIns:
 
             plan = staged.plan
             name = f"{plan.store.stem}-simulated-{self.seed}{plan.store.suffix}"
-            # By name, because two models of a plan may be the same at a provider.
+            # Simulated models have the names in the plan, because two models may have the same
+            # name at a provider.
             models = tuple(replace(one, model=one.name) for one in plan.models)
             staged = replace(
                 staged, plan=replace(plan, store=plan.store.with_name(name), models=models)
@@ -90,7 +91,7 @@ def _at(plan: "Plan", url: str) -> "Plan":
 def held_against(
     respondents: "Respondents", studies: Mapping[str, Mapping[str, Any]], out: Path, *, loud: bool
 ) -> list[dict[str, Any]]:
-    """Write true values next to the results, and print the proportion covered."""
+    """Write true parameters to a file with the results, and print the proportion covered."""
     import pandas as pd
 
     truths = list(respondents.truths(studies))

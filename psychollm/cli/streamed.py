@@ -10,7 +10,7 @@ from psychollm._base.errors import OptionError
 from psychollm.cli.options import option
 
 STREAMS = "long tables of any size"
-LARGE = 10_000_000  # rows of a Parquet file
+LARGE = 10_000_000  # rows of a Parquet file from which it is streamed
 STREAMS_ARE = """
 A long table may be larger than memory: a DuckDB database (the table with --table, or a selection
 with --query), a folder of Parquet files, or a Parquet file. It is read once.
@@ -40,7 +40,8 @@ class Choosing:
 def is_large(path: Path, *, long: bool) -> bool:
     """Return whether a file or folder is streamed.
 
-    Databases are; Parquet is if it is known to be a `long` table, or is a folder or large.
+    Databases are always streamed. Parquet is streamed if the options make it `long`, if the path
+    is a folder, or if the file is large.
     """
     from psychollm.data.engines import _is_database as is_database
 
@@ -61,7 +62,7 @@ def _rows(path: Path) -> int:
 
 
 def refuse(command: Any, names: Iterable[str], remedy: str) -> None:
-    """Raise if options were given that do not apply to streamed tables."""
+    """Raise an error for options that do not apply to streamed tables."""
     defaults = {one.name: one.default for one in fields(command)}
     for name in names:
         if getattr(command, name) != defaults[name]:
@@ -70,7 +71,7 @@ def refuse(command: Any, names: Iterable[str], remedy: str) -> None:
 
 
 def scan_of(command: Any, source: Path, *, value: str | None, threshold: Any = None) -> Call:
-    """Return the call that reads one column of answers."""
+    """Return the Python call that scans one column of answers."""
     from psychollm.cli.notes import watched
 
     arguments = scan_arguments(command, value, threshold)
@@ -90,7 +91,7 @@ def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> di
 
 
 def one_column(command: Any) -> str | None:
-    """Return the column with the question, if named."""
+    """Return the column of question labels, if the user named one."""
     named: tuple[str, ...] = command.question_column
     if len(named) > 1:
         msg = "--question-column has several columns: combine them with --query"

@@ -86,7 +86,7 @@ def number_or_rule(text: str) -> str | float:
 
 @dataclass(frozen=True, kw_only=True)
 class OfTables(ByGroups, Resampled):
-    """Common parts for tables, logs and stores, and the study of the first two."""
+    """Parts that tables, logs and stores share, and the study of tables and logs."""
 
     NAME = "study"
     HELP = "test whether confidence follows one common factor, or run the study of a store"
@@ -149,21 +149,21 @@ class OfTables(ByGroups, Resampled):
     )
     null: int = option("number of replicates of each null", default=499, group=ANALYSIS)
     simulated: bool = option("label the report as simulated", default=False, group=OUTPUT)
-    # Settings of the analysis in a plan, `psychollm.cli.run`, and people's answers.
+    # Settings of the analysis that `psychollm.cli.run` takes from a plan, and people's answers.
     analysis: Mapping[str, Any] = field(default_factory=dict, metadata={"typed": False})
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Return arguments for resampling, and those from the plan."""
+        """Return the arguments for resampling, with settings from the plan."""
         return super().replication | dict(self.analysis)
 
     @property
     def arm_code(self) -> str:
-        """Code that selects the arm, after other arguments; empty without an arm."""
+        """Python code of the argument that selects the arm; empty without an arm."""
         return "" if self.arm is None else f", arm={self.arm!r}"
 
     def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
-        """Return the command with people's answers, if any; prompts as sent."""
+        """Return the command with people's answers, if given, to the prompts that were sent."""
         if self.people is None:
             return self
         of_people = import_module("psychollm.studies.people.table")
@@ -171,7 +171,7 @@ class OfTables(ByGroups, Resampled):
         return replace(self, analysis={**self.analysis, "people": frame})
 
     def people_code(self, asked: str = "") -> str:
-        """Return the code that reads people's answers; empty without any."""
+        """Return the Python code that reads people's answers; empty without a file."""
         if self.people is None:
             return ""
         given = f", prompts={asked}" if asked else ""
@@ -195,7 +195,7 @@ class OfTables(ByGroups, Resampled):
             raise OptionError(msg)
 
     def _check_store(self) -> None:
-        """Raise if options do not apply to stores."""
+        """Raise an error for options that do not apply to stores."""
         for name in ("threshold", "codes", "confidence_column", "correctness_column", "by"):
             if getattr(self, name) is not None:
                 msg = f"--{name.replace('_', '-')} applies to tables only, not to stores"
@@ -215,7 +215,7 @@ class OfTables(ByGroups, Resampled):
         return partial(self._judge_scan, call, call.run())
 
     def _judge_scan(self, scan: Call, answers: "Scan") -> Found:
-        """Return the number of common factors of models."""
+        """Return the dimensionality result of confidence read by a scan."""
         from psychollm.cli.notes import watched
 
         call = Call(
@@ -272,7 +272,7 @@ class OfTables(ByGroups, Resampled):
     def _grouped(
         self, tables: "Tables[Responses]", column: "Callable[[str], pd.Series[Any]] | None" = None
     ) -> "Tables[Responses]":
-        """Return the tables with the group of each question, if any; `column` reads a column."""
+        """Return the tables with the group of each question; `column` reads a column by name."""
         if self.by is None:
             return tables
         if self.people is not None:
@@ -290,7 +290,7 @@ class OfTables(ByGroups, Resampled):
         return replace(tables, code=code, groups=(of, groups))
 
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
-        """Return the tables without excluded models and questions."""
+        """Return the tables without models and questions that were excluded."""
         both = [tables.confidence, tables.correctness]
         code, remarks = [tables.code], [tables.left_out] if tables.left_out else []
         if self.common:

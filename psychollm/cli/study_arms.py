@@ -9,10 +9,10 @@ from psychollm._base.errors import InputError, OptionError
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Location of the replies of an arm."""
+    """The store, and the arm in it, with the replies of one arm of the study."""
 
     path: Path
-    arm: str | None  # None if the store is the arm
+    arm: str | None  # name of the arm in the store; None if the whole store is the arm
 
     @property
     def code(self) -> str:
@@ -21,7 +21,7 @@ class Source:
 
 
 def sources_of(held: Mapping[Path, tuple[str, ...]], arm: str | None) -> dict[str, Source]:
-    """Return the source of each arm by name, from the plan or else the store.
+    """Return the source of each arm by its name in the plan, or else by the store's name.
 
     Parameters
     ----------

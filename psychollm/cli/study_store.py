@@ -37,19 +37,19 @@ WITHOUT = "scores = {model: one for model, one in scores.items() if model not in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Studied:
-    """Study of the replies of a store, and the code that makes its arguments."""
+    """The study of the replies of a store, with the Python code that computes it."""
 
     study: Any
-    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # further, by file name
+    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # further tables by file name
     imports: str = ""
     read: str = SCORES
     without: str = WITHOUT  # code that excludes models
     rest: str = ""
-    options: str = ""  # of the call, before common ones
+    options: str = ""  # options in the code of the call, before common options
 
 
 def of_stores() -> "dict[str, Read]":
-    """Return the study of each instrument: `STORES` in the files of commands."""
+    """Return the study of each instrument, declared as `STORES` in the files ``command.py``."""
     return {
         instrument: read
         for module in in_studies()
@@ -58,7 +58,7 @@ def of_stores() -> "dict[str, Read]":
 
 
 def studied(compute: "Compute") -> "Read":
-    """Return a function that reads the replies of included models, and then computes."""
+    """Return a function that reads the replies of included models and computes the study."""
 
     def read(command: OfTables, readings: "Readings") -> Callable[[], Found]:
         command = command.with_people(one for own in readings.prompts.values() for one in own)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def no_smallest() -> "SmallestEffects":
-    """Return the default smallest effects; needs SciPy, so not called for the help."""
+    """Return the default smallest effects; called late, because it imports SciPy."""
     from psychollm.estimates.verdict import SMALLEST
 
     return SMALLEST
@@ -40,7 +40,7 @@ def smallest_of(text: str) -> "SmallestEffects":
     return no_smallest().with_values(_EFFECTS(text))
 
 
-# Options that do not apply to streams.
+# Options that do not apply to streamed tables.
 IN_MEMORY = (
     "layout",
     "labels",
@@ -62,7 +62,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     FOLDER: ClassVar[str]  # default folder of the results
     OTHERWISE: ClassVar[str] = ", or logs"  # alternatives to the tables
-    ARMS: ClassVar[bool] = False  # whether several stores are arms
+    ARMS: ClassVar[bool] = False  # whether the command accepts several stores, as arms
 
     inputs: tuple[Path, ...] = option(
         "a table of reported confidence and a table of correctness; or one long file, logs or a "
@@ -151,7 +151,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def correctness(self) -> Path:
-        """Table of correctness; that of confidence if one file has both."""
+        """Table of correctness; the table of confidence if one file holds both."""
         return self.inputs[-1]
 
     @cached_property
@@ -204,7 +204,7 @@ class TwoTables(Analysis, Choosing, Choices):
     ) -> "tuple[pd.DataFrame, Responses, list[str], ScoreLog]":
         """Return confidence and correctness from logs or a store.
 
-        Also return the code that does so, and the logs.
+        The result includes the Python code that reads the tables, and the logs.
         """
         reading = self.reading_of(self.inputs, keep)
         repeats = None if self.repeats == "error" else self.repeats
@@ -216,7 +216,7 @@ class TwoTables(Analysis, Choosing, Choices):
         try:
             found = call.run({id(reading): log})
         except (CodeError, OptionError) as error:
-            # --threshold applies to reported confidence.
+            # The option --threshold applies to reported confidence, not to correctness.
             raise type(error)(error.told({"threshold": "--right-above"})) from error
         assert found.confidence is not None  # noqa: S101 -- seen to above
         code = [
@@ -245,7 +245,7 @@ class TwoTables(Analysis, Choosing, Choices):
     def calls(
         self, reader: str, confidence: Mapping[str, Any], correctness: Mapping[str, Any]
     ) -> tuple[Call, Call]:
-        """Return the call that reads each table, given their differences."""
+        """Return the Python calls that read the two tables, which may have different options."""
         both = {
             "layout": self.layout,
             "labels": self.labels,
@@ -263,7 +263,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the files without repeats."""
+        """Names of the input files without duplicates."""
         return tuple(dict.fromkeys(map(str, self.inputs)))
 
     def absent(
@@ -342,7 +342,7 @@ def _holds_both(path: Path) -> bool:
 
     if not path.is_file():
         return path.is_dir() or has_magic(str(path))
-    if not {".csv", ".tsv"} & set(path.suffixes):  # no tool logs in these formats
+    if not {".csv", ".tsv"} & set(path.suffixes):  # no tool writes logs in these formats
         from psychollm.data.readers.logs.detect import format_of
 
         if format_of(path) not in {None, "table"}:
@@ -358,9 +358,9 @@ class Tables(Generic[T]):
     correctness: T
     source: tuple[str, ...]  # names of the files, or of the example
     code: str  # code that makes the tables
-    left_out: str = ""  # exclusions in words, "" without any
+    left_out: str = ""  # excluded models in words; "" without any
     clusters: "pd.Series[Any] | None" = None
-    groups: "tuple[Axis, list[Any]] | None" = None  # units, and the group of each
+    groups: "tuple[Axis, list[Any]] | None" = None  # grouped units, and the group of each
 
 
 def left_out_line(absent: Mapping[Hashable, str]) -> str:

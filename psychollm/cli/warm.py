@@ -1,4 +1,4 @@
-"""``psychollm warm``: compile everything in advance."""
+"""``psychollm warm``: compile all kernels in advance."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ DESCRIPTION = """\
 Compile all kernels by running the examples of the documentation. The compiled code is cached on
 disk. Run this once per machine, for example while building an image; it takes minutes.
 """
-# Their examples need a language model, a server or a figure, and nothing compiled.
+# Subpackages whose examples need a language model, a server or a figure, but no compiled kernel.
 WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
 
 

@@ -16,19 +16,19 @@ BATCH = 20
 class Adaptive:
     """How an item bank selects questions, and when it stops.
 
-    All prompts about a question of the bank, which they name in ``item``, are sent together with
-    their repeats; their mean grade is the answer.
+    Prompts refer to a question of the bank in their field ``item``. All prompts and repeats of one
+    question are sent together; the mean of their grades counts as the answer.
 
     Parameters
     ----------
     bank : ItemBank
-        Item bank whose questions are the items of the prompts.
+        Item bank with the questions that the prompts refer to.
     seed : int
         Seed of the selection, the same for each model.
     size : int, optional
         Maximal number of questions per model.
     half_width : float, optional
-        Stop when the margin of error of the interval is at most this.
+        Margin of error, as a proportion, at which the selection stops.
     batch : int
         Number of questions that are selected, sent and graded at a time.
 
@@ -63,11 +63,11 @@ class Adaptive:
             raise OptionError(msg)
 
     def session(self) -> Session:
-        """Return a new session."""
+        """Return a new testing session for one model."""
         return self.bank.session(size=self.size, half_width=self.half_width, rng=self.seed)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Raise unless each question of the bank has a prompt that can be graded."""
+        """Raise an error unless each question of the bank has a prompt that can be graded."""
         kinds, items, item_of = set(), set(), {}
         for prompt in prompts:
             kinds.add(instrument_of(prompt))

@@ -21,7 +21,7 @@ from psychollm.collect.store import Store
 from psychollm.collect.wire.probabilities import sequence_logprob
 from psychollm.collect.wire.protocol import Line, Reply, UnreadableReplyError, fault_of
 
-KEPT = 2**16  # bytes kept of a response that is not an answer
+KEPT = 2**16  # bytes stored of a response that holds no answer
 # Errors that parsing may raise for replies of an unknown form.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 # Fields shared by a reply and the record of its exchange.
@@ -30,7 +30,7 @@ _SAID = ("text", "reasoning", "finish_reason", "served_model", "provider", "fing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The outcome of one exchange."""
+    """The outcome of one exchange with the server."""
 
     kind: Kind
     attempt: Attempt
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A request body as stored, and as sent with the values of secrets."""
+    """A request body in two versions: as stored, and as sent, with the secrets inserted."""
 
     parameters: Mapping[str, Any]
     sent: str
@@ -77,7 +77,7 @@ class Asker:
         return self.judged(job, written, await self._post(job, written.leaves))
 
     def written(self, job: Job) -> Written:
-        """Return the body of a request."""
+        """Return the body of a request, as stored and as sent."""
         parameters = self._parameters(job)
         sent = leaves = json.dumps(self._body(job, parameters))
         if named_in(parameters):
@@ -85,7 +85,7 @@ class Asker:
         return Written(parameters=parameters, sent=sent, leaves=leaves.encode())
 
     def judged(self, job: Job, written: Written, exchange: Exchange) -> Asked:
-        """Return the outcome of a request, given the response."""
+        """Return the outcome of a request, given the server's response."""
         raw = None if exchange.raw is None else self.blot(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
         if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", written.parameters):
@@ -109,13 +109,13 @@ class Asker:
         return self._wire.streamed(body) if self._endpoint.stream else body
 
     async def _post(self, job: Job, leaves: bytes) -> Exchange:
-        """Send a body, and again if a renewed secret might be accepted."""
+        """Send a body; if the secret is refused, renew the secret and send the body once more."""
         place = self._wire.place(job.model_id, stream=self._endpoint.stream)
         before = self._secret
         exchange = await self._line.post(leaves, place)
         refused = exchange.status in {401, 403} and exchange.kind is Kind.OK
         if refused and self._endpoint.key_command is not None:
-            if self._secret == before:  # else another request has already renewed it
+            if self._secret == before:  # otherwise another request has renewed the secret
                 self._secret = await asyncio.to_thread(self._endpoint.secret)
                 self.blot.learn(filter(None, [self._secret]))
                 self._line.authorise(self._wire.headers(self._secret))
@@ -146,7 +146,7 @@ class Asker:
         dropped = self._dropped[job.model]
         refused = refused_parameter(raw[:KEPT], sent.keys())
         if refused is None or refused[0] in dropped.values():
-            return False  # no parameter, or one that already replaced another
+            return False  # no parameter is named, or a replacement is refused too
         if refused[0] not in dropped:
             self._store.drop(job.model, *refused, raw[:500].decode("utf-8", "replace"))
             dropped[refused[0]] = refused[1]
@@ -166,7 +166,7 @@ class Asker:
         except UnreadableReplyError as error:
             kind = error.kind if error.status is None else kind_of_status(error.status, raw)
             return kind, error.detail, None
-        except _UNFORESEEN as error:  # a malformed reply must not end the run
+        except _UNFORESEEN as error:  # a malformed reply fails one request, not the run
             return Kind.BAD_JSON, f"the reply has an unknown form ({type(error).__name__})", None
         fault = fault_of(reply)
         return (Kind.OK, None, reply) if fault is None else (*fault, reply)
@@ -187,7 +187,7 @@ class Asker:
 
 
 def _probabilities(reply: Reply) -> dict[str, Any]:
-    """Return the log-probability fields of an attempt, none if the server sent none."""
+    """Return the log-probability fields of an attempt; empty if the server sent none."""
     if not reply.tokens:
         return {}
     mass, whole = reply.mass, sequence_logprob(reply.tokens)

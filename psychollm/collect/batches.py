@@ -1,11 +1,13 @@
 """Collection in batches: submit, wait, fetch; failed requests are then sent individually.
 
-Each batch is submitted, and paid for, only once. It is recorded before it is sent. If its arrival
-is uncertain (a killed process, a broken connection), the server's list is searched before it is
-submitted again, for as long as the list may be delayed.
+Each batch is submitted, and paid for, only once: the store records a batch before it is sent. If a
+killed process or a broken connection leaves open whether a batch arrived, the client searches the
+server's list of batches before it submits the batch again. The search is repeated for as long as
+the list may be delayed.
 
-The store records which requests are in a batch, and the state of the batch. Both are written
-before the batch is sent: no other process can take its requests, even if this one is killed.
+The store records which requests are in a batch, and the state of the batch. The store holds both
+before the batch is sent, so that no other process can take these requests, even if this process is
+killed.
 
 drafted -> sending (it may have reached the server) -> sent (the server has named it) -> closed
 """
@@ -42,7 +44,7 @@ MOST_LETTERS = 40_000_000  # of the prompts of a batch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A batch that is not closed."""
+    """A batch that is still open: not yet closed in the store."""
 
     id: int
     model: str
@@ -64,10 +66,10 @@ def draft(
     budget: float | None,
     model_budget: float | None,
 ) -> Batch | None:
-    """Record a batch of a model's untried requests, as many as budgets allow."""
+    """Record a new batch with as many of a model's unsent requests as the budgets allow."""
     moment = time.time()
     with store.writing() as db:
-        # Only constants of this module are inserted into the SQL text.
+        # The SQL text contains only constants of this module, so injection is impossible.
         waiting = db.execute(
             "SELECT id, key, canonical, follows FROM request WHERE model = ? AND state = 'open' "  # noqa: S608
             f"AND superseded = 0 AND lease_until <= ? AND batch IS NULL AND {UNTRIED} "
@@ -103,7 +105,7 @@ def draft(
 
 
 def adopt(store: Store, model: str) -> list[Batch]:
-    """Take over the unattended batches of a model."""
+    """Take over batches of a model that no living process attends to."""
     moment = time.time()
     with store.writing() as db:
         rows = db.execute(
@@ -159,12 +161,12 @@ def server_ids(store: Store) -> list[str]:
 T = TypeVar("T")
 
 LAGS = 4  # queries of a server's list after which an unlisted batch counts as not received
-# A call without a response, which the server may still have processed.
+# Outcomes of a call without a response: the server may still have processed the call.
 _UNHEARD = COUNTED | {Kind.OVERLOADED}
 
 
 class _LeftError(Exception):
-    """A batch that is left unchanged for another run."""
+    """Signals that a batch is left unchanged for a later run."""
 
 
 class BatchLane:
@@ -181,7 +183,7 @@ class BatchLane:
         self._settled = 0
 
     async def run(self) -> None:
-        """Submit and fetch batches until nothing is left, or the run stops."""
+        """Submit and fetch batches until all requests are done or the run stops."""
         try:
             more = True
             while more and not self._state.stopping:
@@ -190,7 +192,7 @@ class BatchLane:
                 if self._state.stopping:
                     return
                 await Lane(self._endpoint, [*self._models.values()], self._state, tried=True).run()
-                # Follow-ups to the new replies are sent in batches again.
+                # New replies allow follow-up prompts, which are sent in further batches.
                 more = any(self._open(name) for name in self._models)
                 if more and self._settled == before:
                     self._nothing_moves()
@@ -227,7 +229,7 @@ class BatchLane:
         )
 
     def _nothing_moves(self) -> None:
-        """Stop because of the budget, or leave the rest to the process that owns it."""
+        """Stop the run if the budget is used up; otherwise leave requests to their owner."""
         budgets = [self._state.budget, *(model.budget for model in self._models.values())]
         if any(one is not None for one in budgets):
             self._state.stop("the budget does not allow another request")
@@ -252,7 +254,8 @@ class BatchLane:
             self._keep(jobs, found, look.refused)
         except BatchError as error:
             if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
-                # A batch that may have been received stays as it is: a later run will resolve it.
+                # The server may have received the batch, so it stays open: a later run will find
+                # out.
                 said = self._blotted(error.detail)
                 self._state.progress[batch.model].halted = f"{error.kind.value} ({said})"
                 self._forget(batch)
@@ -267,7 +270,7 @@ class BatchLane:
         return self._asker.blot(said.encode("utf-8", "replace"))[:300].decode("utf-8", "replace")
 
     def _forget(self, batch: Batch) -> None:
-        """Close a batch unless the server may have it."""
+        """Close a batch unless the server may have received it."""
         (row,) = self._store.rows("SELECT state FROM batch WHERE id = ?", (batch.id,))
         if row["state"] == "drafted":
             close(self._store, batch)
@@ -321,7 +324,8 @@ class BatchLane:
             except BatchError as error:
                 if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
                     raise
-                # It may have been received, so none of its requests may be sent in another way.
+                # The server may have received the batch. Sending its requests in another way could
+                # pay for them twice.
                 msg = f"the list of batches cannot be read: {error.detail}"
                 raise BatchError(Kind.SERVER_ERROR, msg) from error
             if server is not None:
@@ -340,7 +344,7 @@ class BatchLane:
             await self._pause(self._endpoint.poll)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
-        """Retry while a server is busy, unreachable, or (`missing`) slow to list a batch."""
+        """Repeat a call while the server is busy, unreachable, or (`missing`) slow to list."""
         begun, tries = time.monotonic(), 0
         while True:
             try:
@@ -348,7 +352,7 @@ class BatchLane:
             except BatchError as error:
                 tries += 1
                 late = missing and error.kind is Kind.NOT_FOUND and tries <= LAGS
-                if isinstance(error, NotYetError):  # not a failure
+                if isinstance(error, NotYetError):  # the server only needs time
                     late, begun, tries = True, time.monotonic(), 0
                 passing = late or error.kind not in FINAL | HOPELESS
                 if not passing or time.monotonic() - begun > self._endpoint.patience:
@@ -356,7 +360,7 @@ class BatchLane:
             await self._pause(max(self._endpoint.poll, backoff(tries, self._state.draw)))
 
     async def _pause(self, seconds: float) -> None:
-        """Wait; leave the batch to another run if this one is stopping."""
+        """Wait; if this run is stopping, leave the batch to a later run."""
         self._wake.clear()
         if not self._state.stopping:
             try:
@@ -371,13 +375,15 @@ class BatchLane:
 
     def _keep(self, jobs: dict[str, Job], found: dict[str, Outcome], why: str | None) -> None:
         """Store the results of a batch; requests without a result are lost."""
-        # All bodies are built before any result is read: a refused parameter changes later bodies.
+        # Build all bodies before reading any result: a result with a refused parameter changes the
+        # bodies that are built afterwards.
         written = {name: self._asker.written(job) for name, job in jobs.items()}
         moment = time.time()
         for name, job in jobs.items():
             outcome = found.get(name)
             lost = outcome is None or outcome.status is None
-            # Requests that the server reports as unprocessed cost nothing; unmentioned ones may.
+            # Requests that the server reports as unprocessed cost nothing. Requests missing from
+            # its report may have been processed and charged.
             gone = Kind.LOST if outcome is None and why is None else Kind.EXPIRED
             said = why or (outcome.why if outcome else None) or "the batch has no result for it"
             exchange = Exchange(

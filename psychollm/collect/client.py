@@ -50,8 +50,8 @@ class Collection(Result):
     models: tuple[str, ...]
     answered: tuple[int, ...]
     failed: tuple[int, ...]
-    left: tuple[int, ...]  # neither answered nor failed
-    cost: float  # of all runs on the store
+    left: tuple[int, ...]  # requests that are neither answered nor failed
+    cost: float  # total cost of all runs on this store
     failures: Mapping[str, int]  # exchanges of this run without an answer, by kind
     halted: Mapping[str, str]  # models that receive no more requests, with the reason
     stopped: str | None  # why the run ended early
@@ -139,13 +139,13 @@ def prepare(plan: Plan, store: Store) -> RunState:
         store.enlist(plan.requests())
         n = plan.repeats * sum(one.to in (None, name) for name in names for one in plan.prompts)
         if sum(sum(one.values()) for one in _counts(plan, store).values()) > n:
-            # An earlier plan had other requests, which are no longer sent.
+            # Requests of an earlier version of the plan are no longer sent.
             store.set_aside(names)
             store.enlist(plan.requests())
         store.reopen(names)
     else:
         store.reopen(names)
-        store.set_aside(names)  # requests selected by another seed or bank
+        store.set_aside(names)  # requests that another seed or bank had selected
         drawings = {name: Drawing(plan, plan.adaptive, name, store) for name in names}
         for one in drawings.values():
             one.more()
@@ -172,7 +172,7 @@ async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -
     except asyncio.CancelledError:
         if state.reason != INTERRUPTED:
             raise
-        state.store.release(charge=True)  # abandoned requests may have been served
+        state.store.release(charge=True)  # the server may have processed abandoned requests
     finally:
         for beat in beats:
             beat.cancel()
@@ -183,7 +183,7 @@ async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -
 
 
 async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -> None:
-    """Repeat an action periodically; an error in it ends the run."""
+    """Call a function periodically; if it raises an error, end the run."""
     while True:
         await asyncio.sleep(seconds)
         try:
@@ -194,7 +194,7 @@ async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -
 
 
 def _turns(plan: Plan) -> list[list[list[Model]]]:
-    """Return the models of each endpoint: concurrently, or one after another."""
+    """Return the models of each endpoint in turns: all concurrently, or one after another."""
     turns = []
     for name in plan.endpoints:
         here = [one for one in plan.models if one.endpoint == name]
@@ -203,7 +203,7 @@ def _turns(plan: Plan) -> list[list[list[Model]]]:
 
 
 async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> None:
-    """Query the models of one endpoint."""
+    """Query the models of one endpoint, turn by turn."""
     for models in turns:
         if state.stopping:
             return
@@ -213,7 +213,7 @@ async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> Non
 
 @contextmanager
 def _interrupts(state: RunState) -> Iterator[None]:
-    """Turn the first Ctrl-C into a request to stop, and the second into a cancellation."""
+    """Let the first Ctrl-C stop the run in an orderly way, and the second cancel it."""
     loop = asyncio.get_running_loop()
     whole = asyncio.current_task()
 
@@ -227,7 +227,7 @@ def _interrupts(state: RunState) -> Iterator[None]:
 
     try:
         before = signal.signal(signal.SIGINT, handle)
-    except ValueError:  # not the main thread, which alone receives interrupts
+    except ValueError:  # only the main thread receives interrupts
         yield
         return
     try:

@@ -1,16 +1,17 @@
 """Send a request and receive one reply through httpcore; failures are classified.
 
-httpcore is the transport of httpx. Only addresses, headers, proxies and certificates of httpx are
-used. Its client would add a third to the time of a request, and has unwanted features: redirects
-(which would forward a secret), cookies, compressed replies.
+httpcore is the transport of httpx. From httpx itself this module uses only addresses, headers,
+proxies and certificates. The client of httpx would add a third to the time of a request, and has
+unwanted features: redirects (which would forward a secret), cookies and compressed replies.
 
-Connections are taken from a list: a pool searches its own at each request, which costs four times
-the work at 200 concurrent requests. All share one TLS context, and the proxy from the environment.
+Connections are kept in a list. A connection pool of httpcore would search all its connections at
+each request: with 200 concurrent requests this takes four times the work. All connections share
+one TLS context and the proxy from the environment.
 
 This module also provides a network backend (https://www.encode.io/httpcore/network-backends) based
-on asyncio streams. httpcore's default backend uses anyio in order to support trio, and costs as
-much as the rest of a request. The backend is independent of HTTP. Only connecting has its own time
-limit: one limit applies to a whole exchange.
+on asyncio streams. httpcore's default backend uses anyio in order to support trio, and takes as
+much time as the rest of a request. The network backend does not depend on HTTP. Only connecting
+has a time limit of its own; a second limit applies to the whole exchange.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.collect.faults import Kind
 
-FULL = 2**16  # bytes buffered before they are sent
+FULL = 2**16  # bytes; a fuller write buffer is sent at once
 
 
 class Backend:
@@ -61,22 +62,22 @@ class Backend:
         )
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait some seconds."""
         await asyncio.sleep(seconds)
 
 
 class Stream:
-    """One connection."""
+    """One open connection."""
 
-    # The head and the body of a request are written separately but sent together when the reply is
-    # read: one system call instead of two.
+    # httpcore writes the head and the body of a request separately. This stream sends them
+    # together when the reply is read, which takes one system call instead of two.
 
     def __init__(self, reader: "_Reader", writer: asyncio.StreamWriter, errors: Any) -> None:
         self._reader, self._writer, self._errors = reader, writer, errors
         self._unsent = bytearray()
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Buffer bytes, and send them at the latest on the next read."""
+        """Buffer bytes; they are sent at the next read at the latest."""
         self._unsent += buffer
         if len(self._unsent) > FULL:
             await self._send()
@@ -90,7 +91,7 @@ class Stream:
             raise self._errors.WriteError from error
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return received bytes, b"" at the end of the stream."""
+        """Return received bytes; b"" at the end of the stream."""
         if self._unsent:
             await self._send()
         try:
@@ -147,16 +148,16 @@ class _Reader(asyncio.StreamReader):
 
 LARGEST_REPLY = 64 * 2**20  # bytes; longer replies are rejected
 MOST_UNDER_WAY = 256 * 2**20  # bytes of all replies being received
-SMALL_REPLY = 2**20  # bytes; accepted regardless of the total
+SMALL_REPLY = 2**20  # bytes; such replies are accepted whatever the total
 LONGEST_CONNECT = 15.0  # seconds; a slower server counts as unreachable
-LONGEST_REST = 5.0  # seconds; many servers close idle connections soon after
+LONGEST_REST = 5.0  # seconds of idleness; many servers close connections soon after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """A response, complete or not."""
 
-    started: float  # seconds since 1970
+    started: float  # start of the exchange, in seconds since 1970
     seconds: float
     status: int | None
     headers: Mapping[str, str]
@@ -166,7 +167,7 @@ class Exchange:
 
 
 class Connections:
-    """Connections to one address, as many as are used concurrently."""
+    """Connections to one address; there are as many as concurrent requests."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
@@ -194,7 +195,8 @@ class Connections:
     async def _take(self, origin: Any) -> Any:
         while self._idle:
             line = self._idle.pop()
-            # With a proxy, httpcore offers only a pool, which reconnects by itself.
+            # With a proxy, httpcore offers no single connections, only a pool that reconnects by
+            # itself.
             if self._proxy is not None or not (line.is_closed() or line.has_expired()):
                 return line
             self._all.remove(line)
@@ -213,7 +215,7 @@ class Connections:
         }
         if self._proxy is None:
             return self._core.AsyncHTTPConnection(origin, **usual)
-        proxy = self._httpx.Proxy(self._proxy)  # its URL omits the user name and password
+        proxy = self._httpx.Proxy(self._proxy)  # the proxy's URL omits the user name and password
         socks = proxy.url.scheme.startswith("socks")
         made = self._core.AsyncSOCKSProxy if socks else self._core.AsyncHTTPProxy
         place = self._address(proxy.url)
@@ -230,17 +232,17 @@ class Connections:
         self._headers.update(headers)
 
     def withdraw(self) -> None:
-        """Do nothing: requests are sent at once, so none can be withdrawn."""
+        """Do nothing: each request is sent immediately, so none can be withdrawn."""
 
     def at(self, place: str) -> Any:
-        """Return the address of a path below the endpoint; both may have a query."""
+        """Return the address of a path below the endpoint; both may have a query string."""
         parts, below = urlsplit(self.url), urlsplit(place)
         query = "&".join(filter(None, (parts.query, below.query)))
         path = parts.path.rstrip("/") + below.path
         return self._httpx.URL(parts._replace(path=path, query=query).geturl())
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Post one body; the result classifies failures and no error is raised."""
+        """Post one body; failures are classified in the result instead of raised."""
         return await self.send("POST", place, body)
 
     async def send(
@@ -252,7 +254,7 @@ class Connections:
         headers: Mapping[str, str] | None = None,
         largest: int = LARGEST_REPLY,
     ) -> Exchange:
-        """Send a request with additional headers; the result classifies failures."""
+        """Send a request with additional headers; failures are classified in the result."""
         request = self._request(method, place, body, headers)
         line = await self._take(request.url.origin)
         received = _Received(largest)
@@ -314,7 +316,8 @@ class Connections:
             packed = received.headers.get("content-encoding", "identity").strip().lower()
             if packed not in {"", "identity"}:
                 raise _EncodedError
-            # Read the raw bytes: a few compressed bytes may expand beyond memory.
+            # Read the bytes without decompressing them: a few compressed bytes may expand beyond
+            # memory.
             async for part in response.stream:
                 received.take(part)
         finally:
@@ -337,9 +340,9 @@ def proxy_for(url: str) -> str | None:
 
 
 class _Received:
-    """The data received so far, kept if the exchange fails."""
+    """The data received so far; they are kept if the exchange fails."""
 
-    under_way = 0  # bytes of all exchanges, on all connections
+    under_way = 0  # bytes being received on all connections
 
     def __init__(self, largest: int) -> None:
         self.largest = largest
@@ -349,7 +352,7 @@ class _Received:
         self.size = 0
 
     def take(self, part: bytes) -> None:
-        """Append one part if the limits allow it."""
+        """Append received bytes if the size limits allow it."""
         self.size += len(part)
         _Received.under_way += len(part)
         if self.size > self.largest:
@@ -362,7 +365,7 @@ class _Received:
         self.parts.append(part)
 
     def end(self) -> None:
-        """Stop counting the received data."""
+        """Remove this exchange's bytes from the total of all connections."""
         _Received.under_way -= self.size
 
 
@@ -375,5 +378,5 @@ class _EncodedError(Exception):
 
 
 def _said(error: BaseException) -> str:
-    """Return the kind of an error; its text may hold an address with a secret."""
+    """Return the type of an error without its text, which may hold an address with a secret."""
     return type(error).__name__

@@ -1,4 +1,4 @@
-"""Cost and time of collection by model: actual and expected."""
+"""Actual and expected cost and time of collection by model."""
 
 import math
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
     dict
         By model: ``exchanges`` and how many ``answered``, ``input_tokens``, ``output_tokens``,
         ``reasoning_tokens`` (included in the output), total ``seconds`` of all exchanges, and
-        ``cost``, which includes the reservations of a killed run.
+        ``cost``, which includes amounts that a killed run had reserved.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def cost_table(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return lines of text with tokens and cost of each model, none if all cost is zero."""
+    """Return lines of text with tokens and cost of each model; no lines if nothing was paid."""
     if not any(one["cost"] for one in found.values()):
         return []
     head = ("", "input", "output", "thinking", "cost", "a reply")
@@ -71,7 +71,8 @@ def likely(
     before: Mapping[str, Any] | None, n: int, endpoint: Endpoint, tokens: int
 ) -> tuple[float, float]:
     """Return the expected cost and seconds of `n` requests, extrapolated from earlier ones."""
-    # Without earlier requests the cost is unknown, and the time follows only from rate limits.
+    # Without earlier requests the cost is unknown. The time is then computed from rate limits
+    # alone.
     limits = ((endpoint.requests_per_minute, n), (endpoint.tokens_per_minute, tokens))
     paced = [60.0 * units / limit for limit, units in limits if limit is not None]
     if not before or not before["answered"]:

@@ -21,11 +21,11 @@ from psychollm.collect.readings import readings_of
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of
 
-_NOTE = "score of the bank: "  # followed by the model; a key of the table `about`
+_NOTE = "score of the bank: "  # key of the table `about`, followed by the model's name
 
 
 class Drawing:
-    """The adaptive selection for one model of a plan."""
+    """The adaptive selection of questions for one model of a plan."""
 
     def __init__(self, plan: Plan, adaptive: Adaptive, model: str, store: Store) -> None:
         self._plan, self._adaptive, self._model, self._store = plan, adaptive, model, store
@@ -34,7 +34,7 @@ class Drawing:
         self._answers: dict[Any, float] = {}
 
     def more(self) -> bool:
-        """Record a completed batch and enter the next; return whether there is one."""
+        """Record a completed batch and enter the next one; return whether there is a next one."""
         while not self._store.is_open(self._model):
             self._record()
             self._batch = () if self._session.done else self._session.next(self._adaptive.batch)
@@ -58,7 +58,7 @@ class Drawing:
 
 
 def answers(store: Store, model: str, items: Collection[str]) -> dict[str, float]:
-    """Return a model's mean grade on some questions, NaN if unreadable."""
+    """Return a model's mean grade on each of some questions; NaN where no reply was readable."""
     rows = list(replies(store, model=model, items=items))
     name = instrument_of(rows[0][0])
     frame = readings_of(rows, name).pooled_scores()[model].to_frame(model)
@@ -81,8 +81,8 @@ def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
     -------
     dict
         By model: score, interval (lower and upper bound, level); number of questions sent, without
-        an answer, and in the bank; the reason for stopping; flag and method of the estimate; the
-        bank's digest and the seed. Empty without adaptive collection.
+        an answer, and in the bank; the reason for stopping; flag (reason) and method of the
+        estimate; the bank's digest and the seed. Empty without adaptive collection.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def told(model: str, found: Mapping[str, Any]) -> str:
-    """Return one model's bank score in a sentence."""
+    """Describe one model's bank score in a sentence."""
     nan_or = {name: nan if found[name] is None else found[name] for name in ("score", *_BOUNDS)}
     text = with_interval(nan_or["score"], [nan_or[name] for name in _BOUNDS], 3)
     flag = f"; {found['flag']}" if found["flag"] else ""

@@ -47,7 +47,7 @@ def clear_errors(path: Path | str) -> Iterator[None]:
 
 
 def check_path(path: Path) -> None:
-    """Raise `StoreError` if the path is not a possible file name."""
+    """Raise `StoreError` if no file can have this path."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -26,7 +26,7 @@ from psychollm.collect.store import Store
 
 SCHEMA = "0.3.0"  # version of the written records
 Relationship: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
-_ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # supported by the schema
+_ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # fields of the schema
 
 
 def every_eval_ever(
@@ -50,8 +50,8 @@ def every_eval_ever(
         Name of the evaluation.
     grades : mapping of str to float
         Score, from 0 to 1, by request key (column ``key`` of `to_frame`); 1 is correct. The schema
-        requires a score for each reply: requests without one, including failed ones, are omitted
-        and counted in the aggregate record.
+        requires a score for each reply. Requests without a score, including failed ones, are
+        omitted; the aggregate record states their number.
     organisation : str
         Organisation that publishes the results.
     relationship : {"first_party", "third_party", "collaborative", "other"}
@@ -60,7 +60,7 @@ def every_eval_ever(
     Returns
     -------
     tuple of Path
-        The aggregate record and the reply records of each model, in turn.
+        Two paths per model, in the order of the models: aggregate record and reply records.
 
     Raises
     ------
@@ -113,18 +113,19 @@ class _Evaluation:
     ) -> None:
         self.name = name
         self.model = model
-        self.rows = rows  # all requests
+        self.rows = rows  # one row per request, with or without a grade
         self.graded = graded
         self.grades = grades
         self.asked = [json.loads(row["canonical"]) for row in graded]
         self.model_id = str(self.asked[0]["model_id"])
         self.started = min(row["started"] for row in graded)
-        # The same replies always have the same identifier.
+        # The identifier is a digest of the content, so that the same replies always have the same
+        # one.
         self.id = f"{name}/{self.model_id}/{model}/{self.started:.0f}"
 
     @property
     def developer(self) -> str:
-        """Developer of the model, as far as its id names one."""
+        """Developer of the model, if the model's id names one."""
         before, slash, _ = self.model_id.rpartition("/")
         return before if slash else "unknown"
 
@@ -254,7 +255,7 @@ def _standard_error(items: Sequence[str], grades: Sequence[float]) -> float | No
 
 
 def _common(values: Sequence[Any]) -> Any:
-    """Return the common value, None if values differ."""
+    """Return the value that all requests share, or None if values differ."""
     return values[0] if all(value == values[0] for value in values) else None
 
 

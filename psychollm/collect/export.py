@@ -1,7 +1,7 @@
 """The contents of a store as tables.
 
 One row per request: the prompt, the outcome, and the valid reply. A request without an answer has
-no text; it is missing data.
+no text: its answer is missing data.
 """
 
 import json
@@ -34,7 +34,7 @@ SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """
-# The columns that instruments need; bodies and costs are left out.
+# Columns that instruments need, without request bodies and costs.
 _SAID = """
 SELECT request.model AS model, sample, state, prompt, request.key AS key,
        text, reasoning, finish_reason, sequence_logprob, sequence_tokens, output_tokens
@@ -56,17 +56,17 @@ def replies(
 ) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
     """Yield each request of a store as its prompt and a row of `to_frame`.
 
-    Instruments parse these: ``instrument.read(prompt, row["text"],
-    finish_reason=row["finish_reason"])`` if ``row["text"]`` is not None.
+    An instrument parses a row whose text is not None with ``instrument.read(prompt, row["text"],
+    finish_reason=row["finish_reason"])``.
 
     Parameters
     ----------
     store : Store
         Store of a run.
     model : str, optional
-        Name of a model; restricts the requests to it and to `items`.
+        Name of a model. Only its requests about `items` are returned; by default all requests.
     items : collection of str
-        Labels of the questions.
+        Labels of the questions, used only with `model`.
 
     Examples
     --------
@@ -87,14 +87,14 @@ def replies(
 
 
 def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
-    """Yield each request as its prompt and the columns of `replies` that instruments need."""
+    """Yield the prompt of each request, with the columns of `replies` that instruments need."""
     for row in store.rows(_SAID):
         yield prompt_of(row["prompt"]), row
 
 
 @lru_cache(maxsize=1 << 15)
 def prompt_of(text: str) -> Prompt:
-    """Return the prompt of a JSON text, cached because models share prompts."""
+    """Return the prompt of a JSON text; it is cached because models share prompts."""
     return Prompt.from_dict(json.loads(text))
 
 
@@ -106,7 +106,8 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     store : Store
         Store of a run.
     arm : str, optional
-        Name of one arm, with models under their names in the study; all arms by default.
+        Name of one arm of the study; its models then have their names in the study. By default all
+        arms are returned.
 
     Examples
     --------

@@ -25,11 +25,11 @@ class Kind(StrEnum):
     BAD_JSON = "bad_json"  # the response is not a JSON object
     NO_CHOICES = "no_choices"  # JSON without an answer
     EMPTY = "empty"  # a reply without text
-    TOO_LARGE = "too_large"  # longer than any answer
+    TOO_LARGE = "too_large"  # longer than any plausible answer
     ENCODED = "encoded"  # compressed, which was not requested
-    FILTERED = "filtered"  # blocked by a filter of the server
-    CUT_BY_THINKING = "cut_by_thinking"  # reasoning left no tokens for the answer
-    REFUSED_PARAMETER = "refused_parameter"  # resent without it
+    FILTERED = "filtered"  # a content filter of the server blocked it
+    CUT_BY_THINKING = "cut_by_thinking"  # the reasoning used all tokens of the reply
+    REFUSED_PARAMETER = "refused_parameter"  # resent without the refused parameter
     BAD_REQUEST = "bad_request"  # 400, 403, 413, 422, ...
     NOT_FOUND = "not_found"  # 404: no such model or address
     UNAUTHORISED = "unauthorised"  # 401
@@ -37,20 +37,21 @@ class Kind(StrEnum):
     REDIRECTED = "redirected"  # 3xx: the address of the endpoint is wrong
 
 
-# The server is busy or unreachable: the request waits, and no retry is counted.
+# The server is busy or unreachable. The request is sent again later, and this failure does not
+# count as a retry.
 BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
-# Something is wrong with this request: the number of retries is limited.
+# The request itself failed. It is retried a limited number of times.
 COUNTED = frozenset(
     {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.EMPTY}
     | {Kind.TOO_LARGE, Kind.ENCODED, Kind.LOST, Kind.EXPIRED}
 )
-# The same request would fail again: it is not retried in this run.
+# The same request would fail again, so it is not retried in this run.
 HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED, Kind.CUT_BY_THINKING})
-# Signs that fewer concurrent requests would be better.
+# Outcomes that call for fewer concurrent requests.
 CROWDED = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TIMEOUT, Kind.UNREACHABLE})
 # No request to this endpoint can succeed until the user intervenes.
 FINAL = frozenset({Kind.UNAUTHORISED, Kind.PAYMENT, Kind.REDIRECTED, Kind.NOT_FOUND})
-# The server may have processed and charged the request, although no answer arrived.
+# Outcomes without an answer for which the server may still have processed and charged the request.
 MAYBE_BILLED = frozenset(
     {Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE, Kind.ENCODED}
     | {Kind.LOST}
@@ -72,7 +73,7 @@ _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed", re.I
 )
 _USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is too low")
-# Errors about refused secrets, from servers that report them with status 400 or 403.
+# Error texts of servers that report a refused secret with status 400 or 403 instead of 401.
 _STRANGER = re.compile(
     rb"API_KEY_INVALID|API key not valid|security token|make sure your API Key is valid"
     rb"|Invalid API Key|not authorized to|PERMISSION_DENIED|ACCESS_TOKEN"
@@ -97,10 +98,11 @@ def kind_of_status(status: int, raw: bytes) -> Kind:
 
 def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | None] | None:
     """Return the parameter that a server refuses, and the replacement it names."""
-    # The only length limit is renamed but never dropped, because it bounds the cost.
+    # The length limit bounds the cost. It may be renamed, but is never dropped.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
-    # Thinking is never dropped either: with more or less of it, the condition would differ.
+    # The thinking setting is never dropped either: another amount of thinking would be another
+    # experimental condition.
     for name in sorted(set(sent) - {"thinking"}, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
             continue
@@ -114,7 +116,7 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
 
 
 def _blames(text: str, name: str) -> bool:
-    """Return whether an error refers to a parameter, rather than to another thing of that name."""
+    """Return whether an error text refers to a parameter of the request."""
     word = re.escape(name)
     if re.search(rf"""['"`]{word}['"`]""", text):
         return True
@@ -132,7 +134,8 @@ def _named(text: str) -> str | None:
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that a server asks clients to wait, or None."""
-    # Header names are in lower case. A date is compared with the server's own date, if present.
+    # Header names arrive in lower case. A retry date is compared with the server's own date, if
+    # sent, because the clocks may differ.
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         seconds = _number(headers.get(name))
         if seconds is not None:

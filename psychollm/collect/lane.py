@@ -1,11 +1,11 @@
-"""Queue of one endpoint: one loop admits requests, and each request in flight is a task.
+"""Request queue of one endpoint: one loop admits requests, each of which runs as a task.
 
-Memory holds only the requests in flight, those waiting for a retry, and one window of new ones,
-however many the store holds.
+However many requests the store holds, memory holds only the requests in flight, the requests
+waiting for a retry, and one window of new requests.
 
-In one transaction, each request takes its units from the rate limit; it then waits until they are
-available. Times are wall-clock times, which processes share. If the clock is set back, earlier use
-is forgotten.
+Each request takes its units of the rate limit in one transaction, and then waits until these units
+are available. Processes share the limit, so times are wall-clock times. If the clock is set back,
+earlier use is forgotten.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ LONGEST_DELAY = 60.0
 
 def backoff(tries: int, draw: Draw) -> float:
     """Return the seconds to wait after `tries` failures: doubled each time, capped."""
-    # A random factor from one half to one keeps requests that failed together from retrying
-    # together.
+    # Requests that failed together should not retry together, so the delay is multiplied by a
+    # random factor from one half to one.
     delay = min(FIRST_DELAY * 2.0 ** min(tries - 1, 30), LONGEST_DELAY)
     return delay * (0.5 + 0.5 * draw())
 
@@ -41,9 +41,9 @@ def backoff(tries: int, draw: Draw) -> float:
 class Window:
     """Limit on concurrent requests: additive increase, multiplicative decrease."""
 
-    # Until the first sign of crowding it grows by one with each answer (it doubles per round),
-    # from then on by one per round. It is halved at most once for requests that were in flight
-    # together, and never falls below one, so that it always recovers.
+    # Until the server first reports overload, the window grows by one with each answer, which
+    # doubles it per round; afterwards it grows by one per round. Requests in flight together halve
+    # the window at most once. It never falls below one, so that it can always recover.
 
     limit: int
     size: float
@@ -51,13 +51,13 @@ class Window:
     slow_start: bool = True
 
     def grow(self, in_flight: int) -> None:
-        """Record an answer; the window grows only if it is fully used."""
+        """Record an answer; enlarge the window if all of it is in use."""
         if in_flight >= int(self.size):
             step = 1.0 if self.slow_start else 1.0 / self.size
             self.size = min(self.size + step, float(self.limit))
 
     def shrink(self, *, started: float, now: float) -> None:
-        """Record a sign of crowding from a request sent at `started`."""
+        """Record that the server was overloaded when it received a request sent at `started`."""
         self.slow_start = False
         if started > self.cut_at:
             self.size = max(self.size / 2.0, 1.0)
@@ -66,11 +66,11 @@ class Window:
 
 @dataclass(slots=True)
 class Allowance:
-    """A rate limit in units per minute; unused units are saved for only a few seconds."""
+    """A rate limit in units per minute; unused units expire after a few seconds."""
 
     per_minute: float | None
     saved_seconds: float = 1.0
-    free_at: float = field(default=-1e18)  # when all units taken will have become available
+    free_at: float = field(default=-1e18)  # time at which all units taken so far are available
 
     def take(self, units: float, *, now: float) -> float:
         """Take units, and return how many seconds to wait before using them."""
@@ -81,7 +81,7 @@ class Allowance:
         return wait
 
     def give_back(self, units: float) -> None:
-        """Return unused units; negative units are additional use."""
+        """Return unused units; a negative number means that more units were used."""
         if self.per_minute is not None:
             self.free_at -= units * 60.0 / self.per_minute
 
@@ -89,7 +89,8 @@ class Allowance:
 class SharedAllowance:
     """The requests and tokens per minute of one endpoint, shared by all processes of a store."""
 
-    # Endpoints with the same address and secret share them.
+    # Endpoints with the same address and secret share one allowance, as the server counts them
+    # together.
 
     def __init__(self, store: Store, endpoint: Endpoint) -> None:
         self._store = store
@@ -102,7 +103,7 @@ class SharedAllowance:
         return self._change({"requests": 1.0, "tokens": tokens}, now)
 
     def give_back(self, tokens: float, *, requests: float = 0.0) -> None:
-        """Return unused units; negative tokens are additional use."""
+        """Return unused tokens; a negative number means that more tokens were used."""
         self._change({"requests": -requests, "tokens": -tokens}, None)
 
     def _change(self, units: Mapping[str, float], now: float | None) -> float:
@@ -138,7 +139,7 @@ _CLOCKS_DIFFER = 5.0  # tolerated difference in seconds between the clocks of tw
 
 @dataclass(slots=True)
 class _Pending:
-    """A job with its history in this run."""
+    """A job with its failures in this run."""
 
     job: Job
     tries: int = 0  # counted failures
@@ -163,7 +164,7 @@ class Lane:
         models: Sequence[Model],
         state: RunState,
         *,
-        tried: bool = False,  # only retry requests that were sent before without an answer
+        tried: bool = False,  # claim only requests that were sent before without an answer
     ) -> None:
         self._endpoint = endpoint
         self._tried = tried
@@ -200,7 +201,7 @@ class Lane:
         return self._halted or self._state.stopping
 
     async def _next(self) -> _Pending | None:
-        """Return the next request: a due retry, or a new one from the store."""
+        """Return the next request: a retry that is due, or else a new request from the store."""
         while not self._stopped:
             now = time.monotonic()
             if self._later and self._later[0].due <= now:
@@ -213,7 +214,7 @@ class Lane:
         return None
 
     def _fresh(self) -> _Pending | None:
-        """Return a request from the store, alternating between models."""
+        """Return a new request from the store, alternating between models."""
         if not self._buffer and self._open:
             share = max(1, int(self._window.size) // len(self._open))
             claimed = []
@@ -242,23 +243,23 @@ class Lane:
         return True
 
     async def _hold_until(self, moment: Callable[[], float]) -> None:
-        """Wait until a time, which may change meanwhile."""
+        """Wait until a time that may be moved during the wait."""
         while not self._stopped and (seconds := moment() - time.monotonic()) > 0:
             await self._wait(seconds)
 
     async def _afford(self, job: Job) -> bool:
-        """Reserve a request's cost bound; wait for those in flight if it exceeds the budget."""
+        """Reserve a request's cost bound; if it exceeds the budget, wait for open requests."""
         model = self._models[job.model]
         while not self._state.reserve(job, most_cost(job, model), model.budget):
             if not self._stopped and not self._state.under_way:
                 self._state.stop("the budget does not allow another request")
             if self._stopped:
                 return False
-            await self._wait(0.2)  # requests in flight may belong to other queues
+            await self._wait(0.2)  # only polling notices the end of other queues' requests
         return True
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until something happens, at most some seconds."""
+        """Wait until an exchange ends or the run stops, at most some seconds."""
         self._wake.clear()
         if self._stopped:
             return
@@ -287,7 +288,7 @@ class Lane:
             self._state.fail(error)
 
     async def _drain(self) -> None:
-        """Wait for the requests in flight; cancel them if this is cancelled."""
+        """Wait for the requests in flight; cancel them if this task is cancelled."""
         self._asker.line.withdraw()
         try:
             while self._tasks:
@@ -305,7 +306,8 @@ class Lane:
         kind = asked.kind
         pending.tries += kind in COUNTED
         pending.busy += kind in BUSY
-        # A refused parameter does not count: none is refused twice, so the retries end.
+        # A refused parameter does not count as a failure. No parameter is refused twice, so the
+        # retries end.
         failed = kind in HOPELESS or pending.tries >= self._endpoint.attempts
         opened = await self._state.recorder.record(pending.job, asked.attempt, last=failed)
         settled = failed or kind is Kind.OK
@@ -314,7 +316,7 @@ class Lane:
         self._state.tally(pending.job.model, kind, asked.attempt, failed=failed)
         self._adapt(kind, clock)
         if kind is Kind.OK:
-            # The units taken from the token limit were an estimate.
+            # The token limit was charged with an estimate, which the actual number now corrects.
             used = (asked.attempt.input_tokens or 0) + (asked.attempt.output_tokens or 0)
             if used:
                 self._allowance.give_back(likely_tokens(pending.job) - used)
@@ -324,7 +326,7 @@ class Lane:
             self._again(pending, asked)
 
     def _adapt(self, kind: Kind, clock: float) -> None:
-        """Widen or narrow the window."""
+        """Enlarge or halve the window, depending on the outcome."""
         now = time.monotonic()
         if kind is Kind.OK:
             self._window.grow(len(self._tasks))
@@ -333,7 +335,7 @@ class Lane:
             self._window.shrink(started=clock, now=now)
 
     def _again(self, pending: _Pending, asked: Asked) -> None:
-        """Schedule a retry; the server's latest message counts."""
+        """Schedule a retry; the server's latest Retry-After replaces earlier ones."""
         now = time.monotonic()
         wait = asked.attempt.retry_after
         if wait is not None and asked.kind in BUSY:

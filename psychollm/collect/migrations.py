@@ -118,7 +118,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     check_ours(connection, path)
     if version_of(connection) == len(MIGRATIONS):
         return
-    # Lock before the version is read again: two processes may open a new store.
+    # Two processes may open a new store at once, so lock the store before reading its version
+    # again.
     connection.execute("BEGIN IMMEDIATE")
     try:
         for number in range(version_of(connection), len(MIGRATIONS)):
@@ -133,7 +134,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise unless the file is empty or a store that this version can read."""
+    """Raise an error unless the file is empty or a store that this version can read."""
     # Read both values in one transaction: another process may be creating the store.
     connection.execute("BEGIN")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -79,14 +79,15 @@ _ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
 _PRICES = {field.name for field in fields(Prices)}
-# Set by the API format, or incompatible with one complete reply per request.
+# Parameters that the API format sets itself, or that would not give one complete reply per
+# request.
 _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
-# Types of the fields; unlisted fields are numbers.
+# Types of the plan's fields; fields missing here are numbers.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
     **dict.fromkeys(("key_command", "device"), (str,)),
     "stream": (bool,),
-    "batch": (bool, int),  # of an endpoint, or of an item bank
+    "batch": (bool, int),  # of an endpoint (bool), or of an item bank (int)
     **dict.fromkeys(
         ("headers", "parameters", "prices", "endpoints", "adaptive", "study"), (dict,)
     ),
@@ -126,7 +127,7 @@ class Plan:
     models: tuple[Model, ...]
     repeats: int = 1
     budget: float | None = None
-    order: Order = "turns"  # or "models": the models of an endpoint one by one
+    order: Order = "turns"  # "models" queries an endpoint's models one by one
     adaptive: Adaptive | None = None
     text: str = ""  # contents of the plan file
 
@@ -168,9 +169,9 @@ class Plan:
     def requests(
         self, *, model: str | None = None, items: Collection[str] | None = None
     ) -> Iterator[Request]:
-        """Yield all requests, or those of one model or some questions.
+        """Yield all requests of the plan, or only those to one model or about some questions.
 
-        Each follows the request that it continues.
+        A request comes after the request whose conversation it continues.
 
         Parameters
         ----------
@@ -207,7 +208,7 @@ class Plan:
 
 
 def _check_respondents(plan: Plan) -> None:
-    """Raise if the addressee of a prompt is not in the plan."""
+    """Raise an error if a prompt is addressed to a model that is not in the plan."""
     names = {model.name for model in plan.models}
     lost = next((one for one in plan.prompts if one.to is not None and one.to not in names), None)
     if lost is not None:
@@ -217,7 +218,7 @@ def _check_respondents(plan: Plan) -> None:
 
 
 def _check_budget(plan: Plan, model: Model) -> None:
-    """Raise if there is a budget and the cost of a request is unbounded."""
+    """Raise an error if there is a budget and a request has no upper bound on its cost."""
     if plan.budget is None and model.budget is None:
         return
     if model.prices is None:
@@ -230,7 +231,7 @@ def _check_budget(plan: Plan, model: Model) -> None:
 
 
 def in_order(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """Return prompts in an order such that each follows the one that it continues."""
+    """Return prompts in an order in which each comes after the prompt that it continues."""
     placed: set[tuple[str | None, int]] = set()
     ordered: list[Prompt] = []
     rest = list(prompts)
@@ -429,7 +430,7 @@ def _model(table: Any, shared: Mapping[str, Any]) -> Model:
             raise OptionError(msg)
         prices = Prices(**prices)
     own = table.get("parameters", {})
-    if any(limit in own for limit in LIMITS):  # it replaces the shared one
+    if any(limit in own for limit in LIMITS):  # a model's own limit replaces the shared one
         shared = {one: value for one, value in shared.items() if one not in LIMITS}
     parameters = {**shared, **own}
     return Model(**{**table, "name": name, "prices": prices, "parameters": parameters})

@@ -18,9 +18,9 @@ from psychollm.collect.store import Store
 class Preview(Result):
     """Requests, tokens and cost of a plan by model, without answered requests.
 
-    Replies that later prompts continue are unknown and count at their maximal length. The expected
-    cost and time are extrapolated from the store's earlier requests to a model, and from rate
-    limits; NaN without either.
+    Later prompts may continue replies that are still unknown; these replies count at their maximal
+    length. The expected cost and time are extrapolated from the store's earlier requests to a
+    model, and from rate limits; NaN without either.
 
     Examples
     --------
@@ -39,17 +39,18 @@ Nothing was sent.
     tokens: tuple[int, ...]  # approximate
     most_cost: tuple[float, ...]  # upper bound; 0 without prices
     likely_cost: tuple[float, ...]
-    seconds: tuple[float, ...]  # expected
-    prompts: tuple[str, ...]  # the first of each kind, as it will be sent
+    seconds: tuple[float, ...]  # expected duration
+    prompts: tuple[str, ...]  # first prompt of each reply form, as it will be sent
     budget: float | None
 
     def summary(self) -> str:
-        """Return the planned requests in words."""
+        """Describe the planned requests in words."""
         lines = [f"{text}\n" for text in self.prompts]
         columns = (self.requests, self.tokens, self.most_cost, self.likely_cost, self.seconds)
         for name, *row in zip(self.models, *columns, strict=True):
             lines.append(f"{name}: {_amounts(*row)}")
-        # Models of several endpoints are queried concurrently: the total time is at most the sum.
+        # Endpoints are queried concurrently, so the sum over models is an upper bound on the total
+        # time.
         total = _amounts(*(sum(column) for column in columns))
         if self.budget is not None:
             total += f" (budget {self.budget:.4g})"
@@ -92,7 +93,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     tokens = dict.fromkeys(models, 0)
     most = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
-    before: dict[str, Job] = {}  # jobs of the current model, for continued conversations
+    before: dict[str, Job] = {}  # jobs of the current model, by key; later ones continue them
     answered, before_now = _known(plan)
     for request in _requests(plan):
         job = _whole(request, before)
@@ -129,7 +130,7 @@ def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
 
 
 def _requests(plan: Plan) -> Iterator[Request]:
-    """Yield the requests; with an item bank, the maximal number of them."""
+    """Yield the requests; with an item bank, as many as it can select at most."""
     if plan.adaptive is None:
         return plan.requests()
     most = plan.adaptive.size or len(plan.adaptive.bank.questions)
@@ -137,7 +138,7 @@ def _requests(plan: Plan) -> Iterator[Request]:
 
 
 def _whole(request: Request, before: dict[str, Job]) -> Job:
-    """Return a request with its earlier conversation, replies at maximal length."""
+    """Return a request after its conversation, in which replies have their maximal length."""
     job = job_of(0, request.key, request.canonical)
     if request.follows is not None:
         first = before[request.follows]

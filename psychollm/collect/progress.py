@@ -1,6 +1,6 @@
 """Progress of a run by model, and the recorder of its exchanges.
 
-Replies that arrive together are committed together.
+Replies that arrive together are stored in one transaction.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from psychollm.collect.store import Store
 
 
 class Recorder:
-    """Record the exchanges of all queues of a run; callers wait until theirs is stored."""
+    """Recorder of a run's exchanges; each caller waits until its exchange is stored."""
 
-    # A transaction costs as much as its contents: ten replies in one take a third of the time of
-    # ten transactions. Nothing is delayed: a transaction holds what arrived in one turn of the
-    # loop.
+    # A transaction has a large fixed cost: ten replies in one transaction take a third of the time
+    # of ten transactions. No reply is delayed, because a transaction holds only replies that
+    # arrived in one turn of the event loop.
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class Recorder:
             loop.call_soon(self._commit)
         kept: asyncio.Future[int] = loop.create_future()
         self._arrived.append((Entry(job, attempt, last), kept))
-        # A cancelled caller does not cancel the commit.
+        # Shield the commit: other callers need it even if this caller is cancelled.
         return await kept
 
     def _commit(self) -> None:
@@ -44,7 +44,7 @@ class Recorder:
             if len(arrived) == 1:
                 _tell(arrived[0][1], error)
                 return
-            # One that cannot be stored does not affect the others.
+            # If one exchange cannot be stored, store the others one by one.
             for one in arrived:
                 self._arrived = [one]
                 self._commit()
@@ -64,7 +64,7 @@ def _tell(kept: "asyncio.Future[int]", told: int | Exception) -> None:
 
 @dataclass(slots=True)
 class ModelProgress:
-    """Progress of one model: counts of this run, and of earlier runs.
+    """Progress of one model: its requests in this run and in earlier runs.
 
     Examples
     --------
@@ -75,20 +75,20 @@ class ModelProgress:
 
     name: str
     total: int
-    before: int = 0  # answered when the run began
+    before: int = 0  # requests answered before this run
     answered: int = 0
     failed: int = 0
-    batched: int = 0  # currently in batches
+    batched: int = 0  # requests that are currently in batches
     cost: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
-    kinds: Counter[Kind] = field(default_factory=Counter)  # exchanges of this run
+    kinds: Counter[Kind] = field(default_factory=Counter)  # exchanges of this run, by kind
     halted: str | None = None  # why it receives no more requests
     began: float = field(default_factory=time.monotonic)
 
     @property
     def left(self) -> int:
-        """Requests that are neither answered nor failed."""
+        """Number of requests that are neither answered nor failed."""
         return max(self.total - self.before - self.answered - self.failed, 0)
 
     def rate(self, now: float) -> float:
@@ -96,13 +96,13 @@ class ModelProgress:
         return self.answered / max(now - self.began, 1e-9)
 
     def line(self, now: float) -> str:
-        """Return one line of text."""
+        """Return the model's progress in one line of text."""
         parts = [f"{self.name}: {self.before + self.answered:,}/{self.total:,} answered"]
         if self.failed:
             parts.append(f"{self.failed:,} failed")
         if self.batched:
             parts.append(f"{self.batched:,} in batches")
-        # Show frequent failures while the run is in progress.
+        # Frequent failures are shown at once, while the user can still act.
         for kind, n in self.kinds.most_common(2):
             if kind is not Kind.OK:
                 parts.append(f"{n:,} {kind.replace('_', ' ')}")
@@ -154,7 +154,7 @@ class RunState:
         self.progress = progress
         self.budget = budget
         self.draw = draw
-        self.drawings: dict[str, Drawing] = {}  # of models with adaptive selection
+        self.drawings: dict[str, Drawing] = {}  # by model, only with adaptive selection
         self.under_way = 0
         self.stopping = False
         self.reason: str | None = None
@@ -162,20 +162,20 @@ class RunState:
         self._wakes: list[asyncio.Event] = []
 
     def new_wake(self) -> asyncio.Event:
-        """Return an event that is set when the run is to stop."""
+        """Return an event that is set when the run must stop."""
         wake = asyncio.Event()
         self._wakes.append(wake)
         return wake
 
     def stop(self, reason: str) -> None:
-        """Send nothing more; requests in flight are completed."""
+        """Stop the run: send no further requests, and complete those in flight."""
         if not self.stopping:
             self.stopping, self.reason = True, reason
         for wake in self._wakes:
             wake.set()
 
     def fail(self, error: BaseException) -> None:
-        """Stop because of an error, which the run raises at its end."""
+        """Stop the run because of an error, which is raised when the run ends."""
         self.error = self.error or error
         self.stop("an error")
 
@@ -195,7 +195,7 @@ class RunState:
         return more
 
     def tally(self, model: str, kind: Kind, attempt: Attempt, *, failed: bool) -> None:
-        """Count one exchange."""
+        """Add one exchange to the counts of its model."""
         one = self.progress[model]
         one.kinds[kind] += 1
         one.answered += kind is Kind.OK

@@ -1,6 +1,6 @@
 """Parse the replies of a store with the instruments that made the prompts.
 
-Raw replies are kept, so that they can be parsed again when a parser has improved.
+The store keeps raw replies, so that an improved parser can parse them again.
 """
 
 from collections import Counter, defaultdict, deque
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BATCH = 2_000  # replies parsed by one task
-NOT_ASKED = "not_asked"  # in addition to the outcomes: no request was sent yet
+NOT_ASKED = "not_asked"  # further outcome: the request was not sent yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Readings(Result):
     """One instrument's parsed replies of all models.
 
-    A call that failed, or was not made yet, is None: it is missing data, never "no".
+    A request that failed, or was not sent yet, is None: missing data, which never counts as "no".
 
     Examples
     --------
@@ -54,10 +54,10 @@ class Readings(Result):
     prompts: Mapping[str, tuple[Prompt, ...]]  # by model, in the order of the plan
     by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # model, sample, prompt
     outcomes: Mapping[str, Mapping[str, int]]  # by model and kind, including `NOT_ASKED`
-    keys: Mapping[tuple[str, int, str], str]  # of requests, by model, sample and prompt
-    # Log probabilities of whole replies, by the same keys, if the server sent them.
+    keys: Mapping[tuple[str, int, str], str]  # keys of requests, by model, sample and prompt
+    # Log probabilities of whole replies, by request key, for replies whose server sent them.
     logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
-    n_tokens: Mapping[tuple[str, int, str], int] = field(default_factory=dict)  # of these replies
+    n_tokens: Mapping[tuple[str, int, str], int] = field(default_factory=dict)  # length of replies
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class Readings(Result):
         score = scorer_of(self.instrument)
         return {
             model: {
-                # Failed calls are missing.
+                # Requests that failed are missing data.
                 sample: score(
                     self.prompts[model],
                     {key: one for key, one in own.items() if one},
@@ -91,7 +91,7 @@ class Readings(Result):
         }
 
     def pooled_scores(self) -> dict[str, Any]:
-        """Return one score per model, with samples as further repeats of the prompts.
+        """Return one score per model, treating samples as further repeats of the prompts.
 
         Examples
         --------
@@ -129,8 +129,8 @@ class Readings(Result):
         -------
         DataFrame
             One row per reply: model, sample, prompt_key, item, outcome, value, correct (NaN if not
-            graded), loglik, n_tokens, perplexity (per token), and a column for each label or
-            number in the `about` of prompts, such as condition.
+            graded), loglik, n_tokens, perplexity (per token), and one column for each label or
+            number that prompts have in `about`, such as condition.
 
         Examples
         --------
@@ -187,12 +187,12 @@ class Readings(Result):
         Returns
         -------
         Series
-            Perplexity by model and those columns. All tokens have equal weight.
+            Perplexity by model and by the columns in `by`. All tokens have equal weight.
 
         Raises
         ------
         LabelError
-            If there is no such column.
+            If `by` or `of` names a missing column.
 
         Examples
         --------
@@ -229,14 +229,14 @@ class Readings(Result):
         return pd.Series(np.exp(-mean.to_numpy()), mean.index, name="perplexity")
 
     def _likely(self, logliks: Mapping[str, float | None]) -> dict[str, Any]:
-        """Return the log-likelihoods for an instrument that uses them."""
+        """Return the log-likelihoods if the instrument uses them, otherwise nothing."""
         if self.instrument != "semantic_sampling":
             return {}
         known = {key: one for key, one in logliks.items() if one is not None}
         return {"loglik": known} if known else {}
 
     def summary(self) -> str:
-        """Return the outcomes of each model's replies in words."""
+        """Describe the outcomes of each model's requests in words."""
         n_models = len(self.by_model)
         n = len(
             {key for samples in self.by_model.values() for one in samples.values() for key in one}
@@ -283,12 +283,12 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
     if not reading.answered:
         return float("nan")
     if prompt.about.get("stage") == "task" or prompt.about.get("part") == "answer":
-        return float(reading.value or 0)  # of `SelfEfficacy` and of `SelfPrediction`
+        return float(reading.value or 0)  # the grade in `SelfEfficacy` and `SelfPrediction`
     return _RIGHT.get(str(reading.value).partition(" ")[0], float("nan"))
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return the prompt for an administration; that of the first one is unchanged."""
+    """Return the prompt of one administration; the first administration has the prompt itself."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"
@@ -364,18 +364,18 @@ def readings(
     instrument : str, optional
         Name of the instrument; required if the store holds prompts of several.
     arm : str, optional
-        Name of one arm, with models under their names in the study; required if the plan has
-        several (`arms_in`).
+        Name of one arm of the study; its models then have their names in the study. Required if
+        the plan has several arms (`arms_in`).
     n_jobs : int, optional
-        Number of workers. Replies are parsed in Python, which threads do not speed up: with
-        processes, ``joblib.parallel_config(backend="loky")``, several hundred thousand replies
-        take half the time on two cores.
+        Number of workers. Threads do not speed up parsing, which is pure Python. Processes do:
+        with ``joblib.parallel_config(backend="loky")``, several hundred thousand replies take half
+        the time on two cores.
 
     Returns
     -------
     Readings
-        Parsed replies of all models and samples. A call that failed, or was not made yet, is None.
-        A judge's verdicts are listed under the model that they are about.
+        Parsed replies of all models and samples. A request that failed, or was not sent yet, is
+        None. A judge's verdicts are listed under the model whose replies the judge has rated.
 
     Raises
     ------
@@ -414,7 +414,7 @@ def readings_of(
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
     n_tokens: dict[tuple[str, int, str], int] = {}
-    labels: dict[str, str] = {}  # names in the study; a judge is given those in the plan
+    labels: dict[str, str] = {}  # names in the study; judges see those in the plan
     own_rows = (each for each in rows if each[0].about.get("instrument") == name)
     for prompt, row, reading in _read(own_rows, name, who or workers(1)):
         model, sample, key = _whose(prompt, row)
@@ -447,7 +447,7 @@ def readings_of(
     )
 
 
-# A prompt, as JSON when sent to a worker, with the reply and the finish reason.
+# One task: a prompt (as JSON if a worker process gets it), the reply, and the finish reason.
 Said: TypeAlias = tuple[Prompt | str, str | None, str | None]
 
 
@@ -465,7 +465,7 @@ def _read(
                 for prompt, row in batch
             ]
 
-    # This thread feeds the workers: no other may read the store.
+    # SQLite allows only this thread to read the store, so this thread feeds the workers.
     with closing(spread(partial(_read_batch, name), batches(), who, waiting=8)) as found:
         for readings in found:
             for (prompt, row), reading in zip(waiting.popleft(), readings, strict=True):
@@ -473,7 +473,7 @@ def _read(
 
 
 def _reply(row: Row) -> str | None:
-    """Return a reply, including separate reasoning text."""
+    """Return the text of a reply, including reasoning that the server sent separately."""
     return None if row["text"] is None else with_reasoning(row["text"], row["reasoning"])
 
 
@@ -490,7 +490,7 @@ def _prompt(told: Prompt | str) -> Prompt:
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
-    """Return the place of a parsed reply; a verdict belongs to the reply that it is about."""
+    """Return model, sample and prompt of a parsed reply, or of the reply that a verdict rates."""
     judged = prompt.about.get("judges")
     if judged is None:
         return row["model"], row["sample"], prompt.key
@@ -498,7 +498,7 @@ def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
 
 
 def _chosen(store: Store, instrument: str | None) -> str:
-    """Return the instrument to read, by default the only one."""
+    """Return the instrument whose replies are parsed; by default the only one of the store."""
     names = instruments_in(store)
     if not names:
         msg = f"{store.path} holds no requests"

@@ -33,7 +33,7 @@ class Attempt:
     started: float  # seconds since 1970
     seconds: float
     sent: str
-    kind: str  # "ok" or what went wrong
+    kind: str  # "ok", or the kind of failure
     status: int | None = None
     raw: bytes | None = None
     detail: str | None = None
@@ -55,7 +55,7 @@ class Attempt:
 
 
 class Entry(NamedTuple):
-    """The stored parts of one exchange."""
+    """One exchange, with the fields that the store keeps."""
 
     job: Job
     attempt: Attempt
@@ -88,19 +88,19 @@ def likely_tokens(job: Job) -> int:
 
 
 def most_tokens(job: Job) -> tuple[int, int]:
-    """Return a bound on the tokens of a request and of its reply; a token has at least a byte."""
+    """Return upper bounds on the tokens of a request and its reply: each has at least one byte."""
     octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
     return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
 
 
 def most_cost(job: Job, model: Model) -> float:
-    """Return a bound on the cost of one request; 0 without prices."""
+    """Return an upper bound on the cost of one request; 0 without prices."""
     return model.prices.of(*most_tokens(job)) if model.prices else 0.0
 
 
 def cost_of(usage: Usage, job: Job, model: Model) -> float:
     """Return the cost of one exchange, as the server states it or from its tokens."""
-    # Tokens that the server does not count, or counts as 0, are set to their bound.
+    # If the server reports no number of tokens, or 0, the upper bound is used.
     if usage.cost is not None:
         return usage.cost
     if model.prices is None:

@@ -2,9 +2,9 @@
 
 The key of a request is the SHA-256 of its canonical form: the version of that form, the name and
 id of the model, the key of the prompt with its repeat and sample, the messages, the parameters,
-and, if it continues a conversation, the key of that request. The reply to be inserted then is not
-part of it: a request has its key before anything is sent. Server addresses are not part of it
-either, because they change.
+and, if it continues a conversation, the key of the request before it. The canonical form does not
+include the earlier reply, so that every request has a key before anything is sent. It does not
+include server addresses either, because they change.
 """
 
 import json
@@ -16,9 +16,9 @@ from typing import Any
 from psychollm.instruments.prompt import Prompt
 
 KEY_VERSION = 1
-# The two standard names of the length limit of a reply.
+# The two standard names of the parameter that limits the length of a reply.
 LENGTHS = ("max_tokens", "max_completion_tokens")
-# All names accepted in a plan: serving programs use different ones.
+# All names of this parameter that a plan may use: server programs differ.
 LIMITS = (*LENGTHS, "max_new_tokens", "max_output_tokens", "n_predict")
 
 
@@ -59,15 +59,16 @@ class Request:
         model, model_id : str
             Name of the model in the plan, and its name on the server.
         parameters : mapping
-            Parameters of the API format. The prompt's ``max_tokens`` applies if they contain no
-            limit, and a seed is increased by `sample`, so that samples differ.
+            Parameters of the API format. If they contain no length limit, the prompt's
+            ``max_tokens`` applies. A seed among them is increased by `sample`, so that samples
+            differ.
         system : str, optional
-            System prompt of the model, before that of the prompt. A continued conversation already
-            contains it.
+            System prompt of the model; it precedes the system prompt of `prompt`. It is not
+            repeated when a conversation continues.
         sample : int
             Index of the sample.
         follows : str, optional
-            Key of the request whose conversation this one continues.
+            Key of the earlier request whose conversation this request continues.
         """
         messages = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
         form = {

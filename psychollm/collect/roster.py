@@ -22,7 +22,7 @@ from psychollm.collect.wire.protocol import Wire
 LONGEST_NAME, LONGEST_URL = 200, 8000  # characters
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# Set by the client, which reads replies incrementally and never decompresses them.
+# Headers that the client sets itself. It reads replies piece by piece and never decompresses them.
 _OWN_HEADERS = frozenset({"accept-encoding", "content-length", "transfer-encoding"})
 
 
@@ -40,7 +40,7 @@ class Endpoint:
     url: str = ""  # "" for models in this process
     wire: str = "openai-chat"
     key: str | None = None  # name of the environment variable that holds the secret
-    key_command: str | None = None  # prints the secret; run again when a secret is rejected
+    key_command: str | None = None  # prints the secret; run again if the server rejects it
     stream: bool = False  # whether replies are requested as streams
     device: str = "auto"  # of models in this process: "cpu", "cuda:1"; "auto" is all accelerators
     batch: bool = False  # whether requests are submitted in batches
@@ -51,8 +51,8 @@ class Endpoint:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 120.0  # seconds for one whole exchange
-    attempts: int = 6  # tries of one request; those at a busy server do not count
-    patience: float = 1800.0  # seconds without any answer from a busy server
+    attempts: int = 6  # tries of one request, not counting tries at a busy server
+    patience: float = 1800.0  # seconds that a busy server may leave all requests unanswered
     longest_wait: float = 900.0  # seconds; maximal Retry-After that is respected
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class Endpoint:
                 raise OptionError(msg)
         _check_headers(self.headers, where)
         if self.key is not None and (is_secret(self.key) or not _VARIABLE.fullmatch(self.key)):
-            # The value is not shown because it may be the secret.
+            # The message omits the value, which may be the secret itself.
             msg = f"{where}key must be the name of an environment variable, not the secret"
             raise OptionError(msg)
         if self.key is not None and self.key_command is not None:
@@ -116,7 +116,7 @@ class Endpoint:
 
 
 def _check_url(url: str, where: str) -> None:
-    """Raise unless this is an address without a secret; the message does not show it."""
+    """Raise an error, without quoting the address, unless it is valid and free of secrets."""
     if not re.fullmatch(r"https?://[^\s@]+", url):
         msg = f"{where}url must begin with http:// or https:// and hold no password"
         raise OptionError(msg)

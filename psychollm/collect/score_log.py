@@ -12,7 +12,7 @@ from psychollm.collect.store import Store
 from psychollm.data.logs import COLUMNS
 from psychollm.data.logs_result import ScoreLog
 
-_STATED = ("confidence", "percent", "verbal", "said")  # confidences, the most precise first
+_STATED = ("confidence", "percent", "verbal", "said")  # reports, the most precise first
 
 
 def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> ScoreLog:
@@ -28,12 +28,13 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
     Returns
     -------
     ScoreLog
-        Confidence is the stated one: a wager, percentage or phrase, or yes and no as 1 and 0.
+        Confidence is what the model reports: a wager, a percentage or a phrase; yes and no count
+        as 1 and 0.
 
     Raises
     ------
     InputError
-        If the store has no right or wrong answers, or has those of several instruments.
+        If the store has no graded answers, or graded answers of several instruments.
     StoreError
         If the store is empty.
     LabelError

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from psychollm._base.errors import OptionError
 
-SHORTEST = 16  # letters of a secret; shorter ones are placeholders, or words of the reply
+SHORTEST = 16  # letters; a shorter value may be a placeholder or a common word
 MARK = b"[secret]"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAMES = re.compile(
@@ -22,7 +22,7 @@ _NAMES = re.compile(
     r"|api[-_]?key|((access|auth|bearer|refresh|session)[-_]?)token)$|^(key|token|auth)$"
 )
 _HEADER_NAMES = re.compile(r"(?i)[-_](key|token|auth)$")
-# Beginnings of secret values: of headers, and of the keys of many providers.
+# Beginnings of values that are secrets: of headers, and of the keys of many providers.
 _VALUES = re.compile(
     r"(?i)\s*(bearer|basic)\s+\S"
     r"|\s*(sk-|pk-|hf_|gsk_|xai-|aiza|r8_|ghp_|pplx-|nvapi-|akia)\S{12}"
@@ -112,7 +112,7 @@ def _check_value(name: str, value: Any, what: str, *, secret: bool = False) -> N
     if not isinstance(value, str) or not value or _REFERENCE.search(value):
         return
     if secret or _NAMES.search(name) or is_secret(value):
-        # The value is not shown because it may be the secret.
+        # The message omits the value, which may be the secret itself.
         msg = f'{what} must name an environment variable, not hold the secret: write "${{NAME}}"'
         raise OptionError(msg)
 
@@ -131,7 +131,8 @@ def _texts(settings: Any) -> Iterator[str]:
 class Blotter:
     """A callable that removes secrets from stored data."""
 
-    # Values shorter than `SHORTEST` are not removed: replies may contain such words by chance.
+    # Values shorter than `SHORTEST` are not removed, because a reply may contain the same word by
+    # chance.
 
     def __init__(self, variables: Iterable[str]) -> None:
         self._held: set[str] = set()
@@ -148,7 +149,7 @@ class Blotter:
 
     def __call__(self, data: bytes) -> bytes:
         """Remove every secret from `data`, in any spelling of JSON or an address."""
-        # Data without a secret are returned unchanged.
+        # Most data contain no secret; they are returned as the same object.
         if self._spelled is None:
             return data
         for secret in self._plain:

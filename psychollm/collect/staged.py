@@ -1,8 +1,8 @@
 """A plan in stages: the replies of one stage determine the prompts of the next.
 
 All stages share one store, and the prompts of a stage follow from the stored replies of the
-earlier ones (`psychollm.instruments.stages`). There is no other state: an interrupted run goes
-through the stages again from the first, and sends only unanswered requests.
+earlier ones (`psychollm.instruments.stages`). The store is the only state. An interrupted run
+starts again with the first stage, and sends only unanswered requests.
 """
 
 import json
@@ -32,7 +32,7 @@ _PROMPTS = "SELECT prompt_key, prompt FROM request WHERE superseded = 0 GROUP BY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A stage after the first.
+    """A later stage of a plan.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPlan:
-    """A plan whose prompts are the first stage, and the later stages.
+    """A plan, whose prompts are the first stage, with the later stages.
 
     Parameters
     ----------
@@ -114,18 +114,18 @@ class StagedPlan:
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Yield the name and the plan of each stage.
 
-        The plan of a stage depends on the stored replies: run `collect` on each plan before taking
-        the next.
+        The plan of a stage depends on stored replies, so run `collect` on each plan before
+        requesting the next one.
 
         Raises
         ------
         StoreError
             If the store holds replies that are not part of this plan.
         InputError
-            If a stage finds no replies of the kind that it needs.
+            If the store holds no replies of the kind that a stage needs.
         """
         self._check_store()
-        for _ in self._foreseen():  # report errors of later stages before the first one is sent
+        for _ in self._foreseen():  # errors of later stages appear before anything is sent
             pass
         yield QUESTIONS, replace(self.plan, models=self.respondents)
         for step in self.steps:
@@ -134,7 +134,7 @@ class StagedPlan:
             yield step.name, self._of(step, prompts)
 
     def previews(self) -> Iterator[tuple[str, Preview]]:
-        """Yield the name and a preview of each stage; an upper bound for later stages."""
+        """Yield the name and a preview of each stage; later previews are upper bounds."""
         yield QUESTIONS, preview(replace(self.plan, models=self.respondents))
         for step, made in self._foreseen():
             plan = replace(self._of(step, made), repeats=self.plan.repeats)
@@ -142,8 +142,8 @@ class StagedPlan:
             yield step.name, _times(found, 1 if step.judge is None else len(self.respondents))
 
     def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
-        """Yield each later stage with the largest set of prompts to or about one model."""
-        # A prompt for several models of an arm is sent to each once.
+        """Yield each later stage with the most prompts that one model can cause."""
+        # Each model of an arm receives a shared prompt once.
         first = {(one.key, one.repeat): one for one in self.plan.prompts}
         asked = [self._longer(prompt) for prompt in first.values()]
         for step in self.steps:
@@ -157,11 +157,11 @@ class StagedPlan:
         asked = self.respondents
         if step.judge is not None:
             asked = tuple(model for model in self.plan.models if model.name == step.judge)
-        # Each repeat has separate prompts for its replies.
+        # Replies of different repeats get separate follow-up prompts.
         return replace(self.plan, prompts=prompts, models=asked, repeats=1)
 
     def _longer(self, prompt: Prompt) -> Prompt:
-        """Return a prompt with the longest reply limit of any model."""
+        """Return a prompt whose reply limit is the longest of any model."""
         lengths = []
         for model in self.respondents:
             own = next((model.parameters[one] for one in LIMITS if one in model.parameters), None)
@@ -194,7 +194,7 @@ _T = TypeVar("_T", Prompt, Replied)
 def by_arm(
     asked: Sequence[_T], make: Callable[[list[_T]], tuple[Prompt, ...]]
 ) -> tuple[Prompt, ...]:
-    """Return the prompts of a stage for each arm; an arm without suitable replies is left out."""
+    """Return the prompts of a stage by arm, without arms that lack suitable replies."""
     arms: dict[str, list[_T]] = {}
     for one in asked:
         prompt = one if isinstance(one, Prompt) else one.prompt
@@ -204,7 +204,7 @@ def by_arm(
     for arm, own in (arms or {"": []}).items():
         try:
             made += later_in_arm(make(own), arm)
-        except InputError as error:  # raised below, unless another arm has prompts
+        except InputError as error:  # raised below if no other arm has prompts
             fault = error
     if fault is not None and not made:
         raise fault

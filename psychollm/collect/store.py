@@ -1,14 +1,14 @@
 """The store of a run: one SQLite file with every request and every raw reply.
 
-A reply is committed before another request takes its place; replies that arrive together share a
-transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive the
+A reply is stored before the next request is sent in its place; replies that arrive together share
+a transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive the
 death of the process at any moment, kill -9 included, because the operating system holds them. A
-power cut may undo the last commits but never damages the file, and the affected requests are sent
-again. ``FULL`` would need one disk flush per reply for that case alone.
+power cut may undo the last commits but never damages the file; the affected requests are sent
+again. ``synchronous=FULL`` would prevent only this loss, at the cost of one disk flush per reply.
 
-Two processes may share a store. A request is leased before it is sent; the lease is renewed while
-its process lives, and expires otherwise. Leases of dead processes on this machine are released
-immediately.
+Two processes may share a store. A process leases a request before it sends it, and renews the
+lease while it runs; otherwise the lease expires. Leases of dead processes on this machine are
+released immediately.
 """
 
 import json
@@ -30,7 +30,8 @@ from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
 BLOCK = 1000  # requests entered per transaction
-# Condition for a request that was never sent. Resending without a refused parameter is not a try.
+# SQL condition for a request that was never sent. An exchange that ended with a refused parameter
+# does not count as sent.
 UNTRIED = (
     "NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.request = request.id "
     "AND kind <> 'refused_parameter')"
@@ -58,8 +59,7 @@ class Store:
     Raises
     ------
     StoreError
-        If the file cannot be used: it is locked, the disk is full, the version is newer, or it is
-        not a store.
+        If the file is locked, has a newer version or is not a store, or if the disk is full.
 
     Examples
     --------
@@ -79,13 +79,14 @@ class Store:
         if not create and not path.is_file():
             msg = f"{path} does not exist: name the store of a run"
             raise StoreError(msg)
-        # A store that is only read may be in a read-only place.
+        # A store may be read from a read-only folder, so writing is not attempted.
         self._fixed = not (create or all(os.access(one, os.W_OK) for one in (path, path.parent)))
         with clear_errors(path):
             try:
                 self._open("mode=ro" if self._fixed else "")
             except sqlite3.OperationalError:
-                # The write-ahead log cannot be opened: without a writer, the file is complete.
+                # The write-ahead log cannot be opened here. No process is writing, so the file
+                # alone is complete.
                 if not self._fixed or _log_of(path):
                     raise
                 self._open("immutable=1")
@@ -101,7 +102,7 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        # Check before writing: the file may belong to another program.
+        # The file may belong to another program, so it is checked before anything is written.
         check_ours(self._db, self.path)
         self._db.row_factory = sqlite3.Row
         if self._fixed and version_of(self._db) == len(MIGRATIONS):
@@ -140,17 +141,17 @@ class Store:
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[sqlite3.Row]:
         """Yield the rows of a read query."""
         with clear_errors(self.path):
-            # `yield from` would close the cursor of an already closed store.
+            # `yield from` would close the cursor after the store itself was closed, which fails.
             for row in self._db.execute(query, values):  # noqa: UP028
                 yield row
 
     # -- entering ------------------------------------------------------------------------------
 
     def enlist(self, requests: Iterable[Request]) -> int:
-        """Enter requests; existing ones are unchanged. Return the number of new ones.
+        """Enter new requests, leave existing ones unchanged, and return the number of new ones.
 
-        A request with the same prompt and model but other messages or parameters supersedes the
-        older one, which is kept but no longer sent.
+        A request may have the prompt and model of an older one but other messages or parameters.
+        The older request is then kept but no longer sent.
         """
         pending = iter(requests)
         new = 0
@@ -160,7 +161,7 @@ class Store:
         return new
 
     def note(self, name: str, value: str) -> None:
-        """Store a fact about the run, such as its plan."""
+        """Store information about the run under a key, such as its plan."""
         with self.writing() as db:
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
@@ -187,7 +188,7 @@ class Store:
                 )
 
     def is_open(self, model: str, *, untried: bool = False) -> bool:
-        """Return whether a model has open requests, or (`untried`) ones that were never sent."""
+        """Return whether a model has open requests; with `untried`, requests never sent."""
         query = "SELECT 1 FROM request WHERE model = ? AND state = 'open' AND superseded = 0"
         if untried:
             query = f"{query} AND batch IS NULL AND {UNTRIED}"
@@ -198,7 +199,7 @@ class Store:
     def claim(
         self, model: str, n: int, *, now: float | None = None, tried: bool = False
     ) -> list[Job]:
-        """Lease up to `n` unleased requests of a model, or only ones that were tried."""
+        """Lease up to `n` unleased requests of a model; with `tried`, only those sent before."""
         moment = time.time() if now is None else now
         only = f"AND NOT {UNTRIED} " if tried else ""
         with self.writing() as db:
@@ -216,7 +217,7 @@ class Store:
         ]
 
     def before(self, key: str | None) -> list[Mapping[str, str]]:
-        """Return the conversation that a request continues, including replies."""
+        """Return the conversation that a request continues, with all earlier replies."""
         if key is None:
             return []
         query = (
@@ -245,7 +246,7 @@ class Store:
         Returns
         -------
         int
-            Number of requests that continue this one and are now open.
+            Number of requests that continue this one and can now be sent.
         """
         return self.record_all([Entry(job, attempt, last)])[0]
 
@@ -257,7 +258,7 @@ class Store:
     # -- leases and money ----------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Extend the leases of this process."""
+        """Extend the leases of this process, which still runs."""
         with self.writing() as db:
             for table in ("request", "batch"):
                 db.execute(
@@ -266,7 +267,7 @@ class Store:
                 )
 
     def release(self, *, charge: bool = False) -> None:
-        """Release all leases of this process; `charge` counts their reservations as spent."""
+        """Release all leases of this process; with `charge`, count reserved amounts as spent."""
         self._free(self.owner, charge=charge)
 
     def release_dead(self) -> int:
@@ -323,7 +324,7 @@ class Store:
         return True
 
     def drop(self, model: str, parameter: str, replacement: str | None, why: str) -> None:
-        """Record that a model refuses a parameter, which is no longer sent."""
+        """Record that a model refuses a parameter, so that the parameter is no longer sent."""
         with self.writing() as db:
             db.execute(
                 "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?)",
@@ -352,7 +353,7 @@ class Store:
 
 
 def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
-    """Switch to a write-ahead log; SQLite itself does not wait for other processes here."""
+    """Switch to a write-ahead log, with retries: SQLite does not wait for other processes."""
     until = time.monotonic() + busy_seconds
     while True:
         try:
@@ -367,7 +368,7 @@ def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
 
 
 def _log_of(path: Path) -> bool:
-    """Return whether the write-ahead log of a store holds replies."""
+    """Return whether the write-ahead log of a store holds data that are not yet in the file."""
     log = path.with_name(f"{path.name}-wal")
     return log.exists() and log.stat().st_size > 0
 
@@ -403,7 +404,7 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
 
 
 def _keep(db: sqlite3.Connection, job: Job, attempt: Attempt, *, last: bool) -> int:
-    """Store one exchange; return the number of continuations that it opens."""
+    """Store one exchange; return the number of requests that can now continue it."""
     values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
     attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid
     if attempt.cost:
@@ -429,7 +430,7 @@ def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
-    """Close a request; its first answer counts."""
+    """Close a request; if it has several answers, the first one counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
         "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",
@@ -437,7 +438,7 @@ def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) ->
     )
 
 
-# Reservations, by the index of each kind: for both at once SQLite would read every request.
+# Amounts reserved, in two queries that each use an index: a single query would read every request.
 HELD = (
     "FROM request INDEXED BY request_by_lease WHERE lease_owner IS NOT NULL",
     "FROM request INDEXED BY request_by_batch WHERE batch IS NOT NULL AND lease_owner IS NULL",

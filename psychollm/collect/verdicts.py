@@ -1,8 +1,8 @@
-"""Probabilities of the alternative values at the verdict of each reply.
+"""Probabilities of all possible values of a verdict, such as yes and no, in each reply.
 
-They are computed from the raw replies, so that no request is repeated. The values are "yes" and
-"no" for a yes/no prompt, the letter for an option, and the leading digits of a number or a
-percentage (all of them if a token holds up to three).
+The probabilities are computed from raw replies in the store; no request is repeated. The values
+are "yes" and "no" for a yes/no prompt, the letter for an option, and the leading digits of a
+number or a percentage (all of them if a token holds up to three).
 """
 
 import math
@@ -54,12 +54,12 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row per reply and value. ``raw`` is the total probability of all forms of the value
-        among the listed tokens, ``normalised`` the same divided by ``captured``, the sum over all
-        values. ``said`` and ``chosen`` are the sampled token and its probability. ``where`` is
-        "answer" if "Answer:" precedes the verdict (for a number also "Confidence:",
+        One row per reply and value. ``raw`` is the total probability of all spellings of the value
+        among the listed tokens. ``normalised`` is ``raw`` divided by ``captured``, the sum of
+        ``raw`` over all values. ``said`` and ``chosen`` are the sampled token and its probability.
+        ``where`` is "answer" if "Answer:" precedes the verdict (for a number also "Confidence:",
         "Probability:", "Rating:" or "Score:"), and "first" if it begins the reply; ``position`` is
-        the index of the token. Replies without log probabilities, and to prompts for free text,
+        the index of the token. Replies without log probabilities and replies to free-text prompts
         have no row.
 
     Examples
@@ -76,7 +76,7 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
             continue
         try:
             tokens = WIRES[row["wire"]].read(row["raw"]).tokens
-        except UnreadableReplyError:  # an API format of another version
+        except UnreadableReplyError:  # a later version may have changed the API format
             continue
         found = verdict_at(tokens, mark=NUMBER_MARK if row["reply"] in _NUMBERS else MARK)
         if found is None:

@@ -1,4 +1,4 @@
-"""Layer 2: the table of responses: reading, checking, counting and simulation."""
+"""Layer 2: tables of responses, with reading, checking, counting and simulation."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,4 +1,4 @@
-"""Any table of answers, wide or long, as the fields of `Responses`."""
+"""Convert any table of answers, wide or long, to the fields of `Responses`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ def coded_fields(table: Table, codes: Mapping[Any, int] | None, argument: str) -
 
 
 def split_fields(table: Table, threshold: Threshold, *, strict: bool) -> dict[str, Any]:
-    """Return the fields of a table of stated confidence, split into yes and no."""
+    """Return the fields of a table of reported confidence, split into yes and no."""
     values = numbers(table, argument="confidence")
     cuts = cut_points(values, table.models, threshold)
     coded, missing = split(values, table.models, cuts=cuts, strict=strict)

@@ -29,8 +29,8 @@ from psychollm.kernels.label_numbers import number_labels, place_labels
 from psychollm.kernels.pair_counts import MISSING
 
 BATCH = 1 << 20  # rows
-LONGEST = 16  # batches per work item
-WAITING = 4  # work items per worker whose results may wait
+LONGEST = 16  # maximal number of batches per work item
+WAITING = 4  # maximal number of waiting results per worker, in work items
 _UNKNOWN = np.inf
 _LABELS = {"string", "large_string", "string_view", "bool", "null"}
 
@@ -49,7 +49,7 @@ class Rule:
 
     threshold: float | None
     strict: bool = field(kw_only=True)
-    highest: int = field(default=1, kw_only=True)  # code without a threshold
+    highest: int = field(default=1, kw_only=True)  # largest code, without a threshold
     codes: Mapping[Any, int] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class Rule:
         return self.code(coded)
 
     def code(self, values: FloatArray) -> AnyArray:
-        """Return the code of each value, or MISSING (int8)."""
+        """Return the code of each value (int8); MISSING without an answer."""
         missing = np.isnan(values)
         if self.threshold is None:
             coded = np.where(missing, MISSING, values)
@@ -129,14 +129,14 @@ class Numbered:
 
     def __init__(self) -> None:
         self.labels: list[Any] = []
-        self._whole: _WholeNumbers | None = _WholeNumbers()  # None once there are other labels
+        self._whole: _WholeNumbers | None = _WholeNumbers()  # None with other labels
         self._known: dict[Any, int] = {}
-        self._last: Any = None  # dictionary of the last batch, which the next often shares
+        self._last: Any = None  # dictionary of the last batch; the next batch often has the same
         self._names: list[Any] = []
         self._translation: IntArray = np.empty(0, dtype=np.int64)
 
     def number(self, column: Any) -> AnyArray:
-        """Return the number of each label of a batch, as `Coded` has them."""
+        """Return the number of each label of a batch; labels are encoded as in `Coded`."""
         if self.labels and len(column):
             _check_alike(self.labels[0], column[0].as_py())
         if not hasattr(column, "dictionary"):
@@ -157,7 +157,7 @@ class Numbered:
             known = [self._known.get(label, -1) for label in self._names]
             self._translation = np.array(known, dtype=np.int64)
         numbers = self._translation[indices]
-        # A dictionary may hold unused labels: number only those that occur.
+        # A dictionary may contain unused labels, so only labels that occur are numbered.
         new, first = np.unique(indices[numbers < 0], return_index=True)
         if not new.size:
             return numbers
@@ -168,7 +168,7 @@ class Numbered:
 
 
 def _check_alike(first: Any, label: Any) -> None:
-    """Raise if labels differ in type, unless both are numbers, which compare by value."""
+    """Raise an error if labels differ in type; all numbers are compared by value."""
     number = [isinstance(one, Real) and not isinstance(one, bool) for one in (first, label)]
     if type(first) is not type(label) and not all(number):
         msg = (
@@ -179,7 +179,7 @@ def _check_alike(first: Any, label: Any) -> None:
 
 
 class _WholeNumbers:
-    """Labels that are whole numbers, handled without Python objects."""
+    """Labels that are whole numbers, stored without Python objects."""
 
     def __init__(self) -> None:
         self._n = 0
@@ -232,7 +232,7 @@ class Source(Selection):
     def of(
         cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
     ) -> "Source":
-        """Return the source if models, or questions, are paired."""
+        """Return the source whose rows are models or, with `of`, questions."""
         check_choice("of", axis, Axis)
         rows, columns = names if axis == "models" else names[::-1]
         return cls((rows, columns, value), check_count("batch", batch), rule)
@@ -240,7 +240,7 @@ class Source(Selection):
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Row groups of a file with at least a batch of rows, except for the last."""
+    """Consecutive row groups of a file with at least one batch of rows, except for the last."""
 
     path: Path
     groups: tuple[int, ...]
@@ -250,7 +250,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A batch: two columns of labels, encoded by a dictionary or whole numbers, and codes."""
+    """A batch: codes, and two columns of labels encoded by a dictionary or as whole numbers."""
 
     row: Any
     column: Any
@@ -267,7 +267,7 @@ class Coded:
 
 
 def check_columns(names: Sequence[str], present: Sequence[str], what: object) -> None:
-    """Raise if a source lacks a column, or has two with the same name."""
+    """Raise an error if a source lacks a column, or has two columns of the same name."""
     for name in names:
         if (n := present.count(name)) != 1:
             msg = f"{what} has {n or 'no'} column{'s' * (n > 1)} {name!r}: its columns are "
@@ -275,7 +275,7 @@ def check_columns(names: Sequence[str], present: Sequence[str], what: object) ->
 
 
 def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
-    """Divide a file without reading its rows."""
+    """Divide a file into pieces without reading its rows."""
     with open_parquet(path, bounded=False) as file:
         check_columns(source.names, file.schema_arrow.names, path)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -314,9 +314,9 @@ def _batches(piece: _Piece, *, source: Source) -> list[Coded]:
 
 
 def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
-    """Yield the batches of a piece."""
+    """Yield the batches of one piece of a file."""
     names, start = list(source.names), piece.start + 1
-    # Labels stay as dictionary indices instead of a hundred million texts.
+    # Labels are kept as dictionary indices, which avoids creating a hundred million texts.
     with open_parquet(piece.path, dictionaries=names[:2], bounded=False) as file:
         for rows in file.iter_batches(
             source.batch, row_groups=list(piece.groups), columns=names, use_threads=threads
@@ -355,7 +355,7 @@ def _encoded(column: Any, name: str, where: str, start: int) -> Any:
     encoded = types.is_dictionary(column.type)
     kind = column.type.value_type if encoded else column.type
     whole = types.is_integer(kind)
-    # Types that the file of a result can hold.
+    # Types of labels that can be saved in the file of a result.
     if not (whole or types.is_floating(kind) or str(kind) in _LABELS):
         msg = f"{where}: column {name!r} holds labels of type {kind}: make them text or numbers"
         raise LabelError(msg)

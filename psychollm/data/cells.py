@@ -1,10 +1,10 @@
 """Sparse tables of filled cells, row by row, in memory or in a folder.
 
 A table of 10,000 models and a million questions has ten billion cells. If one in ten is filled, a
-billion answers take 3 GB: the column of each (two bytes up to 65,536 columns, else four) and its
-code (one). Rows are read in ranges, so that row-wise work needs only one range in memory, and
-several workers can read in parallel. A table may be stored twice, by question and by model:
-`CellTable.transposed` converts one into the other.
+billion answers take 3 GB: each needs its column (two bytes, or four with more than 65,536 columns)
+and its code (one byte). Rows are read in ranges, so that row-wise work needs only one range in
+memory, and several workers can read in parallel. A table may be stored twice, by question and by
+model: `CellTable.transposed` converts one into the other.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ BUCKET_ROWS = 4_096
 BUFFERED = 1 << 23  # cells in memory before they are distributed to files
 
 
-DENSE_BYTES = 3  # per cell of a dense table, filled or not
-LARGE = 1_000_000_000  # bytes of a dense table above which it may be kept sparse
+DENSE_BYTES = 3  # per cell of a dense table, filled or empty
+LARGE = 1_000_000_000  # bytes; a larger dense table may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
@@ -68,7 +68,7 @@ class CellTable(Protocol):
         """Number of columns."""
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows; unless `lasting`, the next call may overwrite them."""
+        """Return the cells of some rows; the next call may overwrite them, unless `lasting`."""
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:
@@ -146,7 +146,8 @@ def sorted_cells(
     return _unpacked(_packed(rows, columns, codes), shape)
 
 
-# A cell is one integer, sorted by row, then by column: 28 bits, 32 bits and 4 bits of code.
+# A cell is packed into one integer: 28 bits for the row, 32 for the column and 4 for the code.
+# Sorting the integers thus sorts by row, then by column.
 _ROW, _COLUMN = np.uint64(36), np.uint64(4)
 MAX_ROWS = 1 << 28
 
@@ -184,7 +185,7 @@ def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
 
 
 class _Room(threading.local):
-    """Reusable memory of a thread: allocating new pages would take as long as reading."""
+    """Memory that a thread reuses: allocating new pages would take as long as reading."""
 
     def of(self, name: str, n: int, kind: type[np.unsignedinteger]) -> AnyArray:
         """Return memory for n numbers."""
@@ -202,7 +203,7 @@ _ROOM = _Room()
 class FolderCells:
     """Cells in a folder: ``start.npy``, and raw files of columns and codes."""
 
-    # Files are read, not mapped: mapped pages would count as memory of the process.
+    # Files are read, not memory-mapped, because mapped pages would count as memory of the process.
     folder: Path
     n_columns: int
     start: IntArray = field(repr=False)
@@ -219,11 +220,12 @@ class FolderCells:
         return cls(folder, n_columns, start)
 
     def __reduce__(self) -> tuple[Callable[[Path], FolderCells], tuple[Path]]:
-        # Workers can read the folder; `start` has megabytes, which would be sent with every call.
+        # Workers read the folder themselves, so `start`, which has megabytes, is not sent with
+        # every call.
         return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows; unless `lasting`, the next call may overwrite them."""
+        """Return the cells of some rows; the next call may overwrite them, unless `lasting`."""
         first, n = int(self.start[low]), int(self.start[high] - self.start[low])
         found = []
         for name, kind in (("columns", column_type(self.n_columns)), ("codes", np.uint8)):
@@ -237,7 +239,7 @@ class FolderCells:
         return Cells(self.start[low : high + 1] - first, *found)
 
     def transposed(self, folder: Path) -> FolderCells:
-        """Write the same cells by column into another folder."""
+        """Write the same cells, sorted by column, into another folder."""
         n_rows = self.start.size - 1
         per_row = max(1.0, float(self.start[-1]) / max(self.n_columns, 1))
         with CellWriter(folder, bucket_rows=max(1, int(BUFFERED / per_row))) as writer:
@@ -275,7 +277,7 @@ class CellWriter:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def add(self, rows: AnyArray, columns: AnyArray, codes: AnyArray) -> None:
-        """Add cells."""
+        """Add cells to the buffer."""
         self._take(_packed(rows, columns, codes))
 
     def _take(self, packed: WordArray) -> None:

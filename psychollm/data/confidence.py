@@ -1,17 +1,18 @@
-"""Stated confidence split into yes and no by an explicit rule.
+"""Reported confidence split into yes and no by an explicit rule.
 
-A yes is a stated confidence above the threshold of its model: ``value > threshold`` (or ``value >=
+A yes is a reported confidence above the model's threshold: ``value > threshold`` (or ``value >=
 threshold``). The scale does not matter (0-1, 0-10, 0-100); the rule and the thresholds are
 recorded with the result.
 
 Rules for the threshold:
 
-* a number: the same for all models;
-* ``"model_median"``, ``"model_mean"``: of each model's own statements. Models state few distinct
-values, so that half of the answers may *equal* the median. With ``>`` all of these are no, with
-``>=`` yes, and neither rate need be near one half;
-* ``"model_balanced"``: the midpoint between two neighbouring stated values of a model whose yes
-rate is nearest to one half (the higher of two equally near): no statement equals it;
+* a number: the same threshold for all models;
+* ``"model_median"``, ``"model_mean"``: the median or mean of each model's own reports. Models
+report few distinct values, so that half of the answers may *equal* the median. With ``>`` these
+answers all become no, and with ``>=`` yes, so that the yes rate may differ greatly from one half;
+* ``"model_balanced"``: the midpoint between two neighbouring reported values of a model that gives
+the yes rate nearest to one half (the higher of two equally near midpoints). No report equals the
+threshold;
 * a mapping from model to threshold, or an array with one threshold per model.
 """
 
@@ -32,7 +33,7 @@ Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
 
 
 def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
-    """Return the threshold of each model (models,), NaN without the necessary statements."""
+    """Return the threshold of each model (models,); NaN without enough reports."""
     if isinstance(threshold, str):
         return _own_cuts(values, threshold)
     if isinstance(threshold, Mapping):
@@ -88,7 +89,7 @@ def _balanced(stated: FloatArray) -> float:
 def split(
     values: FloatArray, models: Labels, *, cuts: FloatArray, strict: bool = True
 ) -> tuple[CodeArray, BoolArray]:
-    """Return yes (1) where a statement exceeds its model's threshold, and the missing cells."""
+    """Return yes (1) where a report exceeds its model's threshold, and the missing cells."""
     missing = np.isnan(values)
     column = cuts[:, None]
     yes = values > column if strict else values >= column

@@ -6,12 +6,13 @@ from psychollm._base.types import BoolArray, IntArray
 
 
 def connected(present: BoolArray) -> IntArray:
-    """Return the connected set of each model (models,), 0 for the largest.
+    """Return the number of each model's connected set (models,); the largest set has number 0.
 
     Parameters
     ----------
     present : bool array (models, questions)
-        Whether there is an answer. Models without any belong to the largest set.
+        True where the model answered the question. Models without any answer belong to the largest
+        set.
 
     Examples
     --------
@@ -27,5 +28,5 @@ def connected(present: BoolArray) -> IntArray:
     _, found = np.unique(connected_components(links, directed=False)[1][:n], return_inverse=True)
     known = present.any(axis=1)
     sizes = np.bincount(found, known)
-    order = np.argsort(-sizes, kind="stable")  # ties in order of occurrence
+    order = np.argsort(-sizes, kind="stable")  # sets of equal size in order of occurrence
     return np.where(known, np.argsort(order)[found], 0)

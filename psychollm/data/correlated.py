@@ -7,11 +7,11 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.types import Axis
 
-_FAR, _MANY_ROWS = 3, 20  # warn from this ratio of rows to columns, and this number of rows
+_FAR, _MANY_ROWS = 3, 20  # warn above this ratio of rows to columns and number of rows
 
 
 def check_correlatable(table: Any, of: Axis, argument: str) -> None:
-    """Raise if a table, or a scan, has only one row to correlate."""
+    """Raise an error if a table, or a scan, has only one row, which cannot be correlated."""
     check_choice("of", of, Axis)
     labels = table.models if of == "models" else table.questions
     if len(labels) < 2:

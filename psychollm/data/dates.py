@@ -18,8 +18,8 @@ _DAY = 86_400.0
 
 
 def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
-    """Return the values of the units from labelled values; with `some`, None for missing ones."""
-    # A Series may hold further units, which need no value here.
+    """Return the value of each unit from labelled values; with `some`, None if it is missing."""
+    # A Series may contain values of further units, which are ignored.
     values = in_pandas(values)
     if hasattr(values, "to_dict") and hasattr(values, "index") and getattr(values, "ndim", 0) == 1:
         labels = index_of(values)
@@ -48,7 +48,7 @@ def days_of(
 
 
 def check_all_named(values: Any, units: Labels, *, argument: str, kind: str) -> None:
-    """Raise if a mapping lacks a unit."""
+    """Raise an error if a mapping lacks a unit."""
     if isinstance(values, Mapping):
         absent = [unit for unit in units if unit not in values]
         if absent:
@@ -78,7 +78,7 @@ def _day(cell: Any, where: str) -> float:
         return float("nan")
     try:
         date = cell.to_timestamp() if isinstance(cell, pd.Period) else cell
-        # A number such as 2024 is not accepted as a date.
+        # A number such as 2024 is rejected, because pandas would read it as nanoseconds.
         counted = isinstance(cell, bool | int | float | np.number)
         at = pd.Timestamp("a number" if counted else date)
     except (TypeError, ValueError) as error:

@@ -38,7 +38,7 @@ _TEXTS = {"string", "large_string", "string_view"}
 class Batches:
     """The batches of a source."""
 
-    total: int | None  # rows, if known
+    total: int | None  # number of rows, if known
     stream: Generator[Coded]
     name: str
 
@@ -64,7 +64,7 @@ class Chosen:
         return self.table is not None or self.query is not None
 
     def relation(self, path: Path, connection: Any) -> Any:
-        """Return the unread rows, of the only table if none is named."""
+        """Return the chosen rows without reading them; by default those of the only table."""
         if self.query is not None:
             rows = connection.sql(self.query)
             if rows is None:
@@ -224,7 +224,7 @@ def _of_table(data: Any, source: Source, name: str) -> Batches:
 
 def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded]:
     start = 1
-    with closing(_read(batches, name)) as read:  # closes a database even if this frame survives
+    with closing(_read(batches, name)) as read:  # closes the database in any case
         for whole in read:
             for at in range(0, whole.num_rows, source.batch):
                 rows = whole.slice(at, source.batch)
@@ -308,7 +308,7 @@ def _of_lazy(data: Any, source: Selection) -> Iterator[Any]:
     if hasattr(chosen, "collect_batches"):
         for frame in chosen.collect_batches(chunk_size=source.batch, maintain_order=True):
             yield from _of_stream(frame, source)
-    else:  # before polars 1.34
+    else:  # versions of polars before 1.34
         yield from _of_stream(chosen.collect(), source)
 
 
@@ -317,8 +317,8 @@ def _of_relation(data: Any, source: Selection) -> Iterator[Any]:
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
     chosen = data.project(", ".join(f'"{name}"' for name in quoted))
-    # DuckDB 1.1 treats an unknown attribute of a relation as a column: test the newer name by
-    # dir().
+    # In DuckDB 1.1 an unknown attribute of a relation is taken as a column, so hasattr() is no
+    # test. dir() lists only real methods.
     later = "to_arrow_reader" in dir(chosen)
     yield from (chosen.to_arrow_reader if later else chosen.fetch_arrow_reader)(source.batch)
 

@@ -1,13 +1,13 @@
-"""Example data sets of the library. Simulated ones are marked SIMULATED.
+"""Example data sets of the library. Simulated data sets are marked SIMULATED.
 
 The stored file of the simulated example is ``np.savez_compressed(path, **arrays)`` of the arrays
 from ``pack_example(make_example())``; a test compares them.
 
 ``smollm2.csv.xz`` holds recorded answers of a real model: the questions and, after a zero byte,
-every full reply with its parsed values. Each line is a column of the table, question by question:
-the mass of yes in thousandths, and instead of the mass of no the remainder of both. This layout
-takes half the space of rows. ``smollm2_models.csv`` lists the respondents. ``examples/smollm2``
-holds the scripts that made them.
+every full reply with its parsed values. Each line is a column of the table, question by question.
+Probabilities of yes are in thousandths; the probability of no is replaced by the remainder 1 - yes
+- no. Storing columns takes half the space of rows. ``smollm2_models.csv`` lists the respondents.
+``examples/smollm2`` holds the scripts that made them.
 """
 
 import csv
@@ -47,7 +47,7 @@ Rows = tuple[Mapping[str, str], ...]
 class Recorded:
     """Recorded replies of an example."""
 
-    replies: Rows  # one per reply
+    replies: Rows  # one row per reply
     questions: Rows
     models: Rows
 
@@ -104,7 +104,7 @@ class Example(Result):
     confidence: Responses
     correctness: Responses
     truth: StudyTruth | None = None  # true parameters of simulated answers
-    stated: FloatArray | None = None  # (models, questions) recorded: probability of yes
+    stated: FloatArray | None = None  # (models, questions) probability of yes, if recorded
     recorded: Recorded | None = None  # questions, respondents and raw replies
 
     def __repr__(self) -> str:
@@ -135,10 +135,10 @@ def load_example(name: ExampleName) -> Example:
     ``simulate_study(rng=SEED)`` and stored.
 
     ``"smollm2"`` has real replies of SmolLM2-135M-Instruct under 22 combinations of system prompt
-    and temperature, each a respondent. It was asked whether it would answer 480 short questions
-    correctly, and then the questions. ``.replies()`` has the replies, ``.stated`` the probability
-    of yes by the first token. The respondents share one set of weights, so results do not
-    generalise to other language models.
+    and temperature, each a respondent. Each respondent first predicted whether it would answer 480
+    short questions correctly, and then answered them. ``.replies()`` returns the replies;
+    ``.stated`` has the probability of yes at the first token. The respondents share one set of
+    weights, so results do not generalise to other language models.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _shared_confidence() -> Example:
 
 
 def make_example() -> SimulatedStudy:
-    """Simulate the study of ``load_example("shared_confidence")`` again."""
+    """Simulate the data of ``load_example("shared_confidence")`` again."""
     return simulate_study(rng=SEED)
 
 

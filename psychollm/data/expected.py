@@ -14,7 +14,7 @@ Expected: TypeAlias = tuple[FloatArray, Labels, Labels]
 
 
 class Expects:
-    """A fit that can return an expected answer of every model to every question."""
+    """A fit that can predict the expected answer of every model to every question."""
 
     __slots__ = ()
 
@@ -27,15 +27,17 @@ class Expects:
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> FloatArray:
-        """Return the expected answers of models to questions, observed or not.
+        """Return the expected answers of models to questions, whether answered or not.
 
-        Expectations average over the uncertainty of abilities (or factors) given the answers. A
-        model without answers gets the population's expectation, or NaN in conditional Rasch fits.
+        Expected answers are averaged over the posterior distribution of abilities (or factors). A
+        model without answers has the expected answers of the population, or NaN in conditional
+        Rasch fits.
 
         Parameters
         ----------
         responses : Responses or table (models, questions)
-            Answers that determine the abilities: those of the fit, or others to the same items.
+            Answers from which abilities are estimated: the answers of the fit, or other answers to
+            the same items.
         models, questions : sequence of labels, optional
             Models and questions to return; all by default.
 

@@ -43,11 +43,11 @@ class ScanLabels(Result):
     coding: str
     highest: int  # largest code
     answers_per_model: IntArray  # (models,)
-    sums: IntArray  # (models,) of codes
+    sums: IntArray  # (models,) sum of each model's codes
 
     @property
     def labels(self) -> dict[str, Any]:
-        """Models, questions and coding."""
+        """Labels of models and questions, and the coding."""
         return {"models": self.models, "questions": self.questions, "coding": self.coding}
 
 
@@ -97,8 +97,8 @@ class InFolder(Sparse):
     def _transposed(self) -> CellTable:
         final = self.folder / _BY_MODEL
         if not final.exists():
-            # Several workers may create it at once: the first to finish renames it to its final
-            # name.
+            # Several workers may create the folder at the same time. The first to finish renames
+            # its own to the final name.
             part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
             try:
                 with _written(self.folder):
@@ -150,7 +150,7 @@ def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
 
 @contextmanager
 def _written(folder: Path) -> Iterator[None]:
-    """Raise an error that names a folder that cannot be written."""
+    """If writing fails, raise an error that names the folder."""
     try:
         yield
     except OSError as error:

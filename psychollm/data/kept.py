@@ -1,7 +1,8 @@
 """Storage of the answers of a table of responses: dense, or sparse (filled cells only).
 
-A filled cell takes three bytes (five in a table of more than 65,536 models), and the same again by
-model once requested. A cell of a dense table takes three, filled or not.
+In a sparse table, a filled cell takes three bytes (five with more than 65,536 models), and twice
+as many once the table is requested by model. In a dense table, every cell takes three bytes,
+filled or empty.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from psychollm.data.cells import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dense:
-    """Every cell (models, questions), filled or not."""
+    """Dense storage: every cell (models, questions), filled or empty."""
 
     codes: CodeArray  # 0 where missing
     missing: BoolArray
 
     def __post_init__(self) -> None:
-        for name in ("codes", "missing"):  # kernels need contiguous rows
+        for name in ("codes", "missing"):  # compiled kernels need contiguous rows
             array = np.ascontiguousarray(getattr(self, name))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -114,10 +115,10 @@ class Dense:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
-    """The filled cells, by question and by model, in memory or in a folder."""
+    """Sparse storage: the filled cells by question and by model, in memory or in a folder."""
 
     by_question: CellTable  # rows are questions, columns are models
-    _by_model: list[CellTable] = field(default_factory=list)  # at most one, made on request
+    _by_model: list[CellTable] = field(default_factory=list)  # at most one, created on request
 
     @classmethod
     def of(cls, table: CellTable) -> Sparse:
@@ -211,7 +212,7 @@ class Sparse:
         found = np.zeros(self.n_models)
         for cells in self._each():
             found += np.bincount(cells.columns, cells.codes, minlength=found.size)
-        return found.astype(np.int64)  # whole numbers far below 2 ** 53
+        return found.astype(np.int64)  # exact: the sums are whole numbers far below 2 ** 53
 
     def numbered(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the model, the question and the code of each answer, model by model."""
@@ -279,7 +280,7 @@ def _size(n: float) -> str:
 
 
 def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
-    """Return the new index of each of n, or -1; None if all keep theirs."""
+    """Return the new index of each of n labels (-1 if dropped); None if all stay the same."""
     if chosen is None:
         return None
     places = np.full(n, -1, dtype=np.int32)
@@ -288,7 +289,7 @@ def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
 
 
 def _moved(places: AnyArray, at: AnyArray, *others: AnyArray) -> list[AnyArray]:
-    """Return the cells that have a new index, with `at` replaced by it."""
+    """Return the kept cells, with the old indices `at` replaced by new ones."""
     at = places[at]
     kept = at >= 0
     return [at[kept], *(one[kept] for one in others)]

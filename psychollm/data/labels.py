@@ -1,8 +1,8 @@
 """Labels of models and questions, tables with labels, and values aligned by labels.
 
-Labels are normalised once and looked up by position. Values for each question, model or row are
-put in the order of the table: labelled values by label; an array, a list, or a Series with a
-default index by position.
+Labels are normalised once. Values given for each question, model or row are put in the order of
+the table. Labelled values are matched by label; an array, a list, or a Series with a default index
+is matched by position.
 """
 
 import re
@@ -39,8 +39,8 @@ class Table:
     values: AnyArray  # (models, questions) plain numbers or objects, NaN where missing
     models: Labels
     questions: Labels
-    origin: Callable[[int, int], str] | None = None  # names the location of a cell in its file
-    named: tuple[bool, bool] = (True, True)  # whether the data have row labels, column labels
+    origin: Callable[[int, int], str] | None = None  # returns the location of a cell in its file
+    named: tuple[bool, bool] = (True, True)  # whether the data have row labels, and column labels
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_array(self.values, "values"))
@@ -52,20 +52,20 @@ class Table:
         return Table(self.values.T, self.questions, self.models, turned, self.named[::-1])
 
     def place(self, row: int, column: int) -> str:
-        """Name one cell, and its location in the file it came from, if any."""
+        """Describe one cell for messages, with its location in the file, if known."""
         cell = f"model {self.models[row]!r}, question {self.questions[column]!r}"
         return cell if self.origin is None else f"{self.origin(row, column)} ({cell})"
 
 
 def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
-    """Return `n` unique labels as a tuple; None gives the positions 0 to `n` - 1."""
+    """Return `n` unique labels as a tuple; by default the positions 0 to `n` - 1."""
     if labels is None:
         return tuple(range(n))
     if isinstance(labels, str):
         msg = f"{kind}s={labels!r} is one string: pass a list of {n} labels"
         raise LabelError(msg)
     labels = in_pandas(labels)
-    # tolist() turns NumPy scalars into plain str and int, except for long doubles.
+    # tolist() converts NumPy scalars to plain str and int, except for long doubles.
     names = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
     if any(isinstance(one, np.longdouble) for one in names):
         names = tuple(float(one) if isinstance(one, np.longdouble) else one for one in names)
@@ -77,7 +77,7 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
 
 
 def _check_labels(kind: str, labels: Labels) -> None:
-    """Raise for unhashable, missing and repeated labels; one set() checks a million good ones."""
+    """Raise an error for unhashable, missing and repeated labels."""
     try:
         unique = set(labels)
     except TypeError as error:
@@ -94,7 +94,7 @@ def _check_labels(kind: str, labels: Labels) -> None:
 
 
 def check_letters(what: str, labels: Iterable[Any]) -> None:
-    """Raise for text that cannot be encoded in a file."""
+    """Raise an error for text that cannot be encoded in a file."""
     texts = [label for label in labels if isinstance(label, str)]
     try:
         "".join(texts).encode()
@@ -151,7 +151,7 @@ def _similar(label: Hashable, labels: Labels) -> str:
 
 
 def listed(labels: Sequence[Any]) -> str:
-    """Join the first labels, with the number of further ones."""
+    """Return the first labels as text, with the number of further ones."""
     text = ", ".join(repr(label) for label in labels[:_SHOWN])
     more = len(labels) - _SHOWN
     return text if more <= 0 else f"{text} and {more} more"
@@ -160,7 +160,7 @@ def listed(labels: Sequence[Any]) -> str:
 def reorder(
     kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
 ) -> IntArray | None:
-    """Return the positions that put `labels` in the order of `like`; None if already ordered."""
+    """Return positions that put `labels` in the order of `like`; None if already in order."""
     if labels == like:
         return None
     row = {label: position for position, label in enumerate(labels)}
@@ -176,9 +176,9 @@ def reorder(
 def order_of(
     kind: str, labels: Labels | None, like: Labels, *, argument: str, counted: bool | None = None
 ) -> IntArray | None:
-    """Return the positions that put labelled values in the order of `like`; None for as is."""
-    # Values without labels, or with a default index while the other side has names, go by
-    # position; the caller checks their number.
+    """Return positions that put labelled values in the order of `like`; None if not needed."""
+    # Values without labels are matched by position, as are values with a default index if the
+    # other side has names. The caller checks their number.
     if labels is None or labels == like:
         return None
     positional = tuple(range(len(like)))
@@ -227,7 +227,7 @@ def unit_labels(
             raise LabelError(msg)
         labels = [labels.get(unit) for unit in units]
     ordered = in_order(labels, units, argument=argument, kind=kind)
-    if isinstance(ordered, list | tuple):  # labels may be tuples themselves
+    if isinstance(ordered, list | tuple):  # without this, NumPy would split labels that are tuples
         cells = np.empty(len(ordered), dtype=object)
         cells[:] = ordered
     else:
@@ -264,7 +264,7 @@ def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
 def unit_numbers(
     values: Any, units: Labels, *, argument: str, kind: str = "question"
 ) -> FloatArray:
-    """Return one number for each unit, NaN if missing, such as the threshold of each model."""
+    """Return one number for each unit, such as the threshold of each model; NaN if missing."""
     array = float_array(in_order(values, units, argument=argument, kind=kind), argument)
     if array.shape != (len(units),):
         msg = (
@@ -308,7 +308,7 @@ def group_members(
 
 
 def asymptotes_of(models: Labels, lower: Any, upper: Any) -> FloatArray:
-    """Return checked asymptotes, by default 0 and 1 (2, models)."""
+    """Return checked asymptotes (2, models), by default 0 and 1."""
     low, high = (
         np.full(len(models), default)
         if given is None

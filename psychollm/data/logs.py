@@ -1,7 +1,8 @@
 """Evaluation logs as one table of responses.
 
-Nothing is guessed. The caller chooses the scorer if there are several, the treatment of repeated
-answers, and the threshold of graded scores. A failed answer is missing, never wrong.
+If a log is ambiguous, readers raise an error instead of guessing: the caller chooses among several
+scorers, the treatment of repeated answers, and the threshold of graded scores. A failed answer is
+missing, never wrong.
 """
 
 from collections import Counter
@@ -96,11 +97,12 @@ def read_logs(
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
-        Tasks to read; by default all. Questions of several tasks are labelled ``TASK/QUESTION``.
+        Tasks to read; by default all tasks. Questions of several tasks are labelled
+        ``TASK/QUESTION``.
     scorer : str or mapping of task to str, optional
         Scorer (metric) to read; needed if there are several.
     filter : str, optional
-        Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
+        Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
         several.
     repeats : {"mean", "first", "majority", "keep"}, optional
         How to combine repeated answers to a question; needed if there are any. "first" takes the
@@ -111,7 +113,7 @@ def read_logs(
     strict : bool
         Whether correct means ``score > threshold`` (default) or ``score >= threshold``.
     no_answer : {"wrong", "missing"}, optional
-        Meaning of Inspect's score "N", which Inspect counts as wrong; needed if it occurs.
+        Meaning of the score "N" (no answer), which Inspect counts as wrong; required if it occurs.
     match : {"content", "label"}
         How to match questions of different runs: by their text, if the logs have it, or by their
         label.
@@ -144,8 +146,8 @@ def read_logs(
     Raises
     ------
     InputError
-        If a file is damaged, hostile or not a log, or an option is needed; the message lists the
-        choices.
+        If a file is damaged, hostile or not a log, or if a required option is missing; the message
+        lists its choices.
     MissingPackageError
         If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
 
@@ -226,7 +228,7 @@ def read_scores(
         Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
         several.
     no_answer : {"wrong", "missing"}, optional
-        Meaning of Inspect's score "N", which Inspect counts as wrong; needed if it occurs.
+        Meaning of the score "N" (no answer), which Inspect counts as wrong; required if it occurs.
     match : {"content", "label"}
         How to match questions of different runs: by their text, if the logs have it, or by their
         label.
@@ -261,8 +263,8 @@ def read_scores(
     Raises
     ------
     InputError
-        If a file is damaged, hostile or not a log, or an option is needed; the message lists the
-        choices.
+        If a file is damaged, hostile or not a log, or if a required option is missing; the message
+        lists its choices.
     MissingPackageError
         If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
     LabelError
@@ -327,7 +329,7 @@ def read_scores(
 
 
 def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
-    """Return why no answer has a score."""
+    """Return the reason why no answer has a score."""
     sources = listed(list(dict.fromkeys(run.source for run in runs)))
     if frame.empty:
         return (
@@ -356,7 +358,7 @@ def _frame(
     by_content: bool,
     keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
-    """Return the long record, and how many questions were distinguished only by content."""
+    """Return the long record, and the number of questions distinguished by content only."""
     import pandas as pd
 
     n_apart = 0
@@ -371,7 +373,7 @@ def _frame(
         n_apart += apart
         if apart and len(own) > 1:
             _warn_of_strangers(task, [chosen[i][0] for i in own], labels)
-        last: dict[tuple[str, str], int] = {}  # the last repeat of a respondent and a question
+        last: dict[tuple[str, str], int] = {}  # last repeat by respondent and question
         for i, samples, named in zip(own, kept, labels, strict=True):
             run, respondent = chosen[i]
             full = [f"{task}/{label}" for label in named] if several else named
@@ -389,7 +391,7 @@ def _frame(
 
 
 def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
-    """Warn if a run shares no question with any other, for example because of other wordings."""
+    """Warn if a run shares no question with other models, for example because wordings differ."""
     counts = Counter(label for named in labels for label in set(named))
     for run, named in zip(runs, labels, strict=True):
         if named and all(counts[label] == 1 for label in named):
@@ -406,7 +408,7 @@ def _repeats(
     respondent: str,
     last: dict[tuple[str, str], int],
 ) -> list[int]:
-    """Return the number of each repeat, continuing after those of earlier runs."""
+    """Return the number of each repeat; numbers continue after the repeats of earlier runs."""
     before = {label: last.get((respondent, label), 0) for label in labels}
     count: dict[str, int] = {}
     numbers = []
@@ -438,7 +440,7 @@ def _row(
 
 
 def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None, scorer: str) -> Any:
-    """Return scores as numbers, given the meaning of no answer."""
+    """Return scores as numbers, with "no answer" scored as requested."""
     values: list[Score] = column.tolist()
     words = Counter(str(value).strip() for value in values if _is_word(value))
     if words:
@@ -499,7 +501,7 @@ def imported(
 
 
 def _table(cells: "pd.DataFrame", column: str) -> Table:
-    """Spread one score per cell into models x questions, in order of occurrence."""
+    """Return a table, models x questions in order of occurrence, from one score per cell."""
     import pandas as pd
 
     row, models = pd.factorize(cells["model"])

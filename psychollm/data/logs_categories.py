@@ -58,7 +58,8 @@ def read_categories(
     Raises
     ------
     InputError
-        If a file is damaged, hostile or not a log, an option is needed, or no score is a word.
+        If a file is damaged, hostile or not a log, a required option is missing, or no score is a
+        word.
     OptionError
         If an option does not exist.
     LabelError

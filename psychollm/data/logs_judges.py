@@ -1,4 +1,4 @@
-"""Scorers in logs whose scores are verdicts of models."""
+"""Scorers in logs whose scores are verdicts of judge models."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -17,9 +17,9 @@ def judges_in(
 ) -> tuple[str, ...]:
     """Return the scorers in logs that are verdicts of a model.
 
-    They are Inspect AI's model-graded scorers (and any that keeps the grader's conversation),
-    promptfoo's model-graded assertions, and deepeval's metrics that a model evaluated. Each is a
-    `scorer` of `read_scores`, whose result `psychollm.judged_scores` takes.
+    Such scorers are Inspect AI's model-graded scorers (and others that record a conversation with
+    a grader), promptfoo's model-graded assertions, and deepeval's metrics that a model evaluated.
+    Pass one as `scorer` to `read_scores`, and the result to `psychollm.judged_scores`.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def judges_in(
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
-        Tasks that count; by default all.
+        Tasks to include; by default all.
     unreadable : {"skip", "refuse"}
         Whether to skip unreadable files of a folder with a warning, or to raise an error.
 

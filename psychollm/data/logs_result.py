@@ -1,4 +1,4 @@
-"""Contents of logs: the table, the answers, and the omitted runs."""
+"""Results of reading logs: the table, the answers, and the omitted runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

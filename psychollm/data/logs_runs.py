@@ -1,9 +1,10 @@
-"""From paths to runs: find the logs in files and folders, and select the runs that count.
+"""Find logs in files and folders, and select the runs to include.
 
 A respondent is a model in one configuration: two runs of one model on one task with different
 settings are two respondents, whose names contain the difference. A question is identified by its
-content, not its position: the same question has one name in all runs, and different questions at
-the same position have two. The caller chooses tasks, scorers and filters if there are several.
+content, not its position: the same question has one label in all runs, and different questions at
+the same position have different labels. The caller chooses tasks, scorers and filters if there are
+several.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,8 +46,8 @@ def all_runs(
     unreadable: Unreadable = "skip",
 ) -> tuple[list[Run], int, list[LeftOut]]:
     """Return every run in files and folders, the number of logs, and the unreadable files."""
-    # A named file must be a log. In a folder, unknown files are skipped, because tools keep other
-    # files there, and so are damaged ones, unless nothing is left.
+    # A file named by the caller must be a log. In a folder, unknown files are skipped, because
+    # tools keep other files there. Damaged files are skipped too, unless no log is left.
     if format is not None:
         check_choice("format", format, LogFormat)
     check_choice("unreadable", unreadable, Unreadable)
@@ -86,7 +87,7 @@ def all_runs(
 
 
 def _with_tasks(runs: Sequence[Run]) -> list[Run]:
-    """Name the tasks of tables without one: files with distinct models form one task."""
+    """Name the tasks of tables without task names: files with distinct models form one task."""
     nameless = [run for run in runs if not run.task and run.format == "table"]
     models = {(run.model, run.source) for run in nameless}
     files = {source for _, source in models}
@@ -123,7 +124,7 @@ def _files(
 
 
 def _globbed(path: Path) -> list[Path]:
-    """Expand a pattern, for shells that do not; return any other path unchanged."""
+    """Expand a pattern of file names, which some shells do not; return other paths unchanged."""
     if path.exists() or not has_magic(str(path)):
         return [path]
     found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 -- may be absolute
@@ -134,7 +135,7 @@ def _globbed(path: Path) -> list[Path]:
 
 
 def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
-    """Return the runs that count: those not invalidated or replaced by a later one."""
+    """Return the runs to include: those not invalidated or replaced by a later run."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs:
         key = _key(run)
@@ -151,7 +152,7 @@ def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    # An identity replaces the task, which some forms of a log do not name.
+    # Some forms of a log do not name the task, so runs with an identity are compared by it alone.
     return (run.format, run.identity, run.model, "" if run.identity else run.task)
 
 
@@ -166,13 +167,13 @@ Scorer: TypeAlias = str | Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The scorer and filter that count, by task."""
+    """The chosen scorer and filter of each task."""
 
     scorers: Mapping[str, str]
     filters: Mapping[str, str]
 
     def takes(self, run: Run, sample: Sample) -> bool:
-        """Return whether a sample of a chosen task counts; one without any score is missing."""
+        """Return whether a sample of a chosen task is included; without scores it is missing."""
         if sample.filter != self.filters[run.task] and sample.filter != "":
             return False
         return self.scorers[run.task] in sample.scores or _unscored(sample)
@@ -185,7 +186,7 @@ def choose(
     scorer: Scorer | None,
     filter: str | None,  # noqa: A002
 ) -> Choice:
-    """Return the scorers and filters that count."""
+    """Return the chosen scorers and filters."""
     tasks = _tasks(runs, task)
     names = {one: _scorers(_samples(runs, one)) for one in tasks}
     if scorer is None:
@@ -194,7 +195,7 @@ def choose(
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
     scorers = {one: _one("scorer", one, own, stated.get(one)) for one, own in names.items()}
-    # A sample without a filter is included under every filter.
+    # A sample that names no filter is included under every filter.
     named = {
         one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
         or [""]
@@ -234,7 +235,7 @@ def _scorers(samples: Iterable[Sample]) -> list[str]:
 
 
 def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
-    """Raise for tasks with different scorers that the caller did not name."""
+    """Raise an error if tasks have different scorers and the caller did not choose."""
     if named or len({frozenset(own) for own in names.values()}) == 1:
         return
     shown = "; ".join(f"{task!r}: {listed(own)}" for task, own in list(names.items())[:12])
@@ -265,7 +266,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
-    """Return the filter of each task; a task with only one needs no choice."""
+    """Return the filter of each task; with a single filter no choice is needed."""
     if wanted is not None and not any(wanted in own for own in names.values()):
         present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"
@@ -278,7 +279,7 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
 
 
 def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
-    """Return runs with a part of a score as scorer, if the caller requested it."""
+    """Return runs in which a part of a score is a scorer, if the caller requested it."""
     wanted = set(scorer.values() if isinstance(scorer, Mapping) else [scorer])
 
     def full(one: Sample, names: Sequence[str]) -> Sample:
@@ -326,8 +327,8 @@ UNSET = "unset"
 
 def respondents(runs: Sequence[Run]) -> list[str]:
     """Return the name of the respondent of each run."""
-    # Settings that differ only between tasks, such as the number of examples, do not distinguish
-    # respondents.
+    # Respondents are distinguished only by settings that differ within a task. The number of
+    # examples, for instance, may differ between tasks.
     differing: dict[str, dict[str, None]] = {}
     by_place: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for run in runs:
@@ -355,7 +356,7 @@ def _respondent(run: Run, differing: Sequence[str]) -> str:
 def questions(
     runs: Sequence[Sequence[Sample]], *, by_content: bool = True
 ) -> tuple[list[list[str]], int]:
-    """Return the label of each sample's question, and the number of label conflicts."""
+    """Return the label of each sample's question, and the number of questions relabelled."""
     if not by_content:
         return [[one.question for one in samples] for samples in runs], 0
     taken: dict[str, tuple[str, int]] = {}
@@ -389,7 +390,7 @@ def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
     return keyed
 
 
-# Settings of how questions were presented, not of the respondent.
+# These settings describe how questions were presented; they do not describe the respondent.
 _PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
 
 

@@ -1,4 +1,4 @@
-"""Long tables: the roles of columns, and one answer per row spread into models x questions."""
+"""Long tables (one answer per row): the roles of columns, and conversion to models x questions."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Columns:
     value: str | None = None
     duplicates: Duplicates = "error"
     words: Container[Any] = ()  # texts with a meaning defined by the caller
-    may_be_sparse: bool = False  # whether the caller accepts a SparseLong for a large table
+    may_be_sparse: bool = False  # whether a large table may be returned as a SparseLong
     labels: bool = True  # whether a column of a wide table labels its rows
     missing: Missing = field(default_factory=Missing)
 
@@ -59,7 +59,7 @@ class SparseLong(Exception):  # noqa: N818 - not an error: it returns a large ta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongColumns:
-    """The columns of a long file, all known."""
+    """The columns of a long file, after detection."""
 
     model: str
     question: tuple[str, ...]
@@ -73,8 +73,8 @@ class LongColumns:
 
 def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
     """Return whether a file is long rather than wide."""
-    # With "auto" a file is read as long if a column is named, or if its header has "model" and
-    # "question" (or "item").
+    # With layout "auto", a file is long if the caller names a column, or if its header has "model"
+    # and "question" (or "item").
     if layout != "auto" or not columns.labels:
         return layout == "long"
     if columns.question is not None or columns.value is not None:
@@ -85,7 +85,7 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
 
 
 def _model_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may label models: "id" where nothing else does."""
+    """Return the columns that may label models; "id" only if no other column does."""
     known = [name for name in header if is_called(name, MODELS)]
     exact = [name for name in known if str(name).lower() == "model"]
     return exact or known or [name for name in header if str(name).lower() == "id"]
@@ -96,7 +96,7 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
     known += [name for name in header if is_called(name, ("prompt_id",))]
     if known or not any(is_called(name, MODELS) for name in header):
         return known
-    return [name for name in header if str(name).lower() == "id"]  # only without other names
+    return [name for name in header if str(name).lower() == "id"]  # the last resort
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:
@@ -174,7 +174,7 @@ def _either(names: Sequence[Any]) -> str:
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
-    """Raise for a header that repeats a column, or that was split at the wrong character."""
+    """Raise an error for a header with a repeated column, or split at the wrong character."""
     if are_votes(header):
         msg = f"{path}: {OF_VOTES}"
         raise InputError(msg)
@@ -205,7 +205,7 @@ def spread(
     name_row: Callable[[int], str] | None = None,
     name_cell: Callable[[int], str] | None = None,
 ) -> Table:
-    """Spread a long table into models x questions, in order of occurrence."""
+    """Return a long table as models x questions, in order of occurrence."""
     check_choice("duplicates", duplicates, Duplicates)
     name = name_row or (lambda row: f"row {row + 1}")
     parts = [question] if isinstance(question, str) else list(question)
@@ -234,7 +234,7 @@ def spread(
 
 
 def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
-    """Spread a long DataFrame, with columns named or detected as in a file."""
+    """Return a long DataFrame as models x questions, with columns named or detected."""
     frame = long_table(data, (), argument=argument, row="answer")
     found = long_columns(argument, list(frame.columns), columns)
     return spread(
@@ -247,7 +247,7 @@ def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
 
 
 def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
-    """Raise if a table is almost empty, because its cells would exceed memory."""
+    """Raise an error if a large table is almost empty, because its cells would exceed memory."""
     if n_models * n_questions > max(FREE_CELLS, 1000 * n_answers):
         msg = (
             f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: fewer "
@@ -270,7 +270,7 @@ def _numbered_frame(
         name: pd.Categorical.from_codes(numbers, pd.Index(names, tupleize_cols=False))
         for name, (numbers, names) in (("model", models), ("question", questions))
     }
-    # Rows that do not count stay without an answer: labels are in the order of all rows.
+    # Rejected rows are kept without an answer, so that labels are in the order of all rows.
     return pd.DataFrame({**labels, "value": values.reset_index(drop=True).where(keep)})
 
 
@@ -304,7 +304,7 @@ def _codes(column: "pd.Series[Any]", name: Callable[[int], str]) -> tuple[IntArr
 
 
 def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str]) -> BoolArray:
-    """Return which rows count; raise or choose among several rows of a cell."""
+    """Return which rows are used; if a cell has several, raise an error or choose one."""
     import pandas as pd
 
     index = pd.Index(cell)

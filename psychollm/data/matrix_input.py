@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MatrixLike: TypeAlias = Union["ArrayLike", "pd.DataFrame", Any]  # or a result with a matrix
 
-# Tolerated asymmetry, and deviation from a unit diagonal, as from np.corrcoef or 12 printed
-# digits.
+# Tolerances for asymmetry and for deviations of the diagonal from 1, which result from np.corrcoef
+# or from printing 12 digits.
 ROUNDING = 1e-10
 _SHOWN = 5
 
@@ -38,7 +38,7 @@ def correlation_matrix(data: object, argument: str = "matrix") -> tuple[FloatArr
 
 
 def square_of(data: object, name: str, k: int) -> FloatArray:
-    """Return a symmetric array of shape (k, k) from the caller, such as weights."""
+    """Return a checked symmetric array (k, k) that the caller passed, such as weights."""
     array = float_array(data, name)
     if array.shape != (k, k):
         msg = f"{name} must have shape ({k}, {k}) like the matrix, got {array.shape}"
@@ -82,7 +82,7 @@ def _values_and_names(data: Any) -> tuple[Any, Any]:
 
 
 def _check_defined(matrix: FloatArray, labels: Labels) -> None:
-    """Raise for undefined pairs, and name the labels to drop."""
+    """Raise an error for undefined pairs, and name the labels to drop."""
     bad = ~np.isfinite(matrix)
     if not bad.any():
         return
@@ -93,7 +93,7 @@ def _check_defined(matrix: FloatArray, labels: Labels) -> None:
 
 
 def _cover(bad: BoolArray) -> Iterator[int]:
-    """Yield rows to drop one by one, the worst first, until no undefined value is left."""
+    """Yield rows to drop, those with most undefined values first, until none is undefined."""
     left = bad | bad.T
     while left.any():
         worst = int(np.argmax(left.sum(axis=1)))
@@ -102,7 +102,7 @@ def _cover(bad: BoolArray) -> Iterator[int]:
 
 
 def _check_range(matrix: FloatArray, labels: Labels) -> None:
-    """Raise for values that a correlation cannot have."""
+    """Raise an error for values that a correlation cannot have."""
     diagonal = np.diagonal(matrix)
     wrong = np.flatnonzero(np.abs(diagonal - 1.0) > ROUNDING)
     if wrong.size:

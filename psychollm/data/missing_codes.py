@@ -1,7 +1,7 @@
-"""Codes for missing answers: values declared by the caller, and suspicious ones.
+"""Codes for missing answers: declared by the caller, or suspicious.
 
-Questionnaire exports write 9, 99 or -99 for a missing answer. Such a value is far from the other
-scores, and raises an error until the caller declares its meaning.
+Questionnaire exports write 9, 99 or -99 for a missing answer. A value far from the other scores
+raises an error until the caller declares its meaning.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ _MANY = 50  # cells needed to recognise a scale with few points
 
 
 class Missing:
-    """The values that count as missing; `declared` is None if the caller named none."""
+    """The values that count as missing; `declared` is None without a declaration."""
 
     def __init__(self, values: MissingValues = None) -> None:
         if isinstance(values, str):
@@ -41,7 +41,7 @@ class Missing:
 
     @property
     def checked(self) -> bool:
-        """Whether suspicious values raise; an empty declaration accepts every value as a score."""
+        """Whether suspicious values raise an error; an empty declaration accepts all values."""
         return self.declared != ()
 
     def holds(self, value: Any) -> bool:
@@ -91,7 +91,7 @@ def suspects(values: FloatArray) -> FloatArray:
     low, high = core[0], core[-1]
     above, below = is_code & (v > high), is_code & (v < low)
     if shares:
-        beyond = v[~inside & (v > 0.0) & ~is_code]  # a scale of more points than 0 and 1
+        beyond = v[~inside & (v > 0.0) & ~is_code]  # a longer scale than 0 and 1
         above &= v > max(high, beyond.max(initial=0.0)) + 2.0
         below &= (v < -1.0) | (2 * n <= n[inside].min())
     else:
@@ -111,7 +111,7 @@ def check_codes(
     *,
     remedy: str = "",
 ) -> None:
-    """Raise for missing codes among scores (models, questions); `where` names a cell."""
+    """Raise an error for missing codes among scores (models, questions); `where` names a cell."""
     odd = suspects(values) if missing.checked else values[:0]
     if not odd.size:
         return
@@ -138,7 +138,7 @@ def check_codes(
 
 
 def check_columns(values: FloatArray, questions: Labels, missing: Missing, where: str) -> None:
-    """Raise for a column, such as ages, whose values are all far from the other proportions."""
+    """Raise an error for a column, such as ages, among proportions."""
     if not missing.checked:
         return
     known = np.isfinite(values)

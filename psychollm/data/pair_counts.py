@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
-MAX_BITS = 4_000_000_000  # bytes of a sparse table held as bits
-PLANE = 1 << 28  # bytes of a bit plane that is counted at once
+MAX_BITS = 4_000_000_000  # largest size in bytes of a sparse table held as bits
+PLANE = 1 << 28  # bytes of a bit plane that are counted at once
 EXACT = 1 << 24  # number of units up to which float32 counts are exact
 
 CELLS = ("n11", "n10", "n01", "n00")
@@ -48,7 +48,8 @@ class PairCounts(Result):
     joint : ndarray of shape (k, k)
         Number of questions that both answered yes.
     yes : ndarray of shape (k, k)
-        ``yes[i, j]``: yes answers of i among the questions that i and j both answered.
+        ``yes[i, j]`` is the number of yes answers of i among the questions that i and j both
+        answered.
     n : ndarray of shape (k, k)
         Number of questions that both answered.
     squares : ndarray of shape (k, k)
@@ -104,16 +105,17 @@ class PairCounts(Result):
         Parameters
         ----------
         responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
-            Binary answers; missing answers are excluded pairwise. A sparse table and a scan are
+            Binary answers; missing answers are excluded pairwise. Sparse tables and scans are
             counted in blocks.
         of : {"models", "questions"}
             Whether rows or columns of the table are paired.
         weights : array of shape (questions,), optional
-            Weight of each unit (question, or model with ``of="questions"``), scaled to a mean of
-            one, so that counts keep the sample size.
+            Weight of each question (of each model with ``of="questions"``). Weights are scaled to
+            a mean of one, so that counts sum to the sample size.
         device : str, optional
             Torch device, "cuda", "cuda:1" or "cpu" (needs torch), for exact counts by matrix
-            products. None counts bits on the processor, which is always used for weighted answers.
+            products. By default, bits are counted on the processor; weighted counts never use a
+            device.
 
         Raises
         ------
@@ -158,7 +160,7 @@ class PairCounts(Result):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every row answered every unit."""
+        """Whether no answer is missing."""
         return bool(np.all(self.n == self.n[0, 0]))
 
     def empty_cells(self) -> AnyArray:
@@ -204,9 +206,9 @@ def binary_counts(
 
 
 def _blocks(table: Responses, of: Axis) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and missing of successive blocks, with the paired units in rows."""
+    """Yield codes and missing of successive blocks; rows are the models (or questions) to pair."""
     width = min(block_size(table.n_models if of == "models" else table.n_questions), EXACT)
-    if of == "questions" and table.is_sparse:  # transposing would load a scan into memory
+    if of == "questions" and table.is_sparse:  # transposing a scan would load it into memory
         return dense_blocks(table.by_model, width)
     return (table if of == "models" else table.transpose()).blocks(width)
 
@@ -259,8 +261,8 @@ def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
 def _weights_of(table: Responses, of: Axis, weights: ArrayLike) -> FloatArray:
     units = table.questions if of == "models" else table.models
     w = check_weights(in_order(weights, units, argument="weights"), len(units))
-    # Multiples of a power of two: sums are exact in any order, and a cell that is a difference of
-    # sums is exactly zero if it is empty.
+    # Weights are rounded to multiples of a power of two, so that sums are exact in any order. A
+    # cell is a difference of sums, and is then exactly zero if it is empty.
     step = 2.0 ** (np.ceil(np.log2(w.sum())) - 52)
     return np.asarray(np.round(w / step) * step)
 
@@ -272,11 +274,11 @@ def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedAnswers:
-    """A binary table with its pair counts, accepted unchanged by functions that need both."""
+    """A binary table with its pair counts, which functions use without counting again."""
 
     table: Responses
     counts: PairCounts
-    mask: WordArray  # (models, words) packed: answered; (0, 0) if the table is complete
+    mask: WordArray  # (models, words) packed mask of answers; (0, 0) if complete
     yes: WordArray | None = None  # (models, words) packed, of a sparse table
 
     @classmethod
@@ -373,7 +375,7 @@ def _weighted_counts(
     own = (y * weights) @ a.T
     both = (a * weights) @ a.T
     squares = (a * weights**2) @ a.T
-    return joint, own, both, 0.5 * (squares + squares.T)  # rounding leaves it asymmetric
+    return joint, own, both, 0.5 * (squares + squares.T)  # rounding makes it asymmetric
 
 
 def _device_counts(yes: AnyArray, answered: AnyArray, device: str) -> tuple[FloatArray, ...]:

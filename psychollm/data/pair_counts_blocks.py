@@ -2,13 +2,14 @@
 
 Counts of pairs of models add over questions. A table too large for one machine is therefore stored
 in blocks, each with all answers to its questions, for example one file per benchmark. A worker
-reads and counts a block and returns three matrices. A question in two blocks would lose the pairs
-of answers in different blocks, and raises an error.
+reads and counts a block and returns three matrices. If a question were in two blocks, pairs of
+answers in different blocks would be lost; this raises an error.
 
-A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. It is read
-in batches, each answer sets two bits, and the bits are counted. Memory: one batch, and ``rows x
-columns / 4`` bytes. Several workers read row groups in parallel, but the answers are set in the
-order of the file, so that counts, labels and errors do not depend on the number of workers.
+A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. The file is
+read in batches, each answer sets two bits, and the bits are counted. The memory needed is one
+batch and ``rows x columns / 4`` bytes. Several workers read row groups in parallel, but the
+answers are set in the order of the file, so that counts, labels and errors do not depend on the
+number of workers.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Bits:
             self._planes = planes
 
     def finished(self, rows: list[Any], columns: list[Any]) -> Planes:
-        """Return the planes without unused space."""
+        """Return the finished planes, without unused space."""
         words = -(-len(columns) // 64)
         yes, answered = (
             np.ascontiguousarray(plane[: len(rows), :words]) for plane in self._planes
@@ -131,7 +132,7 @@ def count_blocks(
     threshold, strict : optional
         If given, yes means an answer above the threshold (or at least equal to it).
     batch : int
-        Rows to read at a time.
+        Number of rows to read at a time.
     n_jobs : int or None
         Number of workers; each holds one block as bits, and its counts.
     progress : bool
@@ -178,7 +179,7 @@ class _Counted:
     """The counts of a block."""
 
     labels: Labels  # k
-    units: Labels  # counted over
+    units: Labels  # labels of the units over which answers are counted
     arrays: tuple[AnyArray, AnyArray, AnyArray]  # (k, k): joint, yes, n
 
 
@@ -200,10 +201,10 @@ class _Total:
     """The sum of counts over all blocks so far."""
 
     def __init__(self, of: Axis) -> None:
-        self.names: list[str] = []  # of blocks
+        self.names: list[str] = []  # names of blocks
         self._of = of
         self._place: dict[Hashable, int] = {}
-        self._block: dict[Hashable, int] = {}  # block of each unit
+        self._block: dict[Hashable, int] = {}  # number of the block of each unit
         self._arrays: Any = np.zeros((3, 0, 0))
 
     def add(self, counted: _Counted, name: str) -> None:
@@ -268,7 +269,7 @@ def read_pair_counts(
     threshold, strict : optional
         If given, yes means an answer above the threshold (or at least equal to it).
     batch : int
-        Rows to read at a time.
+        Number of rows to read at a time.
     n_jobs : int or None
         Number of workers that read row groups; each holds a few batches. Files with row groups
         longer than 16 batches are read by one worker.
@@ -321,8 +322,9 @@ def stream_responses(
 ) -> Responses:
     """Read long Parquet files as a table, using little more memory than the table itself.
 
-    The result is that of ``scan(...).responses()``: three bytes per cell. If that exceeds 1 GB and
-    less than a third of the cells are filled, it is sparse, with three bytes per answer.
+    The result equals ``scan(...).responses()`` and takes three bytes per cell. If it would exceed
+    1 GB and less than a third of the cells are filled, a sparse table is returned, with three
+    bytes per answer.
 
     Parameters
     ----------
@@ -333,7 +335,7 @@ def stream_responses(
     threshold, strict : optional
         If given, yes means an answer above the threshold (or at least equal to it).
     batch : int
-        Rows to read at a time.
+        Number of rows to read at a time.
     n_jobs : int or None
         Number of workers that read row groups of Parquet files.
     progress : bool

@@ -1,7 +1,7 @@
 """Parquet files through pyarrow.
 
-Untrusted files are opened with limits: repeated values take almost no space in a file, so that a
-few bytes may declare any number of them.
+Untrusted files are opened with limits: repeated values are compressed, so that a file of a few
+bytes may declare any number of values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from psychollm._base.optional import require
 
 MAX_BYTES = 1 << 33  # maximal declared size after decompression
 MAX_ROWS = 50_000_000
-MAX_VALUES = 64  # per byte of the file; files of binary scores reach about 10
+MAX_VALUES = 64  # maximal values per byte of file; binary scores reach about 10
 FREE = 1_000_000  # values allowed in any file
 
 
@@ -23,7 +23,7 @@ def open_parquet(
     path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
 ) -> Iterator[Any]:
     """Open a Parquet file; damage raises an error that names the file, now or while reading."""
-    # Files that are read in batches need no limits.
+    # Files that are read in batches are opened without limits.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     try:
@@ -45,7 +45,7 @@ def _check(path: Path, file: Any) -> None:
         )
         raise InputError(msg)
     size = path.stat().st_size
-    # Nested columns may hold any number of values per row.
+    # Nested columns are counted separately, because a row may have any number of values.
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     deep = [k for k in range(about.num_columns) if file.schema.column(k).max_repetition_level]
     n_nested = sum(group.column(k).num_values for group in groups for k in deep)

@@ -1,4 +1,4 @@
-"""Feed long tables of any size, in batches, into a container of answers."""
+"""Read long tables of any size, in batches, into a container of answers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Made = TypeVar("Made", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The answers of a batch; labels are numbered in order of first occurrence."""
+    """The answers of a batch, with labels numbered in order of first occurrence."""
 
-    row: AnyArray  # (n,) number of its label
-    column: AnyArray  # (n,)
+    row: AnyArray  # (n,) (n,) number of each answer's row label
+    column: AnyArray  # (n,) number of each answer's column label
     code: AnyArray  # (n,), or (2, n), as the rule of the source returns it
     rows: list[Any]  # labels so far
     columns: list[Any]
@@ -65,7 +65,7 @@ def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answe
 
 
 def answered_twice(model: object, question: object) -> LabelError:
-    """Return the error of two answers in one cell."""
+    """Return the error to raise if a model answered a question twice."""
     return LabelError(
         f"model {model!r} answers question {question!r} twice: aggregate first, with one row for "
         "each model and question"

@@ -55,10 +55,10 @@ class Responses(Result):
     missing_values : iterable, optional
         Values that represent a missing answer, such as ``[9, -99]``.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
-        Threshold that splits stated confidence, on any scale, into yes and no: one for all models,
-        a rule applied to each model's own statements, or one per model. ``"model_balanced"`` is
-        the midpoint between two stated values with the yes rate nearest to one half; many
-        statements would equal a median. `coding` and `cuts` record the rule.
+        Threshold that splits reported confidence, on any scale, into yes and no: one for all
+        models, a rule applied to each model's own reports, or one per model. ``"model_balanced"``
+        is the midpoint between two reported values that gives the yes rate nearest to one half; no
+        report equals it, whereas many may equal a median. `coding` and `cuts` record the rule.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
@@ -78,7 +78,7 @@ class Responses(Result):
     coding : str
         Origin of the codes: "binary", "graded", "stated confidence > 0.5", ...
     cuts : float array (models,) or None
-        Threshold of each model, if stated confidence was split.
+        Threshold of each model, if reported confidence was split.
     flipped : tuple
         Models whose coding `flip` has reversed.
 
@@ -98,7 +98,7 @@ class Responses(Result):
     Warns
     -----
     ValidityWarning
-        If a threshold is outside the range of its model's statements.
+        If a threshold is outside the range of its model's reports.
 
     Examples
     --------
@@ -208,7 +208,8 @@ class Responses(Result):
         -------
         Responses
             Table whose ``is_sparse`` says whether it is sparse. Functions based on pair counts
-            accept a sparse table, at the cost of its answers; others raise an error: see `dense`.
+            accept a sparse table; their memory and time depend on the number of answers, not of
+            cells. Other functions raise an error: see `dense`.
 
         Raises
         ------
@@ -254,7 +255,7 @@ class Responses(Result):
         Parameters
         ----------
         codes, missing, models, questions, coding, cuts, flipped
-            The attributes of the table; arrays are made read-only.
+            Attributes of the table, as described for `Responses`; arrays are made read-only.
 
         Raises
         ------
@@ -303,13 +304,13 @@ class Responses(Result):
         return made
 
     def _fill(self, kept: Kept, labels: Mapping[str, Any]) -> None:
-        """Set the fields once; those left out have their defaults."""
+        """Set the fields of a new table; omitted fields have their defaults."""
         for name, value in {"cuts": None, "flipped": (), "_kept": kept, **labels}.items():
             object.__setattr__(self, name, value)
         Result.__post_init__(self)
 
     def _with(self, kept: Kept, labels: Mapping[str, Any]) -> "Responses":
-        """Return the table with other answers, and with these labels replaced."""
+        """Return the table with other answers and with some fields replaced."""
         names = ("models", "questions", "coding", "cuts", "flipped")
         return Responses._of(kept, {name: getattr(self, name) for name in names} | {**labels})
 
@@ -412,7 +413,7 @@ class Responses(Result):
         Parameters
         ----------
         models, questions : sequence of labels or boolean array, optional
-            What to keep; None keeps all.
+            Models and questions to keep; None keeps all.
 
         Raises
         ------
@@ -487,7 +488,8 @@ class Responses(Result):
         Raises
         ------
         LabelError
-            If it holds others; the message names the first differences on each side.
+            If this table holds other models or questions; the message names the first differences
+            on each side.
 
         Examples
         --------
@@ -550,7 +552,8 @@ class Responses(Result):
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame, models x questions: whole numbers, or floats if any is missing.
 
-        For a sparse table, return the long one of `to_long`, because a wide one would be dense.
+        For a sparse table, return the long table of `to_long`, because a wide table would be
+        dense.
 
         Examples
         --------
@@ -637,15 +640,15 @@ def as_responses(
     argument : str
         Name of the argument, for messages.
     like : Responses or Table, optional
-        Table whose order of models and questions is adopted: labelled data by label, unlabelled
-        data by position.
+        Table whose order of models and questions is adopted. Labelled data are matched by label,
+        unlabelled data by position.
     binary : bool
         Whether only binary answers are allowed.
     of : {"models", "questions"}, optional
         Axis to be correlated, which needs at least two labels.
     needs : {"dense", "cells"}
-        Whether `codes` and `missing` are needed, or the filled cells suffice; sparse tables and
-        scans are then accepted.
+        "dense" if the caller needs `codes` and `missing`. "cells" if the filled cells suffice, so
+        that sparse tables and scans are accepted.
 
     Raises
     ------
@@ -690,7 +693,7 @@ def as_responses(
 
 
 def turned(data: Any, of: Axis, argument: str) -> Any:
-    """Return a table with the axis to be correlated in its rows."""
+    """Return a table whose rows are the axis to be correlated."""
     check_choice("of", of, Axis)
     if of == "models":
         return data

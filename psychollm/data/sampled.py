@@ -65,8 +65,8 @@ class SampledAnswers(Result):
         Parameters
         ----------
         classes : array_like
-            Semantic class of each sample: any labels, compared within a question. None and NaN are
-            missing.
+            Semantic class of each sample. Classes are any labels and are compared only within a
+            question. None and NaN are missing.
         gold : array_like (questions,) or (models, questions), optional
             Class of the correct answer; samples in this class are correct.
         correct : array_like (models, questions, samples), optional
@@ -192,7 +192,7 @@ def _three_dimensional(classes: Any) -> AnyArray:
 
 
 def _matches(cells: AnyArray, gold: Any) -> FloatArray:
-    """Return 1 if a sample is in the class of the right answer, NaN if that is unknown."""
+    """Return 1 if a sample is in the class of the right answer, else 0; NaN if unknown."""
     import pandas as pd
 
     answer = plain_array(gold, "gold").astype(object)

@@ -1,4 +1,4 @@
-"""`scan`: a table of responses in a folder."""
+"""`scan`: tables of responses on disk, of any size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Scan(Responses):
     Attributes
     ----------
     folder : Path
-        Folder of the cells: three bytes per answer, and as many again by model.
+        Folder of the cells: three bytes per answer, and twice as many once cells are needed by
+        model.
     models, questions : tuple
         Labels, in order of first occurrence.
     coding : str
@@ -149,7 +150,7 @@ def scan(
         Folder reserved for the cells; `Scan.open` opens it again. By default a temporary folder
         (below ``TMPDIR``), which is deleted with the scan.
     batch : int
-        Rows to read at a time.
+        Number of rows to read at a time.
     n_jobs : int or None
         Number of workers that read the row groups of Parquet files.
     progress : bool
@@ -158,7 +159,7 @@ def scan(
     Returns
     -------
     Scan
-        Cells sorted by question; those by model are made on first use.
+        Cells sorted by question; cells sorted by model are written on first use.
 
     Raises
     ------
@@ -175,8 +176,8 @@ def scan(
 
     Notes
     -----
-    Memory: about 0.5 GB in addition to the labels and the engine's data, for any number of
-    answers. Disk: eight bytes per answer while reading, and three to five afterwards.
+    Memory is about 0.5 GB in addition to the labels and the engine's data, for any number of
+    answers. Disk space is eight bytes per answer while reading, and three to five afterwards.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Validity screen for respondents, which flags and explains but drops nothing.
+"""Validity screen for respondents, which flags models with reasons but drops none.
 
 A model is uninformative about self-knowledge, but biases a factor solution, if its answers do not
-vary, oppose its results, or repeat another model's. Flags, all with a reason in words:
+vary, oppose its results, or repeat another model's. The flags, each with a reason in words, are:
 
 * too few: fewer than `min_answers` answers;
 * constant: always yes, or always no;
@@ -10,8 +10,8 @@ vary, oppose its results, or repeat another model's. Flags, all with a reason in
 model's 2 x 2 table of yes and correct, with Holm's adjustment over the models tested: if no model
 is inverted, the probability of any such flag is at most `alpha`, for any number of questions;
 * clone: agreement with another model beyond chance (Cohen's kappa) of at least `clone_agreement`.
-A kappa of .95 at balanced yes rates is a tetrachoric correlation of .997. Constant and nearly
-constant models are excluded, because they agree for lack of variance.
+A kappa of .95 at balanced yes rates corresponds to a tetrachoric correlation of .997. Constant and
+nearly constant models are excluded, because they agree for lack of variance.
 
 References
 ----------
@@ -48,9 +48,9 @@ class Screen(Result):
     models: Labels  # (models,)
     answered: IntArray  # (models,)
     yes_rates: FloatArray  # (models,) NaN without answers
-    auroc: FloatArray  # (models,) of yes for correct; below 0.5: yes goes with wrong answers
+    auroc: FloatArray  # (models,) AUROC of yes for correct; below .5 yes predicts wrong answers
     p_inverted: FloatArray  # (models,) adjusted by Holm; NaN if not tested
-    untested: tuple[str, ...]  # (models,) why p_inverted is NaN, else ""
+    untested: tuple[str, ...]  # (models,) reason why p_inverted is NaN, else ""
     too_few: BoolArray  # (models,)
     constant: BoolArray  # (models,)
     near_constant: BoolArray  # (models,)
@@ -112,11 +112,11 @@ def validity_screen(
     min_answers : int
         Minimum number of answers.
     near_constant : float
-        Distance of the yes rate from 0 or 1 below which answers are nearly constant.
+        Distance of the yes rate from 0 or 1. Answers with a smaller distance are nearly constant.
     clone_agreement : float
         Minimum Cohen's kappa of two clones.
     alpha : float
-        Maximum probability of flagging any model as inverted if none is.
+        Maximum probability of flagging any model as inverted if no model is.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def screened(answers: Responses, right: Responses | None, rules: ScreenRules) ->
 
 
 def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
-    """Return which models repeat the answers of an earlier sound one."""
+    """Return which models repeat the answers of an earlier usable model."""
     earlier = np.tril(alike, -1) & sound
     return np.asarray(earlier.any(axis=1))
 
@@ -267,7 +267,7 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
 
 
 def _crossed(answers: _Arrays, right: _Arrays) -> IntArray:
-    """Count answers, yes, correct ones, and yes among these, for each model (4, models)."""
+    """Count each model's answers, yes, correct answers, and yes among correct ones (4, models)."""
     both = ~(answers[1] | right[1])
     yes, correct = (answers[0] == 1) & both, (right[0] == 1) & both
     return np.array([part.sum(axis=1) for part in (both, yes, correct, yes & correct)])

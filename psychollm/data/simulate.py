@@ -6,15 +6,15 @@ Model i says yes to question q iff ``x_iq > threshold_i``, where
 
 with factor scores ``f_q ~ N(0, Phi)`` and independent ``e_iq ~ N(0, 1)``, so that every x_iq is
 standard normal, model i says yes at the rate ``1 - Phi(threshold_i)``, and the tetrachoric
-correlation of models i and j is ``l_i' Phi l_j``. A high threshold is a cautious model; a high
-factor score is a question that seems easy.
+correlation of models i and j is ``l_i' Phi l_j``. Cautious models have high thresholds; questions
+that seem easy have high factor scores.
 
 Two-choice answers with ratings follow the meta-d' model of Maniscalco and Lau (2012). The answer
 to a question of class s in {0, 1} is 1 if evidence :math:`N((s - 1/2) d', 1)` exceeds the
-criterion c. Its rating is based on other evidence, :math:`N((s - 1/2) M d', 1)`, on the same side
-of the criterion k: one plus the number of distances :math:`\delta_1 < \delta_2 < \dots` from k
-that it exceeds. M is the ratio meta-d'/d', and :math:`k = M c` ("scaled") or :math:`k = c`
-("fixed").
+criterion c. The rating is based on other evidence, :math:`N((s - 1/2) M d', 1)`, on the side of
+the criterion k that agrees with the answer. The rating is one plus the number of distances
+:math:`\delta_1 < \delta_2 < \dots` from k that this evidence exceeds. M is the ratio meta-d'/d',
+and :math:`k = M c` ("scaled") or :math:`k = c` ("fixed").
 
 References
 ----------
@@ -158,7 +158,7 @@ def _factor_correlation(given: "ArrayLike | None", factors: int) -> FloatArray:
 
 
 def _unique(L: FloatArray, phi: FloatArray) -> FloatArray:
-    """Return the standard deviation of each model's unique part."""
+    """Return the standard deviation of each model's unique component."""
     communality = np.einsum("im,mn,in->i", L, phi, L)
     over = np.flatnonzero(communality > 1.0 + 1e-12)
     if over.size:
@@ -270,10 +270,10 @@ def simulate_meta_d(
 def _strength(
     mean: FloatArray, edge: FloatArray, response: BoolArray, generator: np.random.Generator
 ) -> FloatArray:
-    """Distance from `edge` of normal evidence on the side of the response (models, questions)."""
+    """Draw the distance of evidence from `edge`, on the response's side (models, questions)."""
     sign = np.where(response, 1.0, -1.0)
-    # Relative to the response's side, the upper tail of the evidence is uniform below that of the
-    # edge.
+    # The evidence is truncated to the response's side, so its upper-tail probability is uniform
+    # below that of the edge.
     near = sign * (edge - mean)
     tail = log_ndtr(-near) + np.log1p(-generator.random(mean.shape))
     return np.asarray(np.maximum(-ndtri_exp(tail) - near, 0.0), dtype=np.float64)

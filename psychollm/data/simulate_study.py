@@ -1,16 +1,16 @@
 """Simulation of a whole study: the reported confidence and the correctness of models.
 
-Confidence follows the threshold model of one common factor. Correctness follows an ability per
-model and an easiness per question that the common factor only partly reflects. For model i and
-question q, with independent standard normal f, h, s, e and u,
+Confidence follows the threshold model of one common factor. Correctness depends on an ability per
+model and an easiness per question, which correlates only partly with the common factor. For model
+i and question q, with independent standard normal f, h, s, e and u,
 
     says yes   iff  a_i f_q + sqrt(1 - a_i^2) (k_i s_iq + sqrt(1 - k_i^2) e_iq)  >  threshold_i
     is correct iff  c g_q + sqrt(1 - c^2) (k_i s_iq + sqrt(1 - k_i^2) u_iq)  >  - ability_i
     easiness        g_q = r f_q + sqrt(1 - r^2) h_q
 
-The private signal s_iq represents model i's own information about its correctness: if its weight
-k_i is zero, its confidence is unrelated to its correctness beyond the common factor. Over the
-models, confidence has exactly one factor, whatever the k_i.
+The private signal s_iq represents model i's own information about its correctness. If its weight
+k_i is zero, the model's confidence is unrelated to its correctness beyond the common factor.
+Confidence has exactly one common factor over the models, for all values of k_i.
 """
 
 from collections.abc import Mapping
@@ -67,15 +67,15 @@ def simulate_study(
     """Simulate yes/no confidence and correctness of models.
 
     Thresholds are evenly spaced from -1.8 (bold) to 1.8 (cautious). Loadings range from .60 to .95
-    and abilities from -0.3 to 1.0, in a different order.
+    and abilities from -0.3 to 1.0, each in a different order of the models.
 
     Parameters
     ----------
     n_models, n_questions : int
         Number of models, and of questions.
     self_knowledge : mapping, optional
-        Mapping of a model's index to its weight k: how much its confidence depends on its own
-        correctness beyond the common factor. By default models 5 and 12 have 0.6, the others 0.
+        Weight k by model index: how much the model's confidence depends on its own correctness
+        beyond the common factor. By default models 5 and 12 have 0.6, the others 0.
     easiness_loading : float
         Loading of correctness on the easiness of a question.
     easiness_correlation : float
@@ -100,7 +100,7 @@ def simulate_study(
     r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
     generator = check_generator(rng)
     golden = (np.sqrt(5.0) - 1.0) / 2.0
-    order = np.argsort(np.arange(k) * golden % 1.0)  # neighbours are far apart in the order
+    order = np.argsort(np.arange(k) * golden % 1.0)  # neighbours get distant values
     scores = generator.standard_normal(n)
     truth = StudyTruth(
         models=tuple(f"sim-{number:02d}" for number in range(1, k + 1)),

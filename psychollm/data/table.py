@@ -152,7 +152,8 @@ def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
 
 def models_first(data: Any) -> Any:
     """Return a DataArray with the dimension of models first, then that of questions."""
-    # If the names do not identify the dimensions, they are used by position, as in arrays.
+    # If the names do not identify the dimensions, the first is models and the second questions, as
+    # in arrays.
     dims = getattr(data, "dims", ())
     found = [[dim for dim in dims if is_called(dim, names)] for names in (MODELS, QUESTIONS)]
     if [len(one) for one in found] != [1, 1]:
@@ -196,7 +197,7 @@ _WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "fail
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
-    """Return advice on words in place of numbers: map them, or declare them missing.
+    """Return advice for an error about words: map them to numbers, or declare them missing.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def word_advice(words: Iterable[str], name: str) -> str:
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:
-    """Return advice on values that are not numbers, where words may be answers."""
+    """Return advice for an error about values that are not numbers."""
     values = table.values[bad]
     full = np.asarray(bad.any(axis=0) & (bad | is_missing(table.values)).all(axis=0))
     first = int(np.flatnonzero(bad.any(axis=0))[0])
@@ -296,7 +297,7 @@ def _translated(table: Table, codes: Mapping[Any, int], argument: str) -> Table:
     shape, means = table.values.shape, meanings(codes)
     cells = table.values.astype(object).ravel()
     index, distinct = pd.factorize(cells, use_na_sentinel=True)
-    meaning = np.full(len(distinct) + 1, np.nan)  # the last entry is for missing (index -1)
+    meaning = np.full(len(distinct) + 1, np.nan)  # the last entry, index -1, is for missing values
     unknown = np.zeros(len(distinct) + 1, dtype=np.bool_)
     for position, value in enumerate(distinct):
         unknown[position] = value not in means

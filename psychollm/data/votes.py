@@ -15,14 +15,15 @@ SIDES = (
     ("option_a", "option_b"),
     ("a", "b"),
 )
-UNSIDED = {"chosen", "chosen_model"}  # the winner, on either side
+UNSIDED = {"chosen", "chosen_model"}  # columns with the winner, whatever its side
 WINNERS = ("winner", "preference", "outcome", "vote", "result", "label", "score")
 VOTERS = ("voter", "worker", "judge", "annotator", "user", "rater", "evaluator", "person")
 PROMPTS = ("prompt", "prompt_id", "question_id", "question", "instruction", "task", "item")
 ONE_HOT = ("winner_model_a", "winner_tie", "winner_model_b")
 GAMES = ("g1_winner", "g2_winner")
 _NAMED = {*ONE_HOT, *GAMES, *WINNERS}
-# Tables of scores may have these sides too: only the columns named here indicate votes.
+# Tables of scores may also have columns with names of sides; only the columns below indicate
+# votes.
 _UNSURE = {("baseline", "model"): {"winner", "preference"}}
 OF_VOTES = (
     "it contains votes between two models, but columns of models, questions and scores are "

@@ -15,7 +15,7 @@ from psychollm.instruments.reading import Outcome, Reading
 
 FIRST = "first"
 _CUT = "first_cut"  # whether the length limit truncated the first reply
-# Entries that describe only the later prompt.
+# Entries of `about` that describe the later prompt, not the first one.
 _OF_LATER = frozenset({FIRST, _CUT, "after", "round", "suggested"})
 
 
@@ -30,8 +30,8 @@ def first_of(prompt: Prompt) -> tuple[str, str | None]:
 
 
 def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Grade an answer as correct, wrong, abstained, or adopted if it is the suggested one."""
-    # `said` holds the answer, so that a repeated error can be recognised.
+    """Grade an answer as correct, wrong, abstained, or adopted (the user's suggestion)."""
+    # The field `said` of the result holds the answer, so that a repeated error can be recognised.
     thinking, answer, named = split_trace(reply)
     graded = grade_by(prompt.about, answer)
     blank = graded.correct is None
@@ -50,9 +50,9 @@ def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None)
 def with_first(
     prompts: Sequence[Prompt], readings: Sequence[Reading], about: Mapping[str, Any]
 ) -> tuple[list[Prompt], list[Reading]]:
-    """Prepend the first replies to the prompts, once for each question and repeat.
+    """Put the first prompt and reply before later prompts, once for each question and repeat.
 
-    `about` gives the entries of a first reply.
+    `about` returns the entries of a prompt's `about` that record the first reply.
     """
     first: dict[tuple[str, int], Prompt] = {}
     for prompt in prompts:

@@ -1,8 +1,8 @@
 """Arms: the same instrument administered in several ways, in one plan and one store.
 
-The name of an arm is part of the `about` and the key of each of its prompts. An arm for some
-models only has separate prompts for each. A model can be renamed for the study, so that a base
-model and its fine-tuned version are the same model in two arms.
+Each prompt of an arm has the arm's name in its `about` and its key. If an arm is restricted to
+some models, each of them has its own prompts. Models can be renamed for the study: a base model
+and its fine-tuned version then count as the same model in two arms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ ARM, LABEL = "study_arm", "study_model"
 def in_arm(
     prompts: Iterable[Prompt], arm: str, models: Mapping[str, str] | None = None
 ) -> Iterator[Prompt]:
-    """Yield prompts as those of an arm.
+    """Yield copies of prompts that belong to an arm.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ def in_arm(
     arm : str
         Name of the arm.
     models : mapping of str to str, optional
-        Names of the models in the study, mapped to those in the plan; by default, all models.
+        Models of the arm: the name in the study, mapped to the name in the plan. By default the
+        arm is sent to all models.
 
     Examples
     --------

@@ -38,8 +38,8 @@ from psychollm.instruments.reading import Outcome
 
 Rule = Literal["exact", "contains", "f1", "numeric"]
 
-_HOW = ("rule", "threshold", "absolute", "relative")  # grading options of a prompt
-_NAMED = 2  # rank of markers that are weaker than "final answer"
+_HOW = ("rule", "threshold", "absolute", "relative")  # names of the grading options in a prompt
+_NAMED = 2  # rank of markers such as "answer:", weaker than "final answer:"
 _ANSWER_LINE = re.compile(
     r"(?im)^\W{0,4}(?:so,? |therefore,? )?(?:(?:the|my) )?(?:correct )?answer"
     r"(?: to (?:this|the) question)?\s?(?::|is\b:?|=)\s*(\S[^\n]*)$"
@@ -58,9 +58,9 @@ class Grade:
     True
     """
 
-    outcome: Outcome  # `ANSWERED` if there is an answer to grade, `REFUSED` if it abstains
-    score: float  # 0 to 1; NaN where there is nothing to grade
-    correct: bool | None  # None where there is nothing to grade
+    outcome: Outcome  # `ANSWERED` if gradable, `REFUSED` if the reply abstains
+    score: float  # 0 to 1; NaN without an answer to grade
+    correct: bool | None  # None without an answer to grade
     matched: str | None = None  # the closest right answer
     abstained: bool = False
 
@@ -80,10 +80,11 @@ def grade(
     Parameters
     ----------
     reply : str
-        The reply. Reasoning text and markup are left out; if the reply marks its answer ("Answer:
-        ..."), only that is graded.
+        The reply. Reasoning text and markup are ignored. If the reply marks its answer ("Answer:
+        ..."), only the marked answer is graded.
     answers : sequence of str or float
-        Right answers; none if the question cannot be answered, so that abstaining is right.
+        Right answers. If the sequence is empty, the question is unanswerable and abstaining is
+        right.
     rule : {"exact", "contains", "f1", "numeric"}
         "exact": equal after normalisation; "contains": the words of a right answer occur in
         sequence in the reply; "f1": proportion of shared words (1); "numeric": numbers that differ
@@ -94,7 +95,7 @@ def grade(
         Tolerances of "numeric", absolute and as a proportion of the right answer; the larger
         applies.
     finish_reason : str, optional
-        "length" if the reply was cut off; an empty one then counts as truncated.
+        "length" if the reply was cut off; an empty reply then counts as truncated.
 
     Returns
     -------
@@ -104,8 +105,8 @@ def grade(
 
     Raises
     ------
-    If a right answer is blank, is not a number although numbers are compared, or an option is out
-    of range.
+    If a right answer is blank, if it is no number although numbers are compared, or if an option
+    is out of range.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def token_f1(text: str, answers: Sequence[str]) -> float:
     text : str
         An answer.
     answers : sequence of str
-        Right answers; none: 1 for a text without words, else 0.
+        Right answers. If there are none, the result is 1 for a text without words and 0 otherwise.
 
     Examples
     --------
@@ -225,7 +226,7 @@ _NO_ANSWER = frozenset(
 
 
 def final_text(reply: str) -> str:
-    """Return the answer that a reply marks, else the whole reply without reasoning and markup."""
+    """Return the marked answer, or else the whole reply, without reasoning text and markup."""
     check_text("reply", reply)
     text = plain(reply).text
     marks = [mark.text for mark in marked(text) if mark.rank < _NAMED and mark.text.strip()]
@@ -268,7 +269,8 @@ def _close(text: str, answer: str, absolute: float, relative: float) -> bool:
     if given is None or right is None:
         return False
     allowed = max(absolute, relative * abs(float(right)))
-    # Tolerances are decimal, but 3.1 - 3 exceeds 0.1 in binary arithmetic.
+    # Users mean tolerances as decimals, but in binary arithmetic 3.1 - 3 exceeds 0.1. A small
+    # margin corrects for this.
     return abs(float(given) - float(right)) <= allowed + 1e-12 * abs(float(right))
 
 
@@ -290,5 +292,5 @@ def _words(text: str, articles: Sequence[str]) -> list[str]:
     return [word for word in text.split() if word not in articles]
 
 
-# Punctuation, and signs of ASCII such as "$", as in SQuAD.
+# As in SQuAD, this removes punctuation and ASCII symbols such as "$".
 _NO_SIGNS = str.maketrans("", "", string.punctuation)

@@ -3,9 +3,9 @@
 An instrument is a subpackage beside this file and is discovered automatically. The first line of
 its docstring states its purpose. It provides a subclass of `Instrument`, which makes prompts, and
 two functions: ``read_reply(prompt, reply, *, finish_reason=None)`` and ``score_readings(prompts,
-readings)``, which scores one model. Both need only prompts, so that stored replies can be scored
-without the instrument. Every prompt names its instrument in ``about["instrument"]``. Packages are
-imported on first use.
+readings)``, which scores one model. Both functions need only prompts, so that stored replies can
+be scored without an instance of the instrument. Every prompt names its instrument in
+``about["instrument"]``. Instruments are imported on first use.
 """
 
 from abc import ABC, abstractmethod
@@ -33,11 +33,11 @@ Scores = TypeVar("Scores", covariant=True)
 class Instrument(ABC, Generic[Scores]):
     """Prompts for models, with a parser and scoring for the replies.
 
-    The fields of an instrument are its options, also on the command line.
+    The fields of an instrument are its options, in Python and on the command line.
     """
 
     __slots__ = ()
-    NAME: ClassVar[str]  # of its package
+    NAME: ClassVar[str]  # name of the instrument's package
 
     @abstractmethod
     def prompts(self) -> tuple[Prompt, ...]:
@@ -53,7 +53,7 @@ class Instrument(ABC, Generic[Scores]):
         reply : str
             The reply.
         finish_reason : str, optional
-            "length" if the reply was cut off.
+            "length" if the server cut the reply off.
 
         Examples
         --------
@@ -70,8 +70,8 @@ class Instrument(ABC, Generic[Scores]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order. An absent one, or
-            None, is a failed call.
+            Parsed replies by prompt key, or one for each of `prompts` in order. A missing reply,
+            or None, means that no reply was received.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Instrument(ABC, Generic[Scores]):
 
 
 class Reader(Protocol):
-    """A parser of one reply; it accepts any text without raising."""
+    """A parser of one reply; it raises no error for any text."""
 
     def __call__(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
         """Return the parsed reply."""
@@ -113,9 +113,9 @@ def from_file(
     default: Any = MISSING,
     replies: bool = False,
 ) -> Any:
-    """Return a field that the command line takes from a file."""
-    # Keyword-only parameters of `read` also become options; with `replies`, the reply options of a
-    # store are passed as one value.
+    """Return a dataclass field whose value the command line reads from a file."""
+    # Keyword-only parameters of `read` also become options of the command line. With `replies`,
+    # the options that select replies of a store are passed as one value.
     about = {"read": read, "help": help, "replies": replies}
     return field(default=default, metadata=about, kw_only=default is not MISSING)
 

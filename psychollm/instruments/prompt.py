@@ -8,7 +8,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
-# The form of the expected reply; the instrument that made the prompt parses it.
+# The form of the expected reply. The instrument that made the prompt chooses its parser.
 ReplyForm: TypeAlias = Literal[
     "yes_no", "integer", "number", "option", "rating", "percent", "verbal", "text"
 ]
@@ -42,13 +42,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A conversation that ends with the turn a model is to reply to.
+    """A conversation whose last turn requests a model's reply.
 
     `key` identifies the prompt within its instrument and is constant for the same content. `about`
-    holds the information for parsing and scoring the reply; the model never sees it. A prompt that
-    `follows` another continues its conversation: the messages and the reply of that prompt precede
-    its own. A prompt with `to` is sent to that respondent only, for example a question about its
-    own earlier reply.
+    holds the information for parsing and scoring the reply; the model never sees it. If `follows`
+    names an earlier prompt, this prompt continues its conversation: the earlier messages and the
+    reply precede its own messages. If `to` names a respondent, only this respondent receives the
+    prompt, for example a question about its own earlier reply.
 
     Examples
     --------
@@ -59,14 +59,14 @@ class Prompt:
     """
 
     key: str
-    item: str  # label of the question it is about
+    item: str  # label of the question that the prompt is about
     messages: tuple[Message, ...]
     reply: ReplyForm
-    follows: str | None = None  # key of the prompt whose conversation it continues
+    follows: str | None = None  # key of the prompt whose conversation this one continues
     to: str | None = None  # name of the only respondent that receives it; None for all
     repeat: int = 0  # index of the administration
-    max_tokens: int | None = None  # enough for the reply the form asks for
-    about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe
+    max_tokens: int | None = None  # enough for a reply of the requested form
+    about: Mapping[str, Any] = field(default_factory=dict)  # JSON-compatible
 
     def __post_init__(self) -> None:
         check_choice("reply", self.reply, ReplyForm)
@@ -113,5 +113,5 @@ class Prompt:
 
 
 def told(about: Iterable[Mapping[str, Any]], name: str) -> tuple[str, ...]:
-    """Return an entry of each `about` as text, "" where it is absent."""
+    """Return one entry of the `about` of each prompt as text; "" where it is absent."""
     return tuple(str(one.get(name, "")) for one in about)

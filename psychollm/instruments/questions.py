@@ -38,7 +38,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "domain": ("domain", "topic", "category", "subject"),
     "rule": ("rule", "grading"),
 }
-_APART = "|"  # between several right answers in one cell of a CSV file
+_APART = "|"  # separator of several right answers in a CSV cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class Question:
         return bool(self.answers)
 
     def grading(self) -> dict[str, Any]:
-        """Return the grading options that differ from the defaults, JSON-compatible.
+        """Return the grading options that differ from the defaults, as a JSON-compatible dict.
 
         Examples
         --------
@@ -133,10 +133,10 @@ def read_questions(
         ``.csv`` with a header, ``.jsonl`` with one object per line, or ``.json`` in the SQuAD
         format (the passages are dropped).
     columns : mapping of str to str, optional
-        The column or field of "key", "text", "answers", "domain" and "rule". By default, the one
-        of that name or a common alternative (question, answer, id, topic, ...). Without a key,
-        questions are numbered. Several right answers are separated by "|" in a CSV cell and are a
-        list in JSON.
+        The column or field of "key", "text", "answers", "domain" and "rule". By default, the
+        column has that name or a common alternative (question, answer, id, topic, ...). Without a
+        key, questions are numbered. Several right answers are separated by "|" in a CSV cell and
+        are a list in JSON.
     rule : {"exact", "contains", "f1", "numeric"}, optional
         Comparison rule of questions that do not name one; "exact" by default.
     n_questions : int, optional
@@ -179,7 +179,7 @@ def read_questions(
 
 
 def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Question, ...]:
-    """Return questions, converting mappings."""
+    """Return a tuple of questions, converting mappings to `Question`."""
     made = tuple(
         one
         if isinstance(one, Question)
@@ -203,7 +203,7 @@ class _Row:
 
 
 def rows_of(path: Path) -> Iterator[_Row]:
-    """Yield the rows of a question file."""
+    """Yield the rows of a question file in any supported format."""
     readers = {".csv": _from_csv, ".tsv": _from_csv, ".jsonl": json_lines, ".json": _from_squad}
     if path.suffix not in readers:
         remedy = conversion(path)
@@ -294,7 +294,7 @@ def _from_squad(path: Path) -> Iterator[_Row]:
 def text_of(path: Path) -> str:
     """Return the text of a file."""
     try:
-        # Pipes and devices may have no end.
+        # Only regular files are read: a pipe or a device may never end.
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise OSError(errno.EINVAL, "it is a pipe or a device; name a file")  # noqa: TRY301
         return path.read_text(encoding="utf-8")
@@ -319,8 +319,9 @@ def wrong_suggestions(
     questions: Sequence[Question], *, given: Mapping[str, str], seed: int
 ) -> dict[str, str]:
     """Return one wrong answer per question."""
-    # Numbers are changed by at most 20 %, at least by one unit of the last decimal; other answers
-    # come from another question, preferably of the same domain.
+    # A numeric answer is changed by at most 20 %, but at least by one unit of its last decimal.
+    # Any other wrong answer is the right answer to another question, preferably of the same
+    # domain.
     wrong = {}
     for i, question in enumerate(questions):
         rng = np.random.default_rng([seed, i])

@@ -1,7 +1,7 @@
 """Parsed replies: a coded answer or a failure category, without guessing.
 
-The scores of all instruments share the classes of this module: a table with one row per reply, and
-counts of failures.
+The scores of all instruments derive from classes of this module, which provide a table with one
+row per reply and counts of failures.
 """
 
 from collections import Counter
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Outcome(StrEnum):
     """The outcome of one question administered to one model.
 
-    Only `ANSWERED` has a value. Every other outcome is missing data in the table of responses,
-    with its own code; none counts as "no".
+    Only `ANSWERED` has a value. In the table of responses, every other outcome is missing data
+    with its own code; it never counts as "no".
 
     Examples
     --------
@@ -63,12 +63,13 @@ class Reading:
             raise ValueError(msg)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Half a million are sent between processes; a call pickles in a third of the default time.
+        # Half a million parsed replies may be sent between processes. This method makes pickling
+        # three times as fast.
         return _reading, (self.outcome, self.value, self.said)
 
     @property
     def answered(self) -> bool:
-        """Whether there is a value."""
+        """Whether the reply has a value."""
         return self.outcome is Outcome.ANSWERED
 
 
@@ -76,7 +77,8 @@ def _reading(outcome: Outcome, value: float | str | None, said: str) -> Reading:
     return Reading(outcome=outcome, value=value, said=said)
 
 
-# Parsed replies of one model: by prompt key, or one per prompt; None is a failed call.
+# Parsed replies of one model: by prompt key, or one per prompt. None means that no reply was
+# received.
 ReadingsLike: TypeAlias = Mapping[str, Reading | None] | Sequence[Reading | None]
 
 
@@ -84,7 +86,7 @@ _FAILED = Reading(outcome=Outcome.FAILED)
 
 
 def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
-    """Return one parsed reply per prompt, in prompt order; a missing one counts as failed."""
+    """Return one parsed reply per prompt, in prompt order; a missing reply has failed."""
     if not isinstance(readings, Mapping):
         if len(readings) != len(prompts):
             msg = (
@@ -104,7 +106,7 @@ def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scores(Result):
-    """Scores of one model, as a table with one row per reply."""
+    """Base class of a model's scores, which provides a table with one row per reply."""
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
         """Return the long table, one row per reply, that studies accept.
@@ -121,7 +123,7 @@ class Scores(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartScores(Scores):
-    """Scores of questions in several parts, each with its own outcome."""
+    """Scores of questions with several parts, such as prediction and answer."""
 
     outcomes: Mapping[str, tuple[Outcome, ...]]  # by part
 
@@ -131,7 +133,7 @@ class PartScores(Scores):
         return Axes(None, *columns, *parts)
 
     def failures(self) -> dict[str, dict[str, int]]:
-        """Return how many replies of each part are unusable, by kind of failure.
+        """Return the number of unusable replies of each part, by kind of failure.
 
         Examples
         --------

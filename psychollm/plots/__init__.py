@@ -1,4 +1,4 @@
-"""Layer 6: Plots: each function draws a result and returns Axes.
+"""Layer 6: plots. Each function draws a result and returns its Axes.
 
 Every function draws numbers that the result also gives as a table, on new or given axes.
 matplotlib is loaded at the first plot; no global settings change.

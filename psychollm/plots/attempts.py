@@ -1,4 +1,4 @@
-"""Plot of success in one attempt, in at least one of several, and in all."""
+"""Plot of each model's success in one attempt, in at least one, and in all attempts."""
 
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_attempts(result: "Attempts", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot each model's success in one attempt, with a bar from all attempts to at least one.
+    """Plot the probability of success: in one attempt, in all attempts, and in at least one.
 
-    The best model is on top. The numbers are those of ``result.to_frame()``.
+    A mark shows success in one attempt; the bar extends from success in all attempts to success in
+    at least one. The best model is on top. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plot of mean confidence against accuracy, one point per model (figure 2 of the study)."""
+"""Plot of mean confidence against accuracy, one point per model."""
 
 from typing import TYPE_CHECKING, Any
 

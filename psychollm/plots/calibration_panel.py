@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
 
 _WIDTH, _NAMES = 1.75, 1.6  # inches
-_LONGEST = 32  # characters of a reason in a row
+_LONGEST = 32  # characters of a reason shown in a row
 
 
 @plain_text()
@@ -30,8 +30,8 @@ def plot_calibration_panel(
 ) -> "Figure":
     """Draw estimates with intervals: one panel per metric, one row per model.
 
-    The dashed line marks uninformative or perfectly calibrated confidence. ``panel.to_frame()``
-    has the numbers.
+    In each panel, the dashed line marks the value of uninformative or perfectly calibrated
+    confidence. ``panel.to_frame()`` has the numbers.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def plot_calibration_panel(
     metrics : sequence of str, optional
         Keys of the metrics; by default the main ones.
     order : array (models,), optional
-        Values to sort the models by, lowest on top; by default the last metric drawn, best on top.
+        Values by which models are sorted, lowest on top. By default models are sorted by the last
+        metric, best on top.
     figure : Figure, optional
         Empty figure to draw on; by default a new one.
 

@@ -65,7 +65,7 @@ def colour_of(rank: int) -> str:
 def ink_on(colour: str) -> str:
     """Return the colour of text on a background: paper, or ink if it is pale."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
-    # Relative luminance, with a square in place of the sRGB curve.
+    # Relative luminance of the background; squaring approximates the sRGB curve.
     return INK if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 > 0.36 else PAPER
 
 
@@ -73,14 +73,14 @@ TICK_SIZE = 8.5
 TEXT_SIZE = 8.5
 LABEL_SIZE = 9.5
 TITLE_SIZE = 10.5
-_SHORT = 12  # characters of a name that fit into every figure
+_SHORT = 12  # longest name, in characters, that fits into every figure
 DASHED = (0, (4, 2))
 MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 
 
 @contextmanager
 def plain_text() -> Iterator[None]:
-    """Draw the text of the decorated plot literally, without formulas between dollar signs."""
+    """Let the decorated plot draw dollar signs literally, not as delimiters of formulas."""
     matplotlib = require("matplotlib", extra="plot", purpose="a plot")
     with matplotlib.rc_context({"text.parse_math": False}):
         yield
@@ -91,7 +91,7 @@ _PLAIN: ContextVar[bool] = ContextVar("plain", default=False)
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """Create figures without pyplot, so that no window or notebook shows them."""
+    """Create figures without pyplot, so that neither windows nor notebooks show them."""
     before = _PLAIN.set(True)
     try:
         yield
@@ -143,7 +143,7 @@ def dress(ax: "Axes") -> None:
     ax.tick_params(axis="both", which="minor", length=0)
     ax.grid(visible=True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    for axis in (ax.xaxis, ax.yaxis):  # created before `plain_text` applies, if axes are given
+    for axis in (ax.xaxis, ax.yaxis):  # given axes have labels created before `plain_text` applies
         for text in (axis.label, *axis.get_ticklabels()):
             text.set_parse_math(False)
 
@@ -180,7 +180,7 @@ def names_width(names: Sequence[Any]) -> float:
 
 
 def ranked_size(labels: Sequence[Any]) -> tuple[float, float]:
-    """Return width and height in inches for one row per model, with ranks on the right."""
+    """Return width and height in inches of a plot with one row per model and ranks."""
     return (6.4 + names_width(labels), 1.2 + 0.24 * len(labels))
 
 
@@ -225,7 +225,7 @@ def write(
     bold: bool = False,
     transform: Any = None,
 ) -> "Text":
-    """Write text at a position in fractions of the axes, or in the given `transform`."""
+    """Write text at a position, by default in fractions of the axes, else in `transform`."""
     horizontal, vertical = at.split()
     return ax.text(
         x,
@@ -253,7 +253,7 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
         return
     where: dict[str, Any] = {"loc": inside}
     if not inside:
-        # Inches below the axes for ticks and axis label.
+        # Inches that tick labels and the axis label need below the axes.
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
         where = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
@@ -270,7 +270,7 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
 
 
 def note(ax: "Axes", text: str) -> None:
-    """Write into empty axes why nothing is drawn."""
+    """Write the reason why nothing is drawn into empty axes."""
     write(ax, 0.5, 0.5, text, "center center", size=LABEL_SIZE, colour=MUTED).set_wrap(True)
 
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the score of each model with its interval, best on top, and the range of its rank.
 
-    A tier ends before the first model that is significantly worse than its best; it has one colour
-    and background. The intervals of ranks on the right are simultaneous. ``result.to_frame()`` has
-    the numbers.
+    Models are grouped into tiers with one colour and background each. A tier ends before the first
+    model that is significantly worse than the tier's best model. The intervals of ranks on the
+    right are simultaneous. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
 
 
 def _ranks(ax: "Axes", result: "Comparison") -> None:
-    """Write the interval of each model's rank at the right."""
+    """Write the interval of each model's rank on the right of the plot."""
     at = ax.get_yaxis_transform()
     write(ax, 1.02, -0.85, "rank", transform=at, colour=MUTED)
     for row in range(len(result.labels)):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from psychollm.calibration.gates.confidence_gate import ConfidenceGate
 
-_COLOURED = 8  # maximum number of gates with a colour each
-_FEW = 10  # answers below which an error rate is not drawn
+_COLOURED = 8  # maximal number of coloured gates
+_FEW = 10  # an error rate of fewer answers is not drawn
 
 
 @plain_text()
@@ -93,7 +93,7 @@ def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) 
 
 
 def _mark(ax: "Axes", result: "ConfidenceGate", gate: int, colour: str) -> None:
-    """Mark a gate, with a line up to its guaranteed bound."""
+    """Mark a gate, with a line up to the guaranteed bound on its error rate."""
     x, y, upper = (float(one.flat[gate]) for one in (result.coverage, result.error, result.upper))
     ax.vlines(x, y, upper, color=colour, lw=1.2, zorder=4)
     told = (

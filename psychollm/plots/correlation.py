@@ -48,8 +48,8 @@ def plot_correlation(
 ) -> "Axes":
     """Draw a correlation matrix as a heat map: blue below zero, orange above.
 
-    Dots mark pairs with an empty cell, whose value depends on the continuity correction or is at
-    the bound. Undefined pairs are grey. ``result.to_frame()`` has the numbers.
+    Dots mark pairs whose two-by-two table has an empty cell: their value depends on the continuity
+    correction or is at the bound. Undefined pairs are grey. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def plot_matrix(
     ['a', 'b']
     """
     k = len(labels)
-    side = 0.23 * min(k, 24) + 0.1 * min(max(k - 24, 0), 40)  # inches
+    side = 0.23 * min(k, 24) + 0.1 * min(max(k - 24, 0), 40)  # height and width in inches
     ax = open_axes(ax, size=(2.0 + side, 1.5 + side))
     colours = colour_map(DIVERGING if diverging else SEQUENTIAL, name)
     edges = np.arange(k + 1) - 0.5

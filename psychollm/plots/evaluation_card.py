@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.evaluation_card.study import EvaluationCard
 
-_ROOM = 0.06  # minimum width of a bar with a number
+_ROOM = 0.06  # bars narrower than this proportion have no number
 
 
 @plain_text()

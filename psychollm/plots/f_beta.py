@@ -1,4 +1,4 @@
-"""Plot of F-beta of every model over beta (figure 1 of the study)."""
+"""Plot of F-beta of every model over beta."""
 
 from typing import TYPE_CHECKING
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLD = (0.1, 1.0, 10.0)
 _LETTER = 0.013  # width of a character, as a proportion of the axes
-_STRIP = (1.015, 1.05)  # strip of best models, in proportions of the height of the axes
+_STRIP = (1.015, 1.05)  # strip of best models: bottom and top, in heights of the axes
 
 
 @plain_text()
 def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     """Draw F-beta curves of the models, with the best model for each beta and two baselines.
 
-    A curve is solid where the model exceeds its own "always yes", and dotted elsewhere. Models
-    that are best for some beta are coloured, with bootstrap bands there; the strip on top shows
-    which. The dashed and the dash-dotted line are the two baselines, maximised over models.
-    ``result.to_frame()`` has the numbers.
+    A curve is solid where the model's F-beta exceeds that of always answering yes, and dotted
+    elsewhere. Models that are best for some beta are coloured and have bootstrap bands there; the
+    strip on top names them. The dashed and the dash-dotted line are the two baselines, maximised
+    over models. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------

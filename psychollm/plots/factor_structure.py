@@ -1,4 +1,4 @@
-"""Plot of loadings against thresholds, with the spectrum (figure 3 of the study)."""
+"""Plot of loadings against thresholds, with the eigenvalues."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -39,10 +39,11 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
     Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit; the
     continuity correction biases them at extreme thresholds. Diamonds are full-information loadings
-    with intervals, which need no correction. If models lapse, filled diamonds account for lapses
-    and hollow ones do not. The left inset has the first eigenvalues with both nulls. The right
-    inset has the R squared of the quadratic fit and its distribution under one factor.
-    ``result.spectrum`` and ``result.one_factor`` have the numbers.
+    with intervals, which need no correction. If the model includes lapses (answers at random),
+    filled diamonds account for lapses and hollow diamonds do not. The left inset shows the first
+    eigenvalues with both null distributions. The right inset shows the R squared of the quadratic
+    fit and its distribution under one factor. ``result.spectrum`` and ``result.one_factor`` have
+    the numbers.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
 
 def _told(result: "Dimensionality", what: str, values: Iterable[str]) -> list[str]:
-    """Return tooltips of the models' points."""
+    """Return the texts of the tooltips of the models' points."""
     both = zip(result.labels, result.spectrum.correlation.thresholds, values, strict=True)
     return [f"{label}: threshold {number(tau)}, {what} {value}" for label, tau, value in both]
 
@@ -115,7 +116,7 @@ def _fit(ax: "Axes", tau: FloatArray, coefficients: FloatArray, r2: float) -> No
 
 
 def _raise(ax: "Axes", low: float) -> None:
-    """Set the limits so that all points, from `low` up, are in the upper part."""
+    """Set the limits so that all points from `low` upwards are in the upper part of the axes."""
     top = 1.06
     ax.set_ylim(top - (top - low + 0.04) / (1.0 - _LOWER_PART), top)
     ticks = [tick for tick in ax.get_yticks() if low - 0.1 <= tick <= 1.0 + 1e-9]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
 
-_LARGEST = 7.4  # inches
+_LARGEST = 7.4  # inches, largest height of the figure
 
 
 @plain_text()
@@ -54,7 +54,7 @@ def plot_forest(
     """Draw a forest plot of one or several estimates of the same models.
 
     Hollow marks are flagged values; ``to_frame()`` has the flags. A row without a value shows the
-    reason. Estimates without any value are omitted, and the others keep their colours.
+    reason. Estimates without any value are omitted; the remaining ones keep their colours.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def plot_forest(
     Raises
     ------
     ShapeError, LabelError
-        If there is no estimate, or they are not of the same models.
+        If there is no estimate, or the estimates are of different models.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
                 size=TEXT_SIZE - 1.5,
                 colour=MUTED,
             )
-            reason.set_in_layout(False)  # a long one must not shrink the axes
+            reason.set_in_layout(False)  # a long reason must not shrink the axes
 
 
 @plain_text()
@@ -179,7 +179,8 @@ def plot_comparisons(
     result : Comparisons
         Result of `psychollm.estimates.comparisons.compare_all`.
     order : array (models,), optional
-        Values to sort the models by, in the models' order of first occurrence in the pairs.
+        Values by which the models are sorted, given in the order in which models first occur in
+        the pairs.
     ax : Axes, optional
         Axes to draw on; by default a new figure.
 
@@ -219,7 +220,7 @@ def plot_comparisons(
 
 
 def _means(gap: FloatArray) -> FloatArray:
-    """Return the mean difference of each model from the others, undefined ones last."""
+    """Return the mean difference of each model from the others; undefined means are last."""
     known = np.isfinite(gap)
     n = known.sum(axis=1)
     total = np.where(known, gap, 0.0).sum(axis=1)

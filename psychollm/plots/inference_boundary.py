@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's pass rate by type of question, with intervals.
 
-    Models are sorted by certainty inversion, most inverted on top. Names of significantly inverted
-    models are bold. ``study.to_frame()`` has the numbers.
+    Models are sorted by certainty inversion (the difference between the pass rates of two types),
+    the largest on top. Names of significantly inverted models are bold. ``study.to_frame()`` has
+    the numbers.
 
     Parameters
     ----------
@@ -75,17 +76,17 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
 def plot_failures(
     study: "InferenceBoundary", *, kind: Hashable | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the failures of each model: proportions of responses that never pass.
+    """Draw the proportions of each kind of failed response, for every model.
 
-    The number of failed answers is beside each bar. A response has the same colour for all types
-    of question.
+    The number of failed answers is printed next to each bar. A kind of response has the same
+    colour for all types of questions.
 
     Parameters
     ----------
     study : InferenceBoundary
         Result of `inference_boundary`.
     kind : hashable, optional
-        Type of question; by default the one with an uncovered event.
+        Type of question; by default questions about an event that no rule covers.
     ax : Axes, optional
         Axes to draw on; by default a new figure.
 

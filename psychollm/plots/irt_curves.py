@@ -107,7 +107,7 @@ def plot_test_information(
     fit : IRTFit
         Result of `fit_irt`.
     abilities : ndarray of shape (respondents,), optional
-        Estimated abilities, drawn as ticks along the axis.
+        Estimated abilities of respondents, drawn as ticks along the axis.
     ax : Axes, optional
         Axes to draw on; by default a new figure.
 

@@ -1,6 +1,7 @@
 """Labels of points and curves that do not overlap.
 
-Sizes are measured in pixels after the layout of the figure, so labels are placed last.
+Labels are placed last, because their sizes in pixels are known only after the layout of the
+figure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
-_DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # points
-_POINT = 3.5  # half the width of a marker, points
+_DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # from the point, in points
+_POINT = 3.5  # half the width of a marker, in points
 MAX_NAMES = 45
 _LONGEST_BESIDE = 26  # characters
 _COVERS_A_NAME = 20.0  # cost of covering another label
@@ -44,8 +45,8 @@ def label_points(
     size: float = TEXT_SIZE - 1.0,
 ) -> list["Annotation"]:
     """Label points; labels avoid points, each other and `obstacles`, with short leader lines."""
-    # Labels without free space, in a crowd, are omitted. Of many points, only those farthest from
-    # the median are labelled.
+    # Labels that find no free space among crowded points are omitted. If there are many points,
+    # only those farthest from the median are labelled.
     figure: Any = ax.figure
     figure.draw_without_rendering()
     points = ax.transData.transform(np.column_stack([x, y]).astype(np.float64))
@@ -74,7 +75,7 @@ def label_points(
 
 
 def _inside_out(points: FloatArray, shown: Any) -> list[int]:
-    """Return points from the outermost to the innermost: outer ones have the least choice."""
+    """Return points from outermost to innermost: outer labels have the fewest positions."""
     centre = np.median(points[shown], axis=0)
     spread = np.maximum(points[shown].std(axis=0), 1e-9)
     far = np.hypot(*((points[shown] - centre) / spread).T)
@@ -107,7 +108,7 @@ def _extent(text: "Annotation") -> tuple[float, float]:
 
 
 def _move(text: "Annotation", offset: FloatArray) -> None:
-    """Move a label to an offset in points; close labels need no line."""
+    """Move a label to an offset in points; a close label needs no leader line."""
     text.set_position((float(offset[0]), float(offset[1])))
     if text.arrow_patch is not None:
         text.arrow_patch.set_visible(bool(np.hypot(*offset) > 1.6 * _DISTANCES[1]))
@@ -127,7 +128,8 @@ def _best(
     for rank, distance in enumerate(_DISTANCES):
         for angle in _ANGLES:
             way = np.array([np.cos(angle), np.sin(angle)])
-            # The distance is measured from the box, not its centre.
+            # The distance is measured from the edge of the label's box, so that long labels are
+            # not penalised.
             centre = point + way * (distance * scale - 4.0 * scale) + way * half
             box = np.concatenate([centre - half, centre + half])
             cost = (
@@ -171,7 +173,7 @@ def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatA
     """Move values apart by at least `gap`, as little as possible, inside [low, high]."""
     from scipy.optimize import isotonic_regression
 
-    # Without enough room, values are spaced evenly.
+    # If the range is too small for these gaps, values are spaced evenly.
     n = wanted.size
     if n == 0:
         return wanted
@@ -186,7 +188,7 @@ def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatA
     return result
 
 
-MOST_NAMES = 26  # above this only coloured curves are labelled
+MOST_NAMES = 26  # with more curves only coloured ones are labelled
 _LONGEST_END = 30  # characters
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from psychollm.studies.self_efficacy.links import EfficacyLink
 
 LINK_PANEL = (2.7, 2.7)  # inches
-_NAMED = 12  # models with labels
+_NAMED = 12  # maximal number of labelled models
 
 
 @plain_text()
@@ -33,7 +33,8 @@ def plot_links(
     Parameters
     ----------
     links : mapping of condition to EfficacyLink
-        Attribute ``performance``, or an entry of ``links``, of the result of `self_efficacy`.
+        The attribute ``performance`` of the result of `self_efficacy`, or an entry of its
+        ``links``.
     columns : int
         Number of panels per row.
     figure : Figure, optional
@@ -88,7 +89,7 @@ def plot_links(
         for ax in figure.axes:
             ax.set(xlim=across, ylim=up)
         if len(alike := np.unique(np.concatenate([one.other for one in of_all]))) == 1:
-            for ax in figure.axes:  # ticks without labels
+            for ax in figure.axes:  # inner panels keep ticks without labels
                 ax.set_xticks(alike)
     for ax, (_, one) in zip(figure.axes, shown, strict=True):
         if len(one.labels) <= _NAMED:

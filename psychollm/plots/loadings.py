@@ -1,4 +1,4 @@
-"""Plot of the loadings of every variable on every factor, with intervals if given."""
+"""Plot of the loadings of every variable on every factor, with optional intervals."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 28  # characters
 _MOST_NAMES = 60
-_FARTHEST = 1.3  # intervals are clipped here
+_FARTHEST = 1.3  # absolute value at which intervals are clipped
 
 
 @plain_text()

@@ -1,4 +1,4 @@
-"""Interactive marks of a figure: text, numbers and model at a position.
+"""Interactive marks of a figure, each with a tooltip text and the models it belongs to.
 
 A plot stores them with its axes; a page overlays them on the figure, each with a ``<title>``.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from psychollm.estimates.estimate import Estimate
 
-MOST_CELLS = 1_600  # larger matrices have no marks, which would be smaller than a pointer
+MOST_CELLS = 1_600  # cells of larger matrices would be smaller than a pointer
 _CORNERS = 60  # maximum number of points of a curve
 
 
@@ -49,7 +49,7 @@ def _keep(ax: "Axes", shape: Any, at: Any, text: str, models: Iterable[Any]) -> 
 def keep_points(
     ax: "Axes", x: Any, y: Any, texts: Iterable[str], models: Iterable[Any] = ()
 ) -> None:
-    """Store a mark per point; `models` has the model of each, or a tuple of several."""
+    """Store a mark per point; `models` has the model, or a tuple of models, of each point."""
     whose = [one if isinstance(one, tuple) else (one,) for one in models]
     for row, (across, up, text) in enumerate(zip(x, y, texts, strict=True)):
         if np.isfinite(across) and np.isfinite(up):
@@ -80,7 +80,7 @@ def keep_cells(
 ) -> None:
     """Store a mark for every cell of a matrix with models as rows and columns.
 
-    Cells without a value have none, nor do matrices of more than `MOST_CELLS` cells.
+    Cells without a value have no mark. Matrices with more than `MOST_CELLS` cells have no marks.
     """
     if values.size > MOST_CELLS:
         return

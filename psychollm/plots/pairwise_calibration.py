@@ -41,7 +41,7 @@ def plot_pairwise_calibration(
 
     A point is an ordered pair of models, on questions that the first answered yes and the second
     no. Its size is the number of questions. The expected difference assumes no self-knowledge, so
-    that on the line y = x confidence adds nothing. The cross is the pooled value with its
+    on the line y = x confidence adds no information. The cross is the pooled value with its
     interval. ``result.to_frame()`` has the numbers.
 
     Parameters
@@ -122,9 +122,9 @@ def plot_individuation(
 ) -> "Axes":
     """Draw the AUROC of each model's self-report and of the factor score.
 
-    The plot has bootstrap intervals for the self-report, the factor score divided at the model's
-    own yes rate, and the undivided factor score. The first two have equal yes rates; their
-    difference orders the models.
+    The plot shows three values with bootstrap intervals: the self-report, the factor score cut to
+    yes and no at the model's own yes rate, and the continuous factor score. The first two have
+    equal yes rates; models are sorted by their difference.
 
     Parameters
     ----------

@@ -18,12 +18,12 @@ def plot_people(part: "PeopleScore", *, name: str = "score", ax: "Axes | None" =
     """Draw the score of each model and the distribution of people's scores.
 
     The line and the dark band are the mean of people with its interval. The light band extends one
-    SD of people to either side. Each tick at the bottom is a person.
+    SD of people to either side. Each tick at the bottom is the score of one person.
 
     Parameters
     ----------
     part : PeopleScore
-        Part of the result of `beside_people`.
+        One score in the result of `beside_people`.
     name : str
         Name of the score.
     ax : Axes, optional

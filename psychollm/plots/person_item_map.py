@@ -31,7 +31,7 @@ from psychollm.plots.labels import spread
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_NAMES = 40  # per side: more are drawn as a histogram
+MOST_NAMES = 40  # per side; more units are drawn as a histogram
 _LONGEST = 22  # characters
 _BINS = 32
 _GAP = 0.032  # minimum distance between labels, as a proportion of the height
@@ -46,9 +46,9 @@ def plot_wright_map(
 ) -> "Axes":
     """Draw a Wright map: respondents left and items right of an ability axis.
 
-    The position of an item is the ability with even odds; graded items have one position per step.
-    Up to forty respondents or items are labelled, with standard errors as bars; more are drawn as
-    a histogram. Arrows mark items outside the axis.
+    An item is drawn at the ability that has even odds of a right answer. Graded items have one
+    position per step. Up to forty respondents or items are labelled, with standard errors as bars;
+    more are drawn as a histogram. Arrows mark items outside the axis.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def plot_wright_map(
     OptionError
         If abilities are missing and the fit has none.
     ShapeError
-        If there are no abilities.
+        If no respondent has an ability.
 
     Examples
     --------

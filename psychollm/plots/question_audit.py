@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psychollm.studies.question_audit.study import QuestionAudit
 
 _LEAST = 0.05  # questions with a lower probability of a fault are not drawn
-_PARTED = 100  # maximum number of groups that are separated
+_PARTED = 100  # with more groups no separating backgrounds are drawn
 
 
 @plain_text()

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
 Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
 
-# More points than this per curve only enlarge files.
+# More points per curve would not be visible and would only enlarge files.
 _MOST_POINTS = 200
 _MOST_SPIKES = 40
-# The histogram is a strip below the diagram, on the same scale of confidence.
+# The histogram is drawn as a strip below the diagram, on the same scale of confidence.
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.15, 2.75)  # inches
@@ -58,10 +58,10 @@ class Diagram:
     consistency: FloatArray | None = None  # (points, 3) confidence and bounds around the diagonal
     confidence: FloatArray | None = None  # (points, 3) confidence and bounds around the curve
     counts: FloatArray  # (bars, 3) left and right edge and height of the histogram
-    lines: tuple[str, ...]  # subtitle lines
+    lines: tuple[str, ...]  # lines of the subtitle
     n: float
-    reason: str  # why nothing is drawn
-    at: FloatArray = field(default_factory=lambda: np.empty((0, 2)))  # tooltip positions and texts
+    reason: str  # reason why nothing is drawn, or ""
+    at: FloatArray = field(default_factory=lambda: np.empty((0, 2)))  # positions of the tooltips
     told: tuple[str, ...] = ()
 
 
@@ -200,10 +200,11 @@ def plot_reliability(
 ) -> "Axes":
     """Draw a reliability diagram: accuracy against stated confidence.
 
-    On the diagonal the model is calibrated; below it, the model is overconfident. For a `Corp` the
-    line is the isotonic curve, and rings are observed accuracies, sized by the number of answers.
-    For binned errors the line joins the bins, with Wilson intervals. For smooth errors it is the
-    smooth curve. ``result.curve(model)``, ``result.bins`` or ``result.curve`` has the numbers.
+    On the diagonal the model is calibrated; below it, the model is overconfident. For a `Corp`
+    result the line is the isotonic curve, and rings are observed accuracies, sized by the number
+    of answers. For binned errors the line connects the bins, which have Wilson intervals. For
+    smooth errors the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or
+    ``result.curve`` has the numbers.
 
     Parameters
     ----------
@@ -214,8 +215,8 @@ def plot_reliability(
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
-        "consistency" is the band of curves of a calibrated model, around the diagonal (`Corp`
-        only). "confidence" is the band around the curve (not for bins).
+        "consistency" is the band around the diagonal that contains most curves of calibrated
+        models (`Corp` only). "confidence" is the band around the curve (not for bins).
     ax : Axes, optional
         Axes to draw on; by default a new figure.
 
@@ -274,8 +275,8 @@ def plot_reliability_grid(
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
-        "consistency" is the band of curves of a calibrated model, around the diagonal (`Corp`
-        only). "confidence" is the band around the curve (not for bins).
+        "consistency" is the band around the diagonal that contains most curves of calibrated
+        models (`Corp` only). "confidence" is the band around the curve (not for bins).
     columns : int
         Number of diagrams per row.
     figure : Figure, optional
@@ -289,7 +290,7 @@ def plot_reliability_grid(
     Raises
     ------
     LabelError
-        If the model does not exist.
+        If one of the models does not exist.
     OptionError
         If `band` does not exist, or the result has no reliability diagram.
 
@@ -321,7 +322,7 @@ def plot_reliability_grid(
 
 
 def _labels(result: Reliability) -> tuple[Any, ...]:
-    """Return the models of a result; `diagram_of` raises if it has none."""
+    """Return the models of a result; none for other types, which `diagram_of` rejects."""
     if isinstance(result, Corp):
         return result.labels
     return result.value.labels if isinstance(result, CalibrationError) else ("",)
@@ -396,7 +397,7 @@ def _band(ax: "Axes", band: FloatArray | None, colour: str, alpha: float, name: 
     if band is None:
         return
     x, low, high = band.T
-    if len(band) == 1:  # a single stated confidence has a band of zero width
+    if len(band) == 1:  # a single reported confidence has a band of zero width
         ax.vlines(x, low, high, color=colour, alpha=alpha, lw=6.0, zorder=1, gid=name)
         return
     ax.fill_between(x, low, high, color=colour, alpha=alpha, lw=0, zorder=1, gid=name)

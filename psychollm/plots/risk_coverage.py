@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# With more curves, bands and baselines overlap too much.
+# With more curves than this, bands and baselines overlap too much.
 _MOST_BANDS = 3
-_SETTLED = 0.1  # coverage above which all curves fit into the axes
+_SETTLED = 0.1  # curves fit into the axes above this coverage
 _BEST = (0, (1, 1.6))
 _TOLD = (0.2, 0.5, 1.0)
 _PANEL = (2.15, 2.0)  # inches
@@ -47,10 +47,10 @@ def plot_risk_coverage(
 ) -> "Axes":
     """Draw risk-coverage curves: error rate among the most confident answers.
 
-    At coverage 1 every question is answered. The dashed line is uninformative confidence, the
-    dotted one the optimal order. Up to three models have both baselines and bands; with more, only
-    the model with the lowest AURC has them. `plot_risk_coverage_grid` draws all of them.
-    ``result.to_frame()`` has the numbers.
+    At coverage 1 every question is answered. The dashed line is expected for uninformative
+    confidence; the dotted line is the best possible order. Up to three models have both baselines
+    and bands; with more, only the model with the lowest AURC has them. `plot_risk_coverage_grid`
+    draws them for every model. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def plot_risk_coverage_grid(
         area = with_interval(float(result.aurc.value[model]), result.aurc.interval[model], 3)
         panel_title(ax, result.labels[model], [f"AURC {area}"])
         if result.flags[model]:
-            # Place it away from the curve, which may be high or low.
+            # The text is placed away from the curve, which may be high or low.
             high = result.error_rate[model] > 0.5 * top
             say(ax, str(result.flags[model]), (0.5, (0.25 if high else 0.75) * top))
 
@@ -182,7 +182,7 @@ def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:
-    """Return an upper limit that ignores the noise of very few answers."""
+    """Return an upper limit that ignores noisy error rates of very few answers."""
     settled = answered(result)[
         np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))
     ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from psychollm.factor.number_of_factors.parallel import ParallelAnalysis
 
-# number of components above which an inset without the first is added
+# With more components than this, an inset shows the eigenvalues without the first.
 _CLOSE_UP_FROM = 4
 
 NULL_NAMES = {
@@ -76,7 +76,7 @@ def plot_scree(
     Raises
     ------
     ShapeError
-        If there is no null, or its statistic is not a list of eigenvalues.
+        If no null is given, or its statistic is not a list of eigenvalues.
 
     Examples
     --------

@@ -39,8 +39,8 @@ def plot_second_factor(
 ) -> "Axes":
     """Draw second loadings against thresholds, with the 90 % range of each null's replicates.
 
-    The sign of a component is arbitrary. Replicates get the sign that agrees with the data, which
-    slightly shifts null loadings towards the observed ones.
+    The sign of a component is arbitrary. Each replicate has the sign that agrees best with the
+    data, which slightly shifts null loadings towards the observed ones.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def plot_second_factor(
     Raises
     ------
     ShapeError
-        If a null does not hold one loading per threshold.
+        If a null does not have one loading per threshold.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def plot_second_factor(
     order = np.argsort(tau, kind="stable")
     observed = shown[0].observed
     path = np.linspace(np.nanmin(tau), np.nanmax(tau), 60)
-    lines = [np.column_stack([path, 0.0 * path])]  # labels avoid this line
+    lines = [np.column_stack([path, 0.0 * path])]  # points on a line that labels avoid
     for null in shown:
         low, middle, high = np.quantile(aligned(null.draws, observed), [0.05, 0.5, 0.95], axis=0)
         colour = NULL_COLOURS.get(null.scheme, GREY)
@@ -109,7 +109,7 @@ def plot_second_factor(
 
 
 def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
-    """Flip replicates whose loadings point away from the observed ones."""
+    """Flip the sign of replicates whose loadings correlate negatively with the observed ones."""
     away = draws @ observed < 0
     return np.asarray(np.where(away[:, None], -draws, draws))
 

@@ -34,7 +34,7 @@ _REACH = 0.27  # vertical extent of the markers in one row
 def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the mean total of each model under each condition, with people if available.
 
-    Bars are Student's t intervals over repeats of a model. Marks without a bar have one
+    Bars are Student's t intervals over repeats of a model. A mark has no bar if the model has one
     administration or identical repeats. The axis is the full range of the scale; the band is one
     SD of people around their mean. ``study.totals`` has the numbers.
 
@@ -67,7 +67,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     ax.set_xlim(low - margin, high + margin)
     name_rows(ax, rows, striped=True)
     name_axes(ax, x=f"total, {low} to {high}")
-    # One legend column per condition, so that they fit into one line.
+    # The legend has one column per condition, so that all conditions fit into one line.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
     return ax
 

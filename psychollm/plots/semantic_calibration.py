@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL = (2.5, 3.5)  # inches: high enough for the width to determine the size of the boxes
-_FEWEST = 3  # questions
+PANEL = (2.5, 3.5)  # inches; high enough that the width determines the size of the boxes
+_FEWEST = 3  # fewest questions of a drawn proportion
 _LARGEST = 90.0  # area of a ring with all questions
 
 
@@ -33,10 +33,10 @@ def plot_semantic_calibration(
 ) -> "Figure":
     """Draw accuracy against the proportion of the largest class, one panel per arm.
 
-    Rings are questions with this proportion, sized by their number. The grey line and band are
-    expected for a calibrated model with as many samples. The line is below the diagonal because
-    the largest of several proportions overestimates its probability. ``study.curves()`` has the
-    numbers.
+    A ring represents all questions with the same proportion; its size is their number. The grey
+    line and band are expected for a calibrated model with the same number of samples. The line is
+    below the diagonal because the largest of several proportions overestimates its probability.
+    ``study.curves()`` has the numbers.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _draw(ax: "Axes", curve: SampleCurve) -> None:
     ax.plot(at, curve.expected[known], color=GREY, lw=1.4, zorder=2, gid=name)
     here = curve.n > 0
     x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
-    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line skips rare proportions
+    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line skips proportions with few questions
     ax.plot(x[often], y[often], color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
     told = [
         f"{curve.label}: proportion {number(across)}; {percent(up, 1)} of {count(questions)} right"

@@ -46,7 +46,7 @@ FigureName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Function and size in inches of one figure."""
+    """One figure: the function that draws it, and its size in inches."""
 
     draw: Callable[["SharedConfidence", "Axes"], object]
     width: float
@@ -72,7 +72,7 @@ def plot_shared_confidence(
     result : SharedConfidence
         Result of `shared_confidence`.
     figure : str
-        "overview", or the name of a figure.
+        "overview" for the four main figures, or the name of one figure.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weigh
 
 
 def say(ax: "Axes", reason: str, at: tuple[float, float]) -> None:
-    """Write a reason into a panel, wrapped to fit."""
+    """Write a reason into a panel, wrapped to the panel's width."""
     text = ax.text(
         *at,
         fill(reason, _LINE),

@@ -1,4 +1,4 @@
-"""Best strengths by threshold, with the controls of the main results."""
+"""Plot of best steering strengths against thresholds, with controls."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +43,11 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
     """Draw best steering strengths against thresholds, with controls.
 
     The upper left panel has the fitted line; points have intervals over questions, and are hollow
-    at the edge of the usable strengths. The upper right panel has held-out agreement per target,
-    starting at a constant answer. The lower panels have :math:`R^2` and held-out kappa under
-    exchanged questions, with direction and controls. ``study.to_frame()``,
-    ``study.controls_frame()`` and ``study.null`` have the numbers.
+    at the edge of the usable strengths. The upper right panel shows the agreement with each target
+    on held-out questions; bars start at the agreement of a constant answer. The lower panels show
+    :math:`R^2` and held-out kappa for the direction and the controls, with their distributions
+    under exchanged questions. ``study.to_frame()``, ``study.controls_frame()`` and ``study.null``
+    have the numbers.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
 
 
 def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
-    """Write a number into the corner opposite to the line."""
+    """Write a number into a corner of the axes away from the line."""
     if study.best.line.slope > 0:
         write(ax, 0.98, 0.03, text, "right bottom")
     else:
@@ -156,7 +157,7 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
 
 
 def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
-    """Draw one headline statistic under exchanged questions, with direction and controls."""
+    """Draw one main statistic for direction and controls, with its null distribution."""
     column = HEADLINES.index(which)
     draws = study.null.draws[:, column]
     known = draws[np.isfinite(draws)]

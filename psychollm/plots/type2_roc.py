@@ -32,9 +32,9 @@ def plot_type2_roc(
 ) -> "Axes":
     """Draw type-2 ROC curves: hit rate against false-alarm rate of each model.
 
-    The dashed line is uninformative confidence. The legend has the AUROC of each curve with its
-    interval, best model first, or the reason for a missing curve. Up to three models have bands.
-    ``result.criteria_frame()`` and ``result.to_frame()`` have the numbers.
+    The dashed line is expected for uninformative confidence. The legend gives the AUROC of each
+    curve with its interval, best model first, or the reason why a curve is missing. Up to three
+    models have bands. ``result.criteria_frame()`` and ``result.to_frame()`` have the numbers.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from psychollm.bank.watch import Watch
 
-_LEAST, _MOST = 1e-2, 1e6  # range of the evidence axis
+_LEAST, _MOST = 1e-2, 1e6  # limits of the evidence axis
 
 
 @plain_text()

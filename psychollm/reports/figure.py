@@ -18,7 +18,8 @@ from psychollm.reports.marks import overlay
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-# Text stays text: it can be read aloud, searched, and set in the fonts of the page.
+# Text is not converted to outlines, so it can be read aloud, searched, and set in the page's
+# fonts.
 _SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "psychollm",
@@ -36,7 +37,7 @@ class Figure:
     caption: str = ""
     number: int = 0
     width: float = 0.0  # inches
-    answers: bool = False  # whether it has marks
+    answers: bool = False  # whether the figure has interactive marks
 
 
 @contextmanager
@@ -50,14 +51,14 @@ def house_style() -> Iterator[None]:
 
 
 def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
-    """Return a drawing as inline SVG with its marks; `models` are the page's."""
+    """Return a drawing as inline SVG with its marks; `models` are the models of the page."""
     svg = written(drawn_by(drawing), key=drawing.key, title=drawing.title, models=models)
     return replace(svg, caption=drawing.caption)
 
 
 @house_style()
 def drawn_by(drawing: Drawing) -> "Canvas":
-    """Return the figure of a drawing, made without pyplot, at the size of its plot."""
+    """Return the figure of a drawing at the size of its plot, created without pyplot."""
     module, _, name = drawing.plot.rpartition(".")
     own = module.startswith("studies.")
     plot = view(module if own else f"plots.{module}".removesuffix("."), name)
@@ -70,8 +71,8 @@ def drawn_by(drawing: Drawing) -> "Canvas":
 @house_style()
 def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = ()) -> Figure:
     """Return a drawn figure as inline SVG with the marks of its axes."""
-    # `title` is for screen readers; `key` is the prefix of all names inside the SVG, unique on the
-    # page.
+    # Screen readers read `title`. `key` is unique on the page and becomes the prefix of all names
+    # inside the SVG.
     text = StringIO()
     figure.savefig(text, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
     laid = overlay(figure, models)
@@ -96,7 +97,7 @@ def inline_svg(text: str, *, title: str, key: str) -> str:
 
 
 def _with_unique_names(text: str, key: str) -> str:
-    """Prefix every name with the key; repeated names are numbered from the second on."""
+    """Prefix every name with the key; further elements of the same name are numbered."""
     seen: Counter[str] = Counter()
 
     def named(match: "re.Match[str]") -> str:
@@ -108,7 +109,7 @@ def _with_unique_names(text: str, key: str) -> str:
     return re.sub(r'\bid="([^"]*)"', named, text)
 
 
-# The page sets fonts and line joins for all figures, so repeated settings are removed.
+# The page sets fonts and line joins for all figures, so the settings in each element are removed.
 _REPLACEMENTS = (
     (re.compile(r"<metadata>.*?</metadata>", re.DOTALL), ""),
     (re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL), ""),

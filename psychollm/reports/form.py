@@ -1,4 +1,4 @@
-"""Form on one page that presents the prompts of models to a person, without network access."""
+"""Form on one page that presents the models' prompts to a person, without network access."""
 
 import json
 import re
@@ -26,12 +26,12 @@ def write_form(
     """Write a form on which a person answers the same prompts as models.
 
     The page shows one prompt after the other, keeps answers in the browser, and saves them as the
-    file that `read_people` reads. It loads nothing and sends nothing.
+    file that `read_people` reads. The page makes no network requests.
 
     Parameters
     ----------
     prompts : iterable of Prompt
-        Prompts. Repeated prompts are shown once; prompts for a single model are omitted.
+        Prompts to show. Repeated prompts are shown once; prompts for a single model are omitted.
     path : path
         File to write; its folder is created.
     title : str
@@ -90,10 +90,10 @@ def _asked(prompts: Iterable[Prompt]) -> list[dict[str, Any]]:
 
 
 def for_people(prompt: Prompt) -> bool:
-    """Return whether people get the prompt: once, unless for judges or a single model."""
+    """Return whether people get the prompt: not repeats, judge prompts or single-model prompts."""
     return prompt.repeat == 0 and prompt.to is None and "judges" not in prompt.about
 
 
 def _key(asked: list[dict[str, Any]]) -> str:
-    """Return the key of a browser's storage, unique to these prompts."""
+    """Return the key of the browser's storage, which is unique to these prompts."""
     return f"psychollm-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}"

@@ -1,7 +1,8 @@
-"""Marks of a plot's axes, laid over its figure.
+"""Interactive marks of a plot, drawn over its figure.
 
-They are invisible circles, boxes and lines in the same SVG, each with a ``<title>``. Browsers show
-it without a script; the script of the page highlights all marks of one model together.
+Marks are invisible circles, boxes and lines in the SVG of the figure, each with a ``<title>``.
+Browsers show the title as a tooltip without a script; the script of the page highlights all marks
+of one model together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ MOST_MARKS = 2_000
 
 def overlay(figure: "Canvas", models: Sequence[Any]) -> str:
     """Return the marks of a drawn figure as an SVG group, in points from the upper left."""
-    # `models` are those of the page; marks refer to them by index.
+    # `models` are all models of the page; marks refer to them by index.
     height = figure.get_figheight() * _POINTS
     scale = _POINTS / figure.dpi
     places = {str(label): place for place, label in enumerate(models)}

@@ -22,18 +22,18 @@ from psychollm.reports.figure import Figure
 
 _TEMPLATES = "psychollm.reports"
 
-# Tags, and elements without prose; the text between them is typeset.
+# This matches tags, and elements without prose. Only the text between them is typeset.
 _MARKUP = re.compile(r"(<(svg|script|style|pre|code)\b.*?</\2>|<[^>]*>)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Question, answer in words, and its figures and tables."""
+    """A section: a question, the answer in words, and its figures and tables."""
 
     title: str
     key: str
     paragraphs: tuple[str, ...] = ()  # may contain markup
-    body: str = ""  # markup: a finding
+    body: str = ""  # markup of a finding
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()  # long tables, shown on demand and in print
@@ -54,7 +54,7 @@ class Page:
     call: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     simulated: str = ""
-    models: tuple[str, ...] = ()  # models with marks to highlight, by index
+    models: tuple[str, ...] = ()  # models whose marks can be highlighted, by index
     version: str = field(default=__version__)
 
     @property
@@ -65,8 +65,8 @@ class Page:
 
 def render(page: Page) -> str:
     """Return a page as HTML: one file without external resources."""
-    # The script is optional for readers: it highlights the marks of one model in all figures,
-    # moves between them by arrow keys, and sorts tables.
+    # The page is complete without its script, which highlights the marks of one model in all
+    # figures, moves between marks by arrow keys, and sorts tables.
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(_TEMPLATES),

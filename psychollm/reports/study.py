@@ -40,14 +40,14 @@ def write_report(
     source : str
         Python code that creates the data, shown with the call.
     options : str
-        Resampling, coverage and seed in the call.
+        Code of the arguments for resampling, coverage and seed, shown in the call.
     smallest : SmallestEffects
         Smallest effects of interest, for the conclusions of the page.
     simulated : bool
         Whether to label the data as simulated; data simulated by this library are always labelled.
     details : mapping, optional
-        Arguments of single kinds of pages: ``curves`` of a panel, ``texts`` and ``fdr`` of an
-        audit of questions.
+        Further arguments of some kinds of pages: ``curves`` of a calibration panel, ``texts`` and
+        ``fdr`` of a question audit.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def report_text(
     simulated: bool = False,
     details: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the page as text."""
+    """Return the page as HTML text."""
     layout = layout_of(result)
     study, findings = layout.of(result, smallest, **(details or {}))
     verdict = findings.verdict
@@ -124,7 +124,7 @@ def report_text(
 
 
 def layout_of(study: Any) -> Layout:
-    """Return the layout of a study, by default one that shows its findings."""
+    """Return the layout of a study's page; by default it shows the findings."""
     folder = folder_of(study)
     if folder and find_spec(f"psychollm.{folder}.page"):
         pages: Mapping[str, Layout] = import_module(f"psychollm.{folder}.page").PAGES

@@ -1,4 +1,4 @@
-"""Annex: a causal model on this machine, its states, and the effects of steering them.
+"""Annex: the states of a causal model on this machine, and the effects of steering them.
 
 `hidden_states` returns the states and the model's own answers. `difference_of_means` and similar
 functions estimate a `Direction` from them. `steer` adds a direction while the model runs, and

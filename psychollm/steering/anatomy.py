@@ -1,8 +1,9 @@
 """The decoder layers of a causal model, and the arguments of its forward pass.
 
-No architecture is known by name. The layers are the module list whose length equals the model's
-depth. Layers are counted from 0, and "the state of layer L" is the output of layer L, which is the
-input of layer L + 1. Some layers return that state, others a tuple that begins with it.
+No list of architectures is needed. The layers are the module list whose length equals the number
+of layers in the model's configuration. Layers are counted from 0, and "the state of layer L" is
+the output of layer L, which is the input of layer L + 1. Some layers return that state, others a
+tuple that begins with it.
 """
 
 import inspect
@@ -13,9 +14,9 @@ from typing import Any
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
 
-# Names of the key-value cache: since transformers 5.24, and before.
+# Names of the argument with the key-value cache: since transformers 5.24, and before.
 CACHE_NAMES = ("cache", "past_key_values")
-# Layers that access earlier tokens only through a cache of keys and values.
+# Types of layers that access earlier tokens only through a cache of keys and values.
 _PLAIN = frozenset({"attention", "full_attention", "sliding_attention"})
 
 
@@ -33,14 +34,14 @@ def transformers() -> Any:
 class Anatomy:
     """Properties of a model that are known without running it."""
 
-    model: Any  # the causal model itself, without wrappers
+    model: Any  # the causal model without wrappers
     blocks: tuple[Any, ...]  # its decoder layers
-    stem: Any  # the module that holds them, called with the tokens
+    stem: Any  # the module with the layers, called with the tokens
     hidden_size: int
     accepts: frozenset[str]  # names of arguments of its forward pass
     cache: str | None  # name of its cache argument, None without a cache
-    plain: bool  # earlier tokens act only through keys and values
-    rotary: bool  # positions are set by position_ids
+    plain: bool  # whether earlier tokens act only through keys and values
+    rotary: bool  # whether position_ids set the positions
     window: int | None  # maximal number of earlier tokens that a layer attends to
 
     @property
@@ -50,13 +51,13 @@ class Anatomy:
 
     @property
     def hooked(self) -> bool:
-        """Whether hooks watch or change the states, such as those of `steer`."""
+        """Whether hooks, such as those of `steer`, read or change the states."""
         watched = (self.stem, *self.blocks)
         return any(one._forward_hooks or one._forward_pre_hooks for one in watched)
 
     @property
     def name(self) -> str:
-        """Name that the model was loaded by, or its class."""
+        """Name under which the model was loaded, or its class."""
         given = getattr(self.model.config, "_name_or_path", "") or ""
         return given or type(self.model).__name__
 
@@ -87,7 +88,7 @@ def decoder_layers(model: Any) -> tuple[Any, ...]:
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal language model; a wrapper of peft is removed.
+        A causal language model; a wrapper of the library peft is removed.
 
     Returns
     -------
@@ -174,8 +175,8 @@ def _stack(model: Any) -> tuple[str, Any]:
             "steering needs a causal model whose layers are in one torch.nn.ModuleList"
         )
         raise InputError(msg)
-    # Deeper lists of the same length are parts of a layer (experts); at equal depth, take the
-    # larger.
+    # Lists of the same length at a deeper level are parts of a layer (experts). Of two lists at
+    # the same level, the one with more parameters holds the layers.
     return min(stacks, key=lambda one: (one[0].count("."), -_size(one[1])))
 
 
@@ -189,5 +190,5 @@ def hidden_of(output: Any) -> Any:
 
 
 def with_hidden(output: Any, hidden: Any) -> Any:
-    """Return the output of a layer with another state."""
+    """Return the output of a layer with its state replaced."""
     return (hidden, *output[1:]) if isinstance(output, tuple | list) else hidden

@@ -21,9 +21,10 @@ _FORMAT = "psychollm.direction.1"
 class Direction(Result):
     """One vector per layer, in units of the mean norm of the layer's state.
 
-    Adding a vector of length one moves the state of its layer by the mean norm of the states: the
-    steering strength (dose) is then 1. Doses are thus comparable between layers and models.
-    Directions of one model form a vector space: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
+    The dose, or steering strength, is the length of the added vector in this unit. Adding a vector
+    of length one moves the state by the mean norm of the layer's states. Doses are thus comparable
+    between layers and models. Directions of one model form a vector space: ``0.2 * d``, ``a + b``,
+    ``a - b``, ``-d``.
 
     Examples
     --------
@@ -33,7 +34,7 @@ class Direction(Result):
     ([0.5], [15.0, 20.0])
     """
 
-    # Lets NumPy scalars defer multiplication to this class.
+    # With this priority, NumPy scalars leave multiplication to this class.
     __array_ufunc__ = None
 
     vectors: AnyArray  # (layers, hidden) float32
@@ -41,7 +42,7 @@ class Direction(Result):
     layers: tuple[int, ...]
     kind: str  # method of construction
     model: str = ""  # name of the model
-    about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe
+    about: Mapping[str, Any] = field(default_factory=dict)  # JSON-compatible
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", np.array(self.vectors, dtype=np.float32))
@@ -60,12 +61,12 @@ class Direction(Result):
 
     @property
     def hidden_size(self) -> int:
-        """Components of each vector."""
+        """Number of components of each vector."""
         return int(self.vectors.shape[1])
 
     @property
     def doses(self) -> FloatArray:
-        """Length of each vector, its steering strength (layers,)."""
+        """Dose of each vector, which is its length (layers,)."""
         return np.asarray(np.linalg.norm(self.vectors.astype(np.float64), axis=1))
 
     def place(self, layer: int) -> int:
@@ -74,7 +75,7 @@ class Direction(Result):
         Raises
         ------
         OptionError
-            If the direction has no vector for it.
+            If the direction has no vector for the layer.
         """
         if layer not in self.layers:
             msg = f"the direction has no vector for layer {layer}: it has {self.layers}"
@@ -87,7 +88,7 @@ class Direction(Result):
         Raises
         ------
         OptionError
-            If there is no vector for it.
+            If the direction has no vector for the layer.
         """
         row = self.place(layer)
         return np.asarray(self.vectors[row] * np.float32(self.hidden_norms[row]))
@@ -103,7 +104,7 @@ class Direction(Result):
         Raises
         ------
         OptionError
-            If the direction has no vector for one of them.
+            If the direction has no vector for one of the layers.
         """
         rows = [self.place(layer) for layer in layers]
         return replace(
@@ -111,14 +112,14 @@ class Direction(Result):
         )
 
     def cosine(self, other: "Direction") -> FloatArray:
-        """Return the cosine of the angle to another direction, per layer (layers,).
+        """Return the cosine of the angle to another direction in each layer (layers,).
 
         Raises
         ------
         LabelError
-            If the layers differ.
+            If the two directions have different layers.
         ShapeError
-            If the numbers of components differ.
+            If the two directions have different numbers of components.
         """
         self._check_like(other, norms=False)
         a, b = self.vectors.astype(np.float64), other.vectors.astype(np.float64)
@@ -210,8 +211,9 @@ class Direction(Result):
     def export_gguf(self, path: str | PathLike[str], *, model_type: str) -> None:
         """Write a control vector for llama.cpp and repeng.
 
-        Each tensor ``direction.L`` is the addition to the output of layer L at strength one, in
-        the model's own units. llama.cpp adds it at every token and cannot steer layer 0.
+        Each tensor ``direction.L`` is the vector that is added to the output of layer L at
+        strength one, in the model's own units. llama.cpp adds it at every token and cannot steer
+        layer 0.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""A model's answers at each strength of a direction: the input of effect matching."""
+"""A model's answers at each strength of a direction, from which steering effects are estimated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,8 @@ class DoseResponse(Result):
     """Probabilities of yes and no for each strength and question.
 
     A strength is `collapsed` if the mean probability of answering yes or no is below `min_mass`
-    times its value without steering. The model is broken there, and its margins are meaningless.
+    times its value without steering. At a collapsed strength the model no longer answers the
+    question, and its margins are meaningless.
 
     Examples
     --------
@@ -37,15 +38,15 @@ class DoseResponse(Result):
     doses: FloatArray  # (strengths,) in units of the mean norm of the state
     log_yes: FloatArray  # (strengths, questions)
     log_no: FloatArray  # (strengths, questions)
-    base_yes: FloatArray  # (questions,) without steering
-    base_no: FloatArray  # (questions,)
-    labels: tuple[Any, ...]  # (questions,)
+    base_yes: FloatArray  # (questions,) log_yes without steering
+    base_no: FloatArray  # (questions,) log_no without steering
+    labels: tuple[Any, ...]  # (questions,) labels of the questions
     layer: int
     positions: str = "prompt_last"
-    kind: str = ""  # of the direction
+    kind: str = ""  # method of construction of the direction
     model: str = ""
-    engine: str = ""  # method of computation
-    max_error: float = float("nan")  # compared with whole passes, if checked
+    engine: str = ""  # method of computation, one of the engines
+    max_error: float = float("nan")  # largest difference from whole passes, if checked
     min_mass: float = 0.5
 
     _AXES = Axes(
@@ -107,12 +108,12 @@ class DoseResponse(Result):
         return np.asarray(~(self.mass.mean(axis=1) >= self.min_mass * base), dtype=np.bool_)
 
     def usable(self) -> "DoseResponse":
-        """Return the results at strengths that have not collapsed.
+        """Return the results without collapsed strengths.
 
         Raises
         ------
         InputError
-            If no strength is left.
+            If all strengths have collapsed.
         """
         kept = ~self.collapsed
         if not kept.any():
@@ -130,9 +131,9 @@ class DoseResponse(Result):
         )
 
     def by_strength(self) -> "pd.DataFrame":
-        """Return one row per strength: yes rate, mass, and agreement with the unsteered order.
+        """Return one row per strength: yes rate, probability mass, and order of the questions.
 
-        ``order`` is Spearman's correlation of the margins with those of the unsteered model.
+        ``order`` is Spearman's correlation of the margins with the margins of the unsteered model.
         """
         import pandas as pd
 
@@ -180,7 +181,7 @@ class LayerScan(Result):
         return self.responses[self.layers.index(layer)]
 
     def to_xarray(self) -> Any:
-        """Return the dataset of `DoseResponse.to_xarray` with a first dimension "layer".
+        """Return all sweeps as one dataset with a first dimension "layer".
 
         Raises
         ------
@@ -192,10 +193,11 @@ class LayerScan(Result):
         return _stacked(self, "layer", self.layers, self.responses)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per layer, over the strengths that have not collapsed.
+        """Return one row per layer, computed without collapsed strengths.
 
-        ``slope`` is the slope of the mean margin on the dose, ``monotone`` Kendall's correlation
-        of dose and yes rate, ``order`` the lowest Spearman correlation with the unsteered margins.
+        ``slope`` is the slope of the mean margin on the dose, and ``monotone`` is Kendall's
+        correlation of dose and yes rate. ``order`` is the lowest Spearman correlation, over
+        strengths, of the margins with the unsteered margins.
         """
         import pandas as pd
 
@@ -222,19 +224,19 @@ class DirectionScan(Result):
         return self.responses[self.names.index(name)]
 
     def besides(self, name: str) -> dict[str, DoseResponse]:
-        """Return the other directions' results by name: the controls of one direction.
+        """Return the results of all other directions by name, which are the controls of this one.
 
         Raises
         ------
         LabelError
-            If there is no direction of this name.
+            If no direction has this name.
         """
         chosen = self[name]
         pairs = zip(self.names, self.responses, strict=True)
         return {other: fit for other, fit in pairs if fit is not chosen}
 
     def to_xarray(self) -> Any:
-        """Return the dataset of `DoseResponse.to_xarray` with a first dimension "direction".
+        """Return all sweeps as one dataset with a first dimension "direction".
 
         Raises
         ------
@@ -246,7 +248,7 @@ class DirectionScan(Result):
         return _stacked(self, "direction", self.names, self.responses)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per direction; columns as in `LayerScan.to_frame`."""
+        """Return one row per direction, with the columns of `LayerScan.to_frame`."""
         import pandas as pd
 
         frame = pd.DataFrame([_summary(one) for one in self.responses])
@@ -299,7 +301,7 @@ def _summary(response: DoseResponse) -> dict[str, Any]:
 
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
-    """Return Spearman's correlation, NaN if one of the two has no variance."""
+    """Return Spearman's correlation; NaN if one of the variables has no variance."""
     ranks = [midranks(values) for values in (a, b)]
     x, y = (values - values.mean() for values in ranks)
     scale = float(np.sqrt((x @ x) * (y @ y)))

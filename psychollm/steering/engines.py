@@ -1,15 +1,17 @@
-"""Three methods for the answers at many strengths, from the slowest to the fastest.
+"""Three methods that compute answers at many strengths, from the slowest to the fastest.
 
-`Whole` steers whole passes, one per strength. The others reuse what a strength does not change:
+`Whole` runs one complete forward pass per strength. The other methods reuse results that do not
+depend on the strength:
 
-* `UpperLayers`: the input of the layer above the steered one is known up to the displacement, so
-that only the layers above are computed. The common prefix of all prompts is computed once per
-strength.
+* `UpperLayers`: the state at the steered layer is computed once and displaced by each strength, so
+that only the layers above are computed again. The common prefix of all prompts is computed once
+per strength.
 * `LastToken`: if only the last token is steered, all earlier tokens keep their keys and values in
-every layer. Each strength is then one more token at the same position, which attends to the
-earlier tokens and itself, but to no other strength; one pass holds many.
+every layer. Each strength is then one more copy of the last token at the same position. A copy
+attends to the earlier tokens and itself, but to no other copy, so that one pass computes many
+strengths.
 
-Both are exact up to rounding, and are compared with whole passes before use.
+Both methods are exact up to rounding, and are compared with whole passes before use.
 """
 
 from collections.abc import Sequence
@@ -37,30 +39,30 @@ from psychollm.steering.readout import Asked
 from psychollm.steering.tokens import positions_of
 
 EngineName: TypeAlias = Literal["auto", "last_token", "upper_layers", "whole"]
-# Largest difference from whole passes attributable to rounding, relative to 1 + |log P|.
+# Largest difference from whole passes that rounding can explain, relative to 1 + |log P|.
 _TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
-_COARSE = 0.2  # in sixteen bits
-# Errors of a forward pass that cannot begin at a layer.
+_COARSE = 0.2  # with states in sixteen bits
+# Errors raised if a model's forward pass cannot begin at a layer.
 _UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
-_AT_ONCE = 32  # strengths in one pass, for each prompt of a batch
+_AT_ONCE = 32  # number of strengths in one pass, for each prompt of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steering:
-    """The additions: sites, each a layer and a vector; one at a time is steered."""
+    """The sites to steer, one at a time; a site is a layer and a vector."""
 
     asked: Asked
     layers: tuple[int, ...]  # (sites,)
-    vectors: tuple[AnyArray, ...]  # (sites,) displacements of strength one (hidden,)
+    vectors: tuple[AnyArray, ...]  # (sites,) (hidden,) each, displacements at strength one
     positions: Positions
 
     @property
     def watched(self) -> tuple[int, ...]:
-        """The distinct layers."""
+        """The distinct layers of all sites."""
         return tuple(dict.fromkeys(self.layers))
 
     def vector(self, site: int, like: Any) -> Any:
-        """Return the displacement of strength one on the device of a state."""
+        """Return the displacement at strength one, on the device of a state."""
         return torch().tensor(self.vectors[site], device=like.device)
 
 
@@ -73,7 +75,7 @@ class Engine(Protocol):
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
+        """Return log P(yes) and log P(no) (2, prompts), unsteered, for the last prompts."""
 
 
 class Whole:
@@ -95,7 +97,7 @@ class Whole:
         return logs
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts)."""
+        """Return log P(yes) and log P(no) (2, prompts) without steering."""
         nothing = np.zeros_like(self.steering.vectors[0])
         return self._pass(prompts, self.steering.layers[0], nothing)
 
@@ -118,7 +120,7 @@ class Whole:
 
 @dataclass(slots=True, eq=False)
 class UpperLayers:
-    """Only the layers above the steered one, with the common prefix once per strength."""
+    """Computes only layers above the steered one, and the common prefix once per strength."""
 
     it: Steering
     name: str = "upper_layers"
@@ -142,7 +144,7 @@ class UpperLayers:
         return logs
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
+        """Return log P(yes) and log P(no) (2, prompts), unsteered, for the last prompts."""
         return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _above(self, opened: Opened, site: int, strength: float) -> FloatArray:
@@ -161,7 +163,7 @@ class UpperLayers:
         return _numbers(self.it.asked, logits[:, -1])
 
     def _before(self, prefix: Prefix, site: int, strength: float) -> Pairs:
-        """Return keys and values of the common prefix at a strength."""
+        """Return keys and values of the common prefix, steered with a given strength."""
         if self.it.positions == "prompt_last":
             return prefix.pairs
         if (site, strength) not in self._steered:
@@ -181,7 +183,7 @@ class UpperLayers:
 
 @dataclass(slots=True, eq=False)
 class LastToken:
-    """Only the last token, with a separate token for each strength."""
+    """Computes only the last token, with a separate copy for each strength."""
 
     it: Steering
     name: str = "last_token"
@@ -191,7 +193,7 @@ class LastToken:
 
     @staticmethod
     def possible(steering: Steering) -> bool:
-        """Return whether the model and options allow this method, as far as known in advance."""
+        """Return whether model and options allow this method, as far as known before use."""
         body = steering.asked.body
         longest = max(map(len, steering.asked.encoded.rows))
         far = body.window is not None and longest >= body.window
@@ -214,11 +216,11 @@ class LastToken:
         return logs
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
+        """Return log P(yes) and log P(no) (2, prompts), unsteered, for the last prompts."""
         return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _fan(self, opened: Opened, earlier: Pairs, site: int, strengths: FloatArray) -> FloatArray:
-        """Return answers (2, strengths, prompts) of one pass."""
+        """Return the answers (2, strengths, prompts) that one pass computes."""
         t, body, layer = torch(), self.it.asked.body, self.it.layers[site]
         output = opened.outputs[layer]
         state = hidden_of(output)[:, -1:]
@@ -234,7 +236,7 @@ class LastToken:
 
 
 def _columns(state: Any) -> Any:
-    """Return a mask of the last column (1, tokens)."""
+    """Return a mask (1, tokens) that selects the last column."""
     t = torch()
     mask = t.zeros(1, state.shape[1], device=state.device)
     mask[:, -1] = 1.0
@@ -243,7 +245,8 @@ def _columns(state: Any) -> Any:
 
 def _apart(mask: Any, n: int, dtype: Any) -> Any:
     """Return the attention mask of `n` tokens at the last position: earlier tokens and itself."""
-    # (rows, 1, n, tokens - 1 + n): 0 where visible, the lowest number elsewhere
+    # The mask (rows, 1, n, tokens - 1 + n) is 0 where a token is visible, and the lowest number
+    # elsewhere.
     t = torch()
     before = mask[:, None, None, :-1].bool().expand(-1, 1, n, -1)
     own = t.eye(n, dtype=t.bool, device=mask.device).expand(len(mask), 1, n, n)
@@ -253,14 +256,14 @@ def _apart(mask: Any, n: int, dtype: Any) -> Any:
 
 
 def _numbers(asked: Asked, logits: Any) -> FloatArray:
-    """Return log P(yes) and log P(no) as an array with a leading axis."""
+    """Return log P(yes) and log P(no) as one array, whose first axis is yes or no."""
     answers = read_answers(logits, asked.tokens)
     return np.stack([values.cpu().numpy().astype(np.float64) for values in answers])
 
 
 def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
-    """Return the fastest engine that agrees with full forward passes, and its difference."""
-    # The lowest and the highest layer represent all: failures appear there.
+    """Return the fastest engine that agrees with whole passes, and the largest difference."""
+    # Only the lowest and the highest layer are checked, because failures appear there first.
     ends = sorted(range(len(steering.layers)), key=lambda site: steering.layers[site])
     tried = sorted({ends[0], ends[-1]})
     few = replace(
@@ -304,11 +307,12 @@ def _tolerance(steering: Steering) -> float:
 
 
 def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
-    """Return the largest difference on the shortest and the longest prompt; inf on failure."""
+    """Return the largest difference on the shortest and longest prompts; infinite on failure."""
     rows = whole.steering.asked.encoded.rows
     lengths = [len(row) for row in rows]
     prompts = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
-    # The largest strength is excluded: rounding errors are unbounded in a collapsed model.
+    # The largest strength is not compared: it may collapse the model, and rounding errors are then
+    # unbounded.
     by_size = strengths[np.argsort(np.abs(strengths), kind="stable")]
     tried = by_size[[0, len(by_size) // 2]] if len(by_size) > 1 else by_size
     expected = whole.answer(prompts, tried)

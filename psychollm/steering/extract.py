@@ -1,8 +1,8 @@
 r"""Estimators of directions: difference of means, its shrunk form, principal component, probe.
 
-With :math:`\mu_1, \mu_0` the mean states of prompts answered yes and no, and :math:`S` the
-pooled covariance of the states within the two, in d dimensions with mean variance
-:math:`s = \mathrm{tr}(S) / d`,
+Let :math:`\mu_1` and :math:`\mu_0` be the mean states of prompts answered yes and no, in d
+dimensions. Let :math:`S` be the pooled covariance of the states within the two groups, with mean
+variance :math:`s = \mathrm{tr}(S) / d`. The directions are
 
 .. math::
     v = \mu_1 - \mu_0,                                                              \tag{1}
@@ -10,9 +10,10 @@ pooled covariance of the states within the two, in d dimensions with mean varian
 .. math::
     v_\gamma = \left[(1 - \gamma) S + \gamma s I\right]^{-1} (\mu_1 - \mu_0).     \tag{2}
 
-Equation (1) is the direction of the mean difference between the two kinds of prompts. Equation
-(2), a discriminant with the covariance shrunk towards a sphere, separates them best if the
-variance of states differs between directions; with :math:`\gamma = 1` it is (1).
+Equation (1) is the direction of the mean difference between the two kinds of prompts. Equation (2)
+is a linear discriminant whose covariance is shrunk towards a sphere. It separates the two kinds
+better if the variance of states differs between directions. With :math:`\gamma = 1` it is
+proportional to (1).
 
 References
 ----------
@@ -50,20 +51,21 @@ def difference_of_means(
     states : HiddenStates or ndarray (prompts, layers, hidden)
         States at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
-        own answers, or with `quantile` its margin of yes over no.
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
+        model's own answers or, with `quantile`, its margin (log odds of yes against no).
     quantile : float, optional
-        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
-        Use it for models that almost never say yes, or no.
+        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
+        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
     shrinkage : float, optional
-        Gamma in (2), above 0 and up to 1. None for the plain difference (1).
+        Gamma in (2), above 0 and at most 1. None gives the plain difference (1).
     min_class : int
         Minimum number of prompts in each of the two classes.
 
     Returns
     -------
     Direction
-        Direction of length one in every layer; ``about`` holds the raw lengths and the counts.
+        Direction of length one in every layer; ``about`` holds the lengths before scaling and the
+        numbers of prompts.
 
     Raises
     ------
@@ -105,11 +107,12 @@ def principal_component(
     states : HiddenStates or ndarray (prompts, layers, hidden)
         States at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
-        own answers. Used only for the sign of the direction and the choice of prompts.
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
+        model's own answers. The response decides only the sign of the direction and the choice of
+        prompts.
     quantile : float, optional
-        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
-        Use it for models that almost never say yes, or no.
+        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
+        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
     min_class : int
         Minimum number of prompts in each of the two classes.
 
@@ -159,11 +162,11 @@ def logistic_probe(
     states : HiddenStates or ndarray (prompts, layers, hidden)
         States at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
-        own answers, or with `quantile` its margin of yes over no.
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
+        model's own answers or, with `quantile`, its margin (log odds of yes against no).
     quantile : float, optional
-        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
-        Use it for models that almost never say yes, or no.
+        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
+        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
     penalty : float
         Penalty on the squared coefficients, with states in units of their mean norm.
     min_class : int
@@ -216,18 +219,19 @@ def shuffled_direction(
 ) -> Direction:
     """Return the difference of means after permuting the answers among the prompts.
 
-    This control is made from the same states in the same way, but is independent of the answers.
+    This control is estimated from the same states in the same way, but does not depend on the
+    answers.
 
     Parameters
     ----------
     states : HiddenStates or ndarray (prompts, layers, hidden)
         States at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
-        own answers, or with `quantile` its margin of yes over no.
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
+        model's own answers or, with `quantile`, its margin (log odds of yes against no).
     quantile : float, optional
-        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
-        Use it for models that almost never say yes, or no.
+        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
+        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
     min_class : int
         Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
@@ -267,14 +271,15 @@ def shuffled_direction(
 def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None) -> Direction:
     """Return a random direction, uniform on the sphere.
 
-    This control has the same doses and is independent of the model.
+    This control has the doses of `like` but does not depend on the model's answers.
 
     Parameters
     ----------
     like : Direction or HiddenStates
-        Source of layers, width and unit of dose; a direction also sets the length.
+        Provides the layers, the hidden size and the unit of dose. A direction also sets the
+        length.
     rng : Generator or int, optional
-        Source of the draw.
+        Source of the random numbers.
 
     Returns
     -------
@@ -317,7 +322,7 @@ def _made(
     min_class: int,
     order: np.random.Generator | None = None,
 ) -> Direction:
-    """Return the direction that `vector` estimates from the states of each layer."""
+    """Return the direction; the function `vector` estimates it from the states of each layer."""
     known = as_states(states)
     answers = _answers(known, response, scored=quantile is not None)
     kept, yes = _split(answers, quantile, check_count("min_class", min_class))
@@ -345,7 +350,7 @@ def _made(
 
 
 def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray:
-    """Return the answer or score of each prompt, NaN if it has none."""
+    """Return the answer or score of each prompt; NaN without one."""
     if response is None:
         if states.answers is None:
             msg = "these states have no answers of the model: pass response=, one per prompt"
@@ -395,13 +400,13 @@ def _split(
 
 
 def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
-    """Return the difference of means in the metric of the shrunk covariance (2)."""
+    """Return direction (2): the difference of means times the inverse shrunk covariance."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)
     if sphere == 0:
         return difference
-    # Few prompts, many dimensions: invert the smaller matrix (Woodbury).
+    # With fewer prompts than dimensions, the Woodbury identity inverts the smaller matrix.
     scaled = within * np.sqrt((1 - gamma) / n)
     inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ difference)
     return np.asarray((difference - scaled.T @ inner) / sphere)

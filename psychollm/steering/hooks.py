@@ -1,9 +1,8 @@
 """Steer a model while it runs, and restore it afterwards.
 
-The addition depends on the position of a token in its text, not on how the text is fed: with a
-cache of keys and values, without one, or in pieces, the same tokens are steered. Each pass is
-therefore inspected before it begins, and its columns are numbered from the first token of the
-text.
+Which tokens are steered depends on their positions in the text. It does not matter whether the
+text is passed in pieces, or with a cache of keys and values. Each pass is therefore inspected
+before it begins, and its columns are numbered from the first token of the text.
 """
 
 import inspect
@@ -41,18 +40,18 @@ def steer(
     model : transformers.PreTrainedModel
         A causal model, not in training mode. It is not copied, wrapped or changed.
     direction : Direction
-        Direction to add, times its dose: ``0.2 * direction`` adds a fifth of the mean norm of the
-        state, if the direction has length one.
+        Direction to add, multiplied by the dose. If the direction has length one, ``0.2 *
+        direction`` adds a fifth of the mean norm of the state.
     layer : int or sequence of int
         Layers whose output is steered, counted from 0.
     positions : {"prompt_last", "generated", "all"}
-        Steer the last token of the prompt, the tokens after it, or every token. The first pass in
-        the context, and each pass that does not continue an earlier one, is a prompt.
+        Tokens to steer: the last token of the prompt, the tokens after it, or every token. A pass
+        counts as a prompt if it is the first in the context or does not continue an earlier pass.
 
     Yields
     ------
     transformers.PreTrainedModel
-        The model.
+        The same model, steered within the context.
 
     Raises
     ------
@@ -66,7 +65,7 @@ def steer(
     Notes
     -----
     The sum is computed in float32 and returned in the type of the state: in bfloat16 a dose of
-    0.05 would become 0.051. Nested contexts add up.
+    0.05 would become 0.051. Directions of nested contexts are added.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def steer(
 
 
 def check_fit(body: Anatomy, direction: Direction, layers: Sequence[int]) -> None:
-    """Raise unless a direction has the hidden size and the layers of a model."""
+    """Raise an error unless a direction has the hidden size and the layers of a model."""
     if direction.hidden_size != body.hidden_size:
         msg = (
             f"the direction has {direction.hidden_size} components, the states of {body.name} "
@@ -108,13 +107,13 @@ def check_fit(body: Anatomy, direction: Direction, layers: Sequence[int]) -> Non
 
 
 def added(state: Any, displacement: Any, mask: Any = None) -> Any:
-    """Return a state plus a displacement, added in float32."""
+    """Return the sum of a state and a displacement, computed in float32."""
     move = displacement if mask is None else displacement * mask.unsqueeze(-1)
     return (state.float() + move).to(state.dtype)
 
 
 def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..., Any]:
-    """Return a hook that displaces the output of a layer."""
+    """Return a hook that adds a displacement to the output of a layer."""
     t = torch()
     vector = t.tensor(direction.displacement(layer))
 
@@ -128,14 +127,14 @@ def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..
 
 
 class Columns:
-    """The steered columns of the current pass."""
+    """Finds the columns (tokens) to steer in each pass."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
         self._prompt: Any = None  # token ids of the prompt, to recognise it
         self._width = 0  # columns of the prompt
         self._last: Any = None  # (rows or 1, 1) column of the last prompt token
-        self.now: Any = None  # (rows or 1, columns), or None for all
+        self.now: Any = None  # steered columns (rows or 1, columns); None for all
 
     def look(self, stem: Any) -> Callable[..., None]:
         """Return a hook that inspects each pass before it begins."""
@@ -172,13 +171,14 @@ class Columns:
         return bool((ids[:, : self._width] == old).all())
 
     def _start(self, fed: Any, ids: Any, past: int, mask: Any) -> None:
-        """Treat a pass as a prompt."""
+        """Record the current pass as a new prompt."""
         t = torch()
         self._width = past + fed.shape[1]
         self._prompt = ids if ids is not None and not past else None
         last = t.full((1, 1), self._width - 1)
         if mask is not None and mask.ndim == 2 and mask.shape[1] == self._width:
-            # With padding on the right, the last token differs between rows.
+            # With padding on the right, the last token of the prompt is in a different column of
+            # each row.
             ends = self._width - 1 - mask.bool().flip(1).int().argmax(1, keepdim=True)
             last = ends[:1] if bool((ends == ends[0]).all()) else ends
         self._last = last

@@ -2,7 +2,7 @@
 
 To start at a layer, the layers up to it are replaced by their known output, and the model's own
 forward pass is called with its embedding, masks, rotation, final norm and head. The layers are
-restored in any case.
+restored afterwards, even after an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class Opened:
 
     mask: Any  # (rows, prefix + tokens), 0 for padding
     tail: Any  # (rows, tokens) ids after the prefix
-    pairs: Pairs  # keys and values of all tokens; empty without a cache
+    pairs: Pairs  # keys and values of all tokens; empty if the model has no cache
     outputs: Mapping[int, Any]  # layer -> its output, the state (rows, tokens, hidden)
     logits: Any  # (rows, tokens of the vocabulary) of the last token
 
@@ -126,9 +126,10 @@ def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
 
 @contextmanager
 def resumed(body: Anatomy, layer: int, state: Any, output: Any) -> Iterator[None]:
-    """Let layers up to `layer` return a known state instead of computing it."""
+    """Make all layers up to `layer` return a known state instead of computing one."""
     blocks = body.blocks[: layer + 1]
-    # A layer may already have an instance-level forward, for example from accelerate.
+    # A layer object may already have its own forward method, for example from the library
+    # accelerate.
     before = [vars(block).get("forward") for block in blocks]
     try:
         for block in blocks:
@@ -152,5 +153,5 @@ def read_answers(logits: Any, tokens: AnswerTokens) -> tuple[Any, Any]:
 
 
 def rows_of(rows: Rows, prompts: Sequence[int]) -> Rows:
-    """Return some rows."""
+    """Return some rows of an opened batch."""
     return [rows[prompt] for prompt in prompts]

@@ -1,4 +1,4 @@
-"""Read a model's answers and states without generating text."""
+"""Compute a model's answer probabilities and states without generating text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from psychollm.steering.tokens import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
-    """Prompts in tokens, with the model that is to answer them."""
+    """Prompts in tokens, with the model that answers them."""
 
     body: Anatomy
     encoded: Encoded
@@ -65,9 +65,10 @@ class Asked:
         """The common prefix of all prompts, if the model can continue from it."""
         body, rows = self.body, self.encoded.rows
         longest = max(map(len, rows))
-        # Padding after a prefix would push it out of a limited attention window.
+        # No prefix with a limited attention window: padding after it would push it out of the
+        # window.
         far = body.window is not None and longest >= body.window
-        # Hooks may depend on token positions, so they get whole prompts.
+        # Hooks may depend on token positions, so with hooks prompts are passed whole.
         usable = body.plain and body.rotary and not far and not body.hooked
         return rows[0][: self.encoded.prefix] if usable else ()
 
@@ -83,7 +84,7 @@ class Asked:
         states = np.zeros((len(rows), len(layers), self.body.hidden_size), dtype=np.float32)
         logs = np.zeros((2, len(rows)))
         bar = progress_bar(show=progress, total=len(rows), label="answers")
-        # A token before the last may be part of the prefix: then no prefix is used.
+        # If the requested token may be in the prefix, no prefix is used.
         short = min(map(len, rows)) - len(self.prefix) < -token
         with torch().inference_mode():
             prefix = None if short else self.open_prefix(())
@@ -110,7 +111,7 @@ class Asked:
         return open_batch(self.body, rows, layers, prefix=prefix, cached=cached)
 
     def answers(self, log_yes: FloatArray, log_no: FloatArray) -> AnswerLogits:
-        """Return answers with the labels of the prompts."""
+        """Return log probabilities as `AnswerLogits`, with the labels of the prompts."""
         return AnswerLogits(
             log_yes=log_yes,
             log_no=log_no,
@@ -156,7 +157,7 @@ def answer_logits(
     prompts : sequence of str or Prompt
         Texts, or an instrument's conversations, to which the chat template is applied.
     yes, no : sequence of str
-        Words for each answer; all their single-token forms count.
+        Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool
@@ -170,8 +171,8 @@ def answer_logits(
     Raises
     ------
     InputError
-        If the tokenizer has no token for an answer, prompts differ in their template, the model
-        is in training mode, or a state is not a number.
+        If the tokenizer has no token for an answer, some prompts use a chat template and others
+        none, the model is in training mode, or a state is not a number.
 
     Notes
     -----
@@ -214,7 +215,7 @@ def hidden_states(
     token : int
         Position of the token, counted from the end of the prompt: -1 is the last.
     yes, no : sequence of str
-        Words for each answer; all their single-token forms count.
+        Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool
@@ -230,8 +231,8 @@ def hidden_states(
     OptionError
         If a layer or token does not exist.
     InputError
-        If the tokenizer has no token for an answer, prompts differ in their template, the model is
-        in training mode, or a state is not a number.
+        If the tokenizer has no token for an answer, some prompts use a chat template and others
+        none, the model is in training mode, or a state is not a number.
 
     Examples
     --------

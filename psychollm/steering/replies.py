@@ -27,7 +27,7 @@ from psychollm.steering.tokens import batches, left_padded, positions_of, rows_a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplyLikelihood(Result):
-    """Log-likelihood of one reply to each prompt (1).
+    """Log-likelihoods of replies, one to each prompt; see (1) in the module's description.
 
     Examples
     --------
@@ -74,8 +74,8 @@ def reply_likelihood(
         Texts, or an instrument's conversations, to which the chat template is applied. They may
         have different endings.
     replies : sequence of str
-        One reply per prompt, exactly as it follows it: the continuation of a string begins with
-        its space.
+        One reply per prompt, exactly as it follows the prompt. If a space separates the two, the
+        reply begins with this space.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool
@@ -122,7 +122,7 @@ def reply_likelihood(
 
 
 def _tails(tokenizer: Any, replies: Sequence[str], labels: Sequence[Any]) -> list[list[int]]:
-    """Return replies in tokens."""
+    """Return the replies as token ids."""
     if isinstance(replies, str) or len(replies) != len(labels):
         msg = f"replies must hold one text per prompt ({len(labels)})"
         raise InputError(msg)

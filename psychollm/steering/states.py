@@ -1,15 +1,15 @@
-r"""A model's answer probabilities, and the states behind them.
+r"""A model's answer probabilities, and its internal states at the same token.
 
-A model assigns a probability to both yes and no. Let :math:`Y` be the set of tokens that are a
-form of yes, :math:`N` that of no, and :math:`p_t` the probability of token :math:`t` after the
-prompt. Then
+A model assigns a probability to both yes and no. Let :math:`Y` be the set of tokens that are forms
+of yes, :math:`N` the set of tokens that are forms of no, and :math:`p_t` the probability of token
+:math:`t` after the prompt. Then
 
 .. math::
     \text{log_yes} = \log \sum_{t \in Y} p_t, \qquad
     \text{mass} = \sum_{t \in Y \cup N} p_t, \qquad
     \text{margin} = \text{log_yes} - \text{log_no}.                                  \tag{1}
 
-If the mass is small, the model would say something else, and the margin is not meaningful.
+If the mass is small, the model would reply with other words, and the margin is not meaningful.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class AnswerLogits(Result):
     log_yes: FloatArray  # (prompts,)
     log_no: FloatArray  # (prompts,)
     labels: tuple[Any, ...]  # (prompts,) keys of prompts, or their indices
-    n_tokens: AnyArray  # (prompts,) in each prompt
+    n_tokens: AnyArray  # (prompts,) number of tokens in each prompt
     tokens: AnswerTokens  # tokens that count as yes and no
 
     _AXES = Axes({"prompt": "labels"}, "log_yes", "log_no", "margin", "mass", "says_yes")
@@ -58,7 +58,7 @@ class AnswerLogits(Result):
 
     @property
     def p_yes(self) -> FloatArray:
-        """Probability of yes among yes and no (prompts,)."""
+        """Probability of yes, divided by that of yes or no (prompts,)."""
         return np.asarray(1.0 / (1.0 + np.exp(-self.margin)), dtype=np.float64)
 
     @property
@@ -91,8 +91,8 @@ class HiddenStates(Result):
 
     states: AnyArray  # (prompts, layers, hidden) float32
     layers: tuple[int, ...]
-    token: int = -1  # counted from the end of the prompt
-    answers: AnswerLogits | None = None  # the model's own; None for external states
+    token: int = -1  # position of the token, counted from the end of the prompt
+    answers: AnswerLogits | None = None  # the model's own answers; None for external states
     model: str = ""
 
     _AXES = Axes(labels={"layer": "layers"}, arrays={"prompt layer hidden": "states"})
@@ -109,7 +109,7 @@ class HiddenStates(Result):
         Raises
         ------
         LabelError
-            If the layer is not included.
+            If the states do not include the layer.
         """
         if layer not in self.layers:
             msg = f"the states of layer {layer} are not included: choose from {self.layers}"

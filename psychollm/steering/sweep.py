@@ -1,14 +1,14 @@
 r"""A model's answers at many strengths of a direction, for little more than the cost of one pass.
 
-With a hidden size of d, T tokens in a prompt, of which P are common to all, and a layer L of K,
-whole passes for S strengths cost about :math:`S T K` token-layers for each question. The cost here
-is
+Cost is measured in token-layers: the computation of one token in one of K layers. A prompt has T
+tokens, of which P are common to all prompts; layer L is steered with S strengths. Whole passes
+cost about :math:`S T K` for each question. The cost of a sweep is
 
 .. math::
     (T - P) K + S (K - L - 1)                                                         \tag{1}
 
-if only the last token is steered. If all are, it is :math:`(T - P) K + S (T - P)(K - L - 1)`, plus
-:math:`S P (K - L - 1)` once for all questions.
+if only the last token is steered. If all tokens are steered, the cost is :math:`(T - P) K + S (T -
+P)(K - L - 1)` for each question, plus :math:`S P (K - L - 1)` once for all questions.
 """
 
 import hashlib
@@ -61,25 +61,26 @@ def sweep(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        One per question, in one template.
+        One prompt per question, all with or all without a chat template.
     direction : Direction
-        Direction to add; at strength s, s times the direction.
+        Direction to add. At strength s, s times the direction is added.
     strengths : array_like (strengths,)
-        Factors of the direction, or doses if it has length one; distinct, in any order.
+        Distinct factors of the direction, in any order. They are doses if the direction has length
+        one.
     layer : int
         Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     engine : {"auto", "last_token", "upper_layers", "whole"}
         Method of computation. "auto" selects the fastest one that agrees with full forward passes
-        on the first prompts; the result records it and the difference.
+        on the first prompts; the result records this method and the largest difference.
     yes, no : sequence of str
-        Words for each answer; all their single-token forms count.
+        Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
-        Number of prompts per forward pass; it bounds memory.
+        Number of prompts per forward pass, which limits the memory used.
     min_mass : float
-        A strength has collapsed if yes and no have less than this proportion of their probability
-        without steering.
+        A strength counts as collapsed if the probability of yes or no is below this proportion of
+        its value without steering.
     checkpoint : path, optional
         File with intermediate results; the same call resumes an interrupted sweep.
     progress : bool
@@ -98,9 +99,9 @@ def sweep(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, prompts differ in their template, or the model
-        is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
-        disagrees with full forward passes.
+        If the tokenizer has no token for an answer, some prompts use a chat template and others
+        none, the model is in training mode, the checkpoint belongs to another sweep, or the given
+        engine disagrees with full forward passes.
 
     Examples
     --------
@@ -141,22 +142,23 @@ def scan_layers(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        One per question, in one template.
+        One prompt per question, all with or all without a chat template.
     direction : Direction
-        Direction to add; at strength s, s times the direction.
+        Direction to add. At strength s, s times the direction is added.
     strengths : array_like (strengths,)
-        Factors of the direction, or doses if it has length one; distinct, in any order.
+        Distinct factors of the direction, in any order. They are doses if the direction has length
+        one.
     layers : sequence of int, optional
         Layers to steer; by default, all layers of the direction.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
-        Words for each answer; all their single-token forms count.
+        Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
-        Number of prompts per forward pass; it bounds memory.
+        Number of prompts per forward pass, which limits the memory used.
     min_mass : float
-        A strength has collapsed if yes and no have less than this proportion of their probability
-        without steering.
+        A strength counts as collapsed if the probability of yes or no is below this proportion of
+        its value without steering.
     checkpoint : path, optional
         File with intermediate results; the same call resumes an interrupted sweep.
     progress : bool
@@ -165,8 +167,8 @@ def scan_layers(
     Returns
     -------
     LayerScan
-        A `DoseResponse` per layer; its table shows where steering is monotone and preserves the
-        order.
+        A `DoseResponse` per layer; its table shows in which layers steering is monotone and
+        preserves the order of the questions.
 
     Raises
     ------
@@ -176,9 +178,9 @@ def scan_layers(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, prompts differ in their template, or the model
-        is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
-        disagrees with full forward passes.
+        If the tokenizer has no token for an answer, some prompts use a chat template and others
+        none, the model is in training mode, the checkpoint belongs to another sweep, or the given
+        engine disagrees with full forward passes.
 
     Examples
     --------
@@ -219,22 +221,23 @@ def sweep_directions(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        One per question, in one template.
+        One prompt per question, all with or all without a chat template.
     directions : mapping of str to Direction
         Directions by name.
     strengths : array_like (strengths,)
-        Factors of the directions, or doses if they have length one; distinct, in any order.
+        Distinct factors of the directions, in any order. They are doses if the directions have
+        length one.
     layer : int
         Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
-        Words for each answer; all their single-token forms count.
+        Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
-        Number of prompts per forward pass; it bounds memory.
+        Number of prompts per forward pass, which limits the memory used.
     min_mass : float
-        A strength has collapsed if yes and no have less than this proportion of their probability
-        without steering.
+        A strength counts as collapsed if the probability of yes or no is below this proportion of
+        its value without steering.
     checkpoint : path, optional
         File with intermediate results; the same call resumes an interrupted sweep.
     progress : bool
@@ -253,9 +256,9 @@ def sweep_directions(
     ShapeError
         If a direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, prompts differ in their template, or the model
-        is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
-        disagrees with full forward passes.
+        If the tokenizer has no token for an answer, some prompts use a chat template and others
+        none, the model is in training mode, the checkpoint belongs to another sweep, or the given
+        engine disagrees with full forward passes.
 
     Examples
     --------
@@ -312,7 +315,7 @@ class _Run:
         return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
 
     def swept(self, sites: Sequence[tuple[Direction, int]], given: Any) -> list[DoseResponse]:
-        """Return the answers at each site, a direction and a layer, at given strengths."""
+        """Return the answers at given strengths for each site (a direction in a layer)."""
         asked, strengths = self.asked, _strengths(given)
         steering = self.steering(sites)
         share = check_fraction("min_mass", self.min_mass)
@@ -352,7 +355,7 @@ class _Run:
 
 
 def _sound(base: FloatArray, steering: Steering, prompts: Sequence[int]) -> FloatArray:
-    """Return the unsteered answers after checking that they are numbers."""
+    """Return the unsteered answers, or raise an error if they are not numbers."""
     bad = np.flatnonzero(np.isnan(base).any(axis=0))
     if bad.size:
         label = steering.asked.encoded.labels[prompts[bad[0]]]
@@ -369,8 +372,8 @@ class _Ledger:
     """Intermediate results of a sweep on disk, from which it can be resumed."""
 
     logs: FloatArray  # (sites, 2, strengths, questions) log probabilities of yes and of no
-    base: FloatArray  # (2, questions) the same without steering
-    done: BoolArray  # (questions,) which are complete
+    base: FloatArray  # (2, questions) log probabilities without steering
+    done: BoolArray  # (questions,) which questions are complete
     path: Path | None  # file of the results
     mark: str  # digest that identifies the sweep
 
@@ -394,7 +397,7 @@ class _Ledger:
             return cls(held["logs"], held["base"], held["done"], path, new.mark)
 
     def keep(self, prompts: list[int], logs: FloatArray, base: FloatArray) -> None:
-        """Enter the answers to some questions, and write all results to disk."""
+        """Add the answers to some questions, and write all results to disk."""
         self.logs[..., prompts] = logs
         self.base[:, prompts] = base
         self.done[prompts] = True
@@ -405,7 +408,7 @@ class _Ledger:
 
 
 def _mark(steering: Steering, strengths: FloatArray) -> str:
-    """Return a digest of everything that determines the answers and is cheap to read."""
+    """Return a digest that identifies the sweep: model name, options, prompts and directions."""
     asked = steering.asked
     settings = (
         asked.body.name,

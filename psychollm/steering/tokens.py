@@ -1,7 +1,7 @@
-"""Prompts in tokens: one row each, padded on the left, with the position of every token.
+"""Prompts in tokens, padded on the left, with the position of every token.
 
-Positions are always passed. Otherwise a model with learned positions would count the padding, and
-the answer to a prompt would depend on the batch.
+Token positions are always passed to the model. Otherwise a model with learned positions would
+count the padding, and the answer to a prompt would depend on the other prompts of the batch.
 
 A word has many tokens: with and without a leading space, in lower and upper case. The probability
 of "yes" is the sum over all these forms. Forms of several tokens ("Y" + "ES") do not count,
@@ -24,15 +24,15 @@ _PREFIX = 8  # tokens; a shorter common prefix is not worth a separate pass
 class Encoded:
     """Prompts in tokens."""
 
-    rows: tuple[tuple[int, ...], ...]  # ids of each prompt
-    labels: tuple[Any, ...]  # items or keys of prompts, positions of strings
-    prefix: int  # tokens of the common prefix, fewer than the shortest prompt has
+    rows: tuple[tuple[int, ...], ...]  # token ids of each prompt
+    labels: tuple[Any, ...]  # items or keys of prompts, indices of strings
+    prefix: int  # length of the common prefix, below that of the shortest prompt
 
 
 def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
-    """Return prompts in tokens."""
+    """Return prompts as token ids."""
     # The tokenizer's chat template is applied to conversations. A string is used unchanged, except
-    # that a beginning-of-text token is added if the tokenizer has one and the string lacks it.
+    # that a missing beginning-of-text token is added if the tokenizer has one.
     rows, labels = rows_and_labels(tokenizer, prompts)
     _check_ends(rows, labels, tokenizer)
     return Encoded(rows=rows, labels=labels, prefix=_common(rows))
@@ -51,7 +51,8 @@ def rows_and_labels(
         raise InputError(msg)
     labels: tuple[Any, ...] = tuple(range(len(prompts)))
     if kinds == {True}:
-        # Label by question if each occurs once, so that answers align with other tables.
+        # If each question occurs once, question labels are used, so that answers can be aligned
+        # with other tables.
         items = tuple(prompt.item for prompt in prompts if isinstance(prompt, Prompt))
         keys = tuple(prompt.key for prompt in prompts if isinstance(prompt, Prompt))
         labels = items if len(set(items)) == len(items) else keys
@@ -112,7 +113,7 @@ def left_padded(rows: Rows, device: Any) -> tuple[Any, Any]:
     """Return token ids and the mask of tokens that are not padding, both (rows, tokens)."""
     t = torch()
     width = max(map(len, rows))
-    # Padding is masked: any token will do.
+    # Padding is masked, so any token can be used for it.
     ids = [[row[-1]] * (width - len(row)) + list(row) for row in rows]
     mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
     return t.tensor(ids, device=device), t.tensor(mask, device=device)
@@ -200,6 +201,6 @@ def _word(text: Any) -> str:
 
 
 def _example(tokenizer: Any) -> str:
-    """Return an example of a word that the tokenizer has, for a message."""
+    """Return an example of a word with a token of its own, for an error message."""
     words = (_word(text) for text in tokenizer.get_vocab())
     return next((word for word in words if word.isalpha() and len(word) > 1), "ja")

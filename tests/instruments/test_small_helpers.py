@@ -87,7 +87,7 @@ def test_an_option_is_chosen_once() -> None:
 def test_an_instrument_by_its_name() -> None:
     assert instrument_class("rule_world").__name__ == "RuleWorld"
     assert purpose("self_prediction") == (
-        "Can you answer this? Asked before answering, and held against the answer given after."
+        'A prediction before each answer ("Can you answer this?"), compared with the answer.'
     )
 
 

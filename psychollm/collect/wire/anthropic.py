@@ -19,9 +19,9 @@ from psychollm.collect.wire.protocol import (
 from psychollm.collect.wire.thinking import Thinking, thinking_of, without_thinking
 
 VERSION = "2023-06-01"
-# The format has no default of its own and refuses a request without one.
+# The API refuses a request without a length limit and has no default for it.
 DEFAULT_MAX_TOKENS = 1024
-# Finish reasons common to all servers.
+# Finish reasons of this API, translated to the names used for all servers.
 FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -82,7 +82,7 @@ class AnthropicMessages(OverHttp):
                 for source in (part.get("usage"), event.get("usage")):
                     usage |= source if isinstance(source, dict) else {}
                 whole |= {k: v for k, v in part.items() if k not in {"content", "usage"}}
-                held = part.get("content")  # blocks that a server sent whole
+                held = part.get("content")  # blocks that a server sent in one piece
                 blocks |= {
                     str(i): dict(one)
                     for i, one in enumerate(held if isinstance(held, list) else [])
@@ -118,7 +118,7 @@ class AnthropicMessages(OverHttp):
 
 
 def claude_thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the thinking parameters: a level is an effort, a number a budget of older models."""
+    """Return the thinking parameters: a level for new models, a token budget for older ones."""
     if thinking.off:
         return {"thinking": {"type": "disabled"}}
     if thinking.level is None:
@@ -140,7 +140,7 @@ def _usage(usage: Any, blocks: list[Any]) -> Usage:
     details = usage.get("output_tokens_details")
     thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
     output = count_or_none(usage.get("output_tokens"))
-    # Withheld thinking leaves an empty or redacted block.
+    # If the server withholds its thinking, the block is empty or redacted.
     only = [one.get("type") for one in blocks if isinstance(one, dict)]
     hidden = output if only and set(only) <= {"thinking", "redacted_thinking"} else None
     return Usage(

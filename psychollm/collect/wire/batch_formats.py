@@ -1,8 +1,8 @@
 """Batch formats of OpenAI and Anthropic: submit, query and fetch.
 
-A batch has a name of our own, which is part of the name of each of its requests. If a server may
-have received a batch without confirming it, `find` searches its list before the batch is submitted
-again.
+The client names each batch, and the names of its requests contain the batch's name. If a server
+may have received a batch without confirming it, `find` searches the server's list before the batch
+is submitted again.
 """
 
 import json
@@ -18,7 +18,7 @@ from psychollm.collect.connection import Connections, Exchange
 from psychollm.collect.faults import Kind, kind_of_status
 
 LARGEST_RESULTS = 2**30  # bytes of all replies of a batch
-_KEPT = 2**16  # bytes kept of an error; shortened again after secrets are removed
+_KEPT = 2**16  # bytes kept of an error text, before secrets are removed
 CLOCKS_DIFFER = 600.0  # seconds by which a server's clock may differ from ours
 _PAGES = 20  # pages of the list of batches that are searched
 
@@ -33,12 +33,12 @@ class BatchError(Exception):
 
 
 class NotYetError(BatchError):
-    """A pending state that only time resolves."""
+    """Signals that the server needs more time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A batch before submission: its name, and the bodies by the names of requests."""
+    """A batch before submission: its name, and its request bodies by request name."""
 
     name: str
     made: float  # seconds since 1970
@@ -54,12 +54,12 @@ class Look:
     ended: bool
     places: tuple[str, ...] = ()
     refused: str | None = None  # why it was rejected as a whole
-    crowded: bool = False  # rejected because of pending work; it may be submitted later
+    crowded: bool = False  # rejected because other work is pending; try again later
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of one request: a reply or an error with a status, or why both are missing."""
+    """Outcome of one request: a reply or an error with its status, or why both are missing."""
 
     name: str
     status: int | None
@@ -71,22 +71,22 @@ class BatchFormat(Protocol):
     """A server's batch API."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
-        """Upload what is free of charge, and return its identifier."""
+        """Upload the requests as a file, which is free of charge, and return its identifier."""
 
     async def create(self, line: Connections, draft: Draft) -> str:
         """Submit a batch and return the server's identifier."""
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Return the server's identifier of a batch that it may have received, else None.
+        """Return the server's identifier of a batch that it may have received, or None.
 
-        Raises `BatchError` while this is undecided.
+        `BatchError` is raised while the server's list is incomplete.
         """
 
     async def look(self, line: Connections, batch: str) -> Look:
         """Return the status of a batch."""
 
     def outcome(self, entry: Mapping[str, Any]) -> Outcome | None:
-        """Parse one line of the results; None for an unusable line."""
+        """Parse one line of the results; an unusable line gives None."""
 
 
 def object_from(exchange: Exchange) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _lines(raw: bytes) -> Iterator[dict[str, Any]]:
         try:
             entry = parse_json(text, errors="replace") if text.strip() else None
         except ValueError:
-            continue  # a damaged line: its request counts as lost
+            continue  # a request whose line is damaged counts as lost
         if isinstance(entry, dict):
             yield entry
 
@@ -185,7 +185,7 @@ class OpenAIBatches:
         return _id(object_from(await line.post(json.dumps(body).encode(), "/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find the batch by its file, which no other batch has."""
+        """Find the batch by its file, which belongs to this batch alone."""
         for one in await _pages(line, "/batches?limit=100"):
             if one.get("input_file_id") == draft.file:
                 return _id(one)

@@ -28,7 +28,7 @@ class BedrockConverse(OverHttp):
     """``POST /model/MODEL/converse``; the secret is a Bedrock API key, sent as a bearer token."""
 
     name = "bedrock"
-    streams = False  # they use a different format
+    streams = False  # Bedrock streams have a different format
     lacks = frozenset(
         {"seed", "logprobs", "top_logprobs", "response_format", "logit_bias", "reasoning_effort"}
     )

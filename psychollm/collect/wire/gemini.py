@@ -28,7 +28,7 @@ _NAMES = {
     "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
 }
-# Fields outside the generation settings.
+# Parameters that are top-level fields, not generation settings.
 _BESIDE = ("safetySettings", "labels", "cachedContent")
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FAILED = {
@@ -53,7 +53,7 @@ class Gemini(OverHttp):
         return f"/models/{quote(model.removeprefix('models/'), safe='')}:{call}"
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body unchanged: the address requests a stream."""
+        """Return the body unchanged, because the address requests the stream."""
         return body
 
     def body(

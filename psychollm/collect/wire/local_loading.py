@@ -21,7 +21,7 @@ BITS = (4, 8)
 
 
 class NoSuchModelError(Exception):
-    """A folder, file or name that holds no loadable model."""
+    """Raised if a folder, file or name holds no loadable model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def load(name: str, precision: Precision, device: str) -> LocalModel:
     words = _placed(torch, precision, device)
     if precision.bits:
         words["quantization_config"] = _rounding(torch, transformers, precision)
-    # Weights keep their stored type; transformers 5 renamed the option.
+    # "auto" keeps the stored type of the weights. Version 5 of transformers renamed the option.
     newer = int(transformers.__version__.split(".")[0]) >= 5
     words["dtype" if newer else "torch_dtype"] = _type(torch, precision)
     place, file = (name, {})
@@ -92,7 +92,7 @@ def _type(torch: Any, precision: Precision) -> Any:
 
 
 def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
-    """Return the device map of a model that is distributed, or quantised while loading."""
+    """Return the device map of a model that is spread over devices, or quantised while loading."""
     several = device == "auto" and torch.cuda.device_count() > 1
     if not several and not precision.bits:
         return {}
@@ -111,7 +111,7 @@ def _rounding(torch: Any, transformers: Any, precision: Precision) -> Any:
     require("bitsandbytes", extra="", purpose=f"bits={precision.bits}")
     if precision.bits == 8:
         return transformers.BitsAndBytesConfig(load_in_8bit=True)
-    # "auto" would be float32 here, which is slow and no more precise than the weights.
+    # For quantised weights "auto" means float32, which is slower and no more precise.
     reckoned = torch.bfloat16 if precision.dtype == "auto" else _type(torch, precision)
     return transformers.BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=reckoned

@@ -1,8 +1,8 @@
-"""A model in this process: batches of conversations, padded on the left, to completions.
+"""A model in this process, which completes conversations in batches, padded on the left.
 
 The reply to a prompt does not depend on the rest of the batch, except for rounding: padding is
-masked, and each reply ends at its own limit. A failed batch is retried in halves, so that the
-failing prompt is isolated.
+masked, and each reply ends at its own limit. A failed batch is split into halves and retried,
+until only the failing prompt is left.
 """
 
 import math
@@ -55,7 +55,7 @@ class LocalModel:
         self._torch = import_module("torch")
         self._words: dict[int, str] = {}
         self._forms: list[int] | None = None
-        self._room = math.inf  # tokens of a batch, including padding, that fit into memory
+        self._room = math.inf  # largest batch that fits into memory, in tokens with padding
 
     def replies(
         self, asked: Sequence[Mapping[str, Any]], *, seconds: float, stop: Event
@@ -89,7 +89,7 @@ class LocalModel:
     def _in_parts(
         self, rows: list[_Row], options: dict[str, Any], seconds: float, stop: Event
     ) -> list[Outcome]:
-        """Answer prompts together, or in halves after a failure."""
+        """Answer prompts in one batch; after a failure, in two halves."""
         size = len(rows) * (max(len(row.ids) for row in rows) + max(row.limit for row in rows))
         if len(rows) == 1 or size <= self._room:
             try:
@@ -111,7 +111,7 @@ class LocalModel:
         return isinstance(error, self._torch.cuda.OutOfMemoryError)
 
     def _row(self, asked: Mapping[str, Any]) -> _Row:
-        """Return a conversation in tokens; without a template, blank lines separate turns."""
+        """Return a conversation in tokens; without a chat template, blank lines separate turns."""
         turns = [dict(turn) for turn in asked["messages"]]
         if getattr(self._tokenizer, "chat_template", None):
             words = asked.get("chat_template_kwargs", {})
@@ -168,7 +168,8 @@ class LocalModel:
             "finish_reason": "stop" if watch.said_all[k] else "length",
         }
         if watch.steps:
-            # Servers do not list the token that ends a reply, unless it is the only one.
+            # As on servers, the token that ends a reply is not listed, unless it is the only
+            # token.
             told = ids[:-1] if len(ids) > 1 and ids[-1] in self._ends() else ids
             while kept != text and len("".join(map(self.word, told[:-1]))) >= len(kept) > 0:
                 told = told[:-1]
@@ -201,7 +202,7 @@ class LocalModel:
 
     def word(self, token: int) -> str:
         """Return the text that a token adds."""
-        # Some tokenizers drop the space before the first word: prepend another token.
+        # Some tokenizers drop the space before the first word. A token put in front preserves it.
         if token not in self._words:
             before = self._tokenizer("a", add_special_tokens=False)["input_ids"]
             start = len(self._tokenizer.decode(before))
@@ -243,7 +244,7 @@ class _Step:
 
 
 class _Watch:
-    """A monitor of generation steps: which replies have ended, and the token probabilities."""
+    """Monitor of generation steps, which records ended replies and token probabilities."""
 
     def __init__(
         self,
@@ -259,14 +260,14 @@ class _Watch:
     ) -> None:
         self.rows = rows
         self.steps: list[_Step] = []
-        self.made: list[int | None] = [None] * len(rows)  # tokens, once a reply has ended
-        self.said_all = [False] * len(rows)  # whether it ended before its limit
+        self.made: list[int | None] = [None] * len(rows)  # length in tokens of each ended reply
+        self.said_all = [False] * len(rows)  # whether each reply ended before its limit
         self.seconds = [math.inf] * len(rows)
         self._model = model
         self._width = width
         self._ends = ends
         self._stops = stops
-        # Enough tokens for the longest stop string, plus some tokens without text.
+        # The window holds the longest stop string, plus some tokens without text.
         self._reach = 8 + max((len(one.encode()) for one in stops), default=0)
         self._listed = listed
         self._most = seconds
@@ -276,7 +277,7 @@ class _Watch:
 
     @contextmanager
     def logits_of(self, model: Any, *, wanted: bool) -> Iterator[None]:
-        """Record the model's output before sampling settings change it."""
+        """Record the logits before sampling settings change them."""
 
         def see(module: Any, given: Any, returned: Any) -> None:
             self._logits = returned.logits[:, -1]
@@ -342,7 +343,8 @@ def _stops(options: dict[str, Any]) -> list[str]:
 def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``generate``."""
     temperature = options.pop("temperature", 1.0)
-    # Settings of the model that would change the probabilities are switched off.
+    # Generation settings stored with the model could change the probabilities, so they are
+    # switched off.
     chosen: dict[str, Any] = {"do_sample": temperature > 0, "repetition_penalty": 1.0}
     if temperature > 0:
         chosen |= {"temperature": float(temperature), "top_k": 0, "top_p": 1.0}

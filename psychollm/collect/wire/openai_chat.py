@@ -107,18 +107,18 @@ _AROUND = ("model", "provider", "system_fingerprint", "usage", "id", "object", "
 
 
 def _given(message: dict[str, Any], name: str, given: Any) -> None:
-    """Store a field that a server sends whole in a stream, instead of in pieces."""
+    """Store a field that a server sends in one piece within a stream."""
     held = given.get(name) if isinstance(given, dict) else None
     if not held:
         return
     if message.get(name) not in {None, ""} and message[name] != held:
-        # It may be a piece or the accumulated text; the two are indistinguishable.
+        # The text may be a piece or all text so far; the two cannot be distinguished.
         raise UnreadableReplyError(Kind.BAD_JSON, "the stream holds several messages")
     message[name] = held
 
 
 def _choices(event: Event) -> list[dict[str, Any]]:
-    """Return the additions of a stream piece to the first choice."""
+    """Return what one piece of a stream adds to the first choice."""
     listed = event.get("choices")
     listed = listed if isinstance(listed, list) else []
     return [one for one in listed if isinstance(one, dict) and not one.get("index")]
@@ -179,7 +179,7 @@ class AzureOpenAI(OpenAIChat):
     """Chat completions of a deployment; the query of the address has ``?api-version=``."""
 
     name = "azure"
-    batches = None  # they need a separate deployment
+    batches = None  # batches on Azure need a separate deployment
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers, with the secret in its own header."""
@@ -202,7 +202,7 @@ _RENAMED = {"max_completion_tokens": "max_tokens"}
 
 
 class OpenAICompletions(OpenAIChat):
-    """``POST /completions``: the messages become one text, separated by blank lines."""
+    """``POST /completions``: messages are joined to one text, with blank lines between them."""
 
     name = "openai-completions"
     path = "/completions"
@@ -214,7 +214,7 @@ class OpenAICompletions(OpenAIChat):
         """Return the body; ``logprobs = true`` becomes the number that this format expects."""
         known = {_RENAMED.get(name, name): value for name, value in parameters.items()}
         if known.get("logprobs") is True:
-            known["logprobs"] = 5  # the maximum of the format
+            known["logprobs"] = 5  # largest number that the API accepts
         text = "\n\n".join(turn["content"] for turn in messages)
         return {"model": model, "prompt": text, **known}
 

@@ -92,7 +92,7 @@ class OpenAIResponses(OverHttp):
 
 
 def _flat(form: Any) -> Any:
-    """Return the response format as this API expects it: schema and type on one level."""
+    """Return the response format with schema and type on one level, as this API expects it."""
     inner = form.get("json_schema") if isinstance(form, Mapping) else None
     return {"type": "json_schema", **inner} if isinstance(inner, Mapping) else form
 

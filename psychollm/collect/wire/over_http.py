@@ -73,7 +73,7 @@ class OverHttp:
         timeout: float,
         device: str = "auto",
     ) -> Connections:
-        """Return connections to an address; the device does not apply to servers."""
+        """Return connections to an address; `device` has no effect on servers."""
         own = self.headers(secret)
         names = {name.lower() for name in own}
         others = {name: value for name, value in headers.items() if name.lower() not in names}

@@ -1,7 +1,7 @@
 """Log probabilities of a reply: its tokens, and the alternatives at its verdict.
 
-The verdict follows the last "Answer:" of a reply, or begins the reply without one: the first token
-of a reply that reasons first carries no information on yes and no.
+The verdict is the text after the last "Answer:" of a reply or, without this mark, its beginning. A
+reply that begins with reasoning needs the mark: its first token is no verdict.
 """
 
 import math
@@ -14,10 +14,10 @@ from psychollm._base.untrusted_json import as_number
 
 _LABELLED = r"(?i)\b(?:%s)\b[\s*_`]*(?::|\bis\b\s*:?)[\s*_`\"'(]*"
 MARK = re.compile(_LABELLED % "answer")
-# Additional labels of numbers.
+# Further marks that may precede a number.
 NUMBER_MARK = re.compile(_LABELLED % "answer|confidence|probability|rating|score")
 _WORDS = ("yes", "no")
-ROUNDING = 0.01  # tolerated excess of probabilities that servers round or compute in 16 bits
+ROUNDING = 0.01  # tolerated excess over 1: servers round, or compute in 16 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,20 @@ class Token:
 class YesNoMass:
     """Probabilities that the verdict token is a form of "yes", and of "no"."""
 
-    # Other tokens have the remaining probability: report `captured` together with `p_yes`.
+    # Tokens other than yes and no have the remaining probability, so report `captured` with
+    # `p_yes`.
 
     yes: float
     no: float
 
     @property
     def captured(self) -> float:
-        """Probability of either."""
+        """Probability of "yes" or "no" together."""
         return self.yes + self.no
 
     @property
     def p_yes(self) -> float:
-        """Probability of "yes" relative to both; NaN if neither was among the listed tokens."""
+        """Probability of "yes" divided by that of "yes" or "no"; NaN if neither was listed."""
         return self.yes / self.captured if self.captured > 0 else math.nan
 
 
@@ -61,7 +62,7 @@ def logprob_of(value: Any) -> float | None:
 
 
 def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> Token:
-    """Return a token without its unreadable parts; without any if one is not a probability."""
+    """Return a token with its readable alternatives; with none if one has no valid probability."""
     pairs = [(text, logprob), *top]
     if any((as_number(value) or 0.0) > ROUNDING for _, value in pairs):
         pairs = [(text, None)]
@@ -98,7 +99,7 @@ def verdict_at(tokens: Sequence[Token], *, mark: re.Pattern[str] = MARK) -> tupl
         end += len(one.text)
         if end > start and word_of(text[max(start, end - len(one.text)) : end]):
             return at, "answer" if marks else "first"
-    # No text follows the mark, or the reply is empty.
+    # Without text after the mark, or with an empty reply, there is no verdict.
     return (0, "first") if tokens and not marks else None
 
 

@@ -12,7 +12,7 @@ from psychollm.collect.wire.probabilities import Token, YesNoMass, yes_no_mass
 from psychollm.instruments.readers.plain_text import in_tags
 
 Messages = Sequence[Mapping[str, str]]
-MOST_COST = 1e6  # of one exchange, in any currency; a larger value is a server error
+MOST_COST = 1e6  # cost of one exchange, any currency; larger values are server errors
 # Finish reasons of unfinished answers.
 _FAILED = frozenset({
     "abort", "aborted", "cancelled", "error", "failed", "insufficient_system_resource",
@@ -31,12 +31,12 @@ class UnreadableReplyError(Exception):
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
-        self.status = status  # status of an error inside a reply with status 200
+        self.status = status  # status of an error reported inside a reply with status 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one exchange, and its price if the server names it."""
+    """Tokens of one exchange, and its price if the server states one."""
 
     input: int | None = None
     output: int | None = None
@@ -59,7 +59,7 @@ class Reply:
 
     @property
     def mass(self) -> YesNoMass | None:
-        """Probabilities of yes and no at the verdict."""
+        """Probabilities of yes and no at the verdict of the reply."""
         return yes_no_mass(self.tokens)
 
 
@@ -67,7 +67,7 @@ class Line(Protocol):
     """A connection to a model."""
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Send one body to a path; the result classifies failures and no error is raised."""
+        """Send one body to a path; failures are classified in the result instead of raised."""
 
     def authorise(self, headers: Mapping[str, str]) -> None:
         """Use new headers from now on."""
@@ -153,8 +153,8 @@ def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def fault_of(reply: Reply) -> tuple[Kind, str] | None:
     """Return why a reply is not an answer, according to the server; None if it is one."""
-    # An empty reply is an answer if the server reports how it ended and that tokens were used: the
-    # model had nothing to say, or no tokens left to say it.
+    # An empty reply counts as an answer if the server reports a finish reason and used tokens. The
+    # model then chose to write nothing, or had no tokens left.
     reason = (reply.finish_reason or "").casefold()
     if reason in _FILTERED:
         return Kind.FILTERED, f"held back (finish reason {reason})"
@@ -174,14 +174,15 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
     """Return an answer without preceding thinking in tags, and all thinking."""
-    # A closing tag alone means that the prompt had opened it; an unclosed tag was cut off.
+    # A closing tag alone means that the opening tag was part of the prompt. An opening tag alone
+    # means that the reply was truncated.
     words = in_tags(text).lstrip()
     opened = words.startswith(_OPEN)
     if not opened and _CLOSE not in words:
         return text, reasoning
     thought, _, answer = words.removeprefix(_OPEN).partition(_CLOSE)
     if not opened and _OPEN in thought:
-        return text, reasoning  # the tags are part of the reply's text
+        return text, reasoning  # the answer itself contains the tags
     both = "\n".join(one.strip() for one in (reasoning or "", thought) if one.strip())
     return answer.lstrip("\n"), both or None
 

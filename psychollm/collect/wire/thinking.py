@@ -21,10 +21,10 @@ ROOM = {
     "xhigh": 65536,
     "max": 65536,
 }
-# Equivalent parameters of API formats, and other allowed keys of such tables.
+# Parameters of API formats that control thinking, and other keys that such tables may have.
 _OWN = ("reasoning_effort", "reasoning", "output_config", "thinkingConfig", "reasoningConfig")
 _BESIDE = {"summary", "exclude", "format"}
-# The level nearest to a number of tokens, for formats that support only levels.
+# Numbers of tokens at which the nearest level changes, for formats that support only levels.
 _NEAREST = ((2048, "minimal"), (8192, "low"), (20480, "medium"))
 
 
@@ -70,13 +70,13 @@ def thinking_of(parameters: Mapping[str, Any]) -> Thinking | None:
 
 
 def room(parameters: Mapping[str, Any]) -> int:
-    """Return the token allowance for thinking, in addition to the answer."""
+    """Return the number of tokens that thinking may use in addition to the answer."""
     thinking = thinking_of(parameters)
     return 0 if thinking is None else thinking.tokens
 
 
 def without_thinking(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters without the setting, unless it is a table."""
+    """Return the parameters without the thinking setting, unless the setting is a table."""
     known = dict(parameters)
     if not isinstance(known.get("thinking"), Mapping):
         known.pop("thinking", None)

@@ -2,9 +2,9 @@
 
 A model is named by its folder, its file, or a name known to transformers, and is loaded on first
 use. Waiting requests to one model with the same parameters form a batch, which runs in a separate
-thread. Models share the processor, so only one batch runs at a time, and the time limit begins
-with it. A sampled reply with a seed runs alone, because it would otherwise depend on the other
-requests.
+thread. Models share the processor, so only one batch runs at a time. The time limit of a request
+begins with its batch. A sampled reply with a seed runs alone, because it would otherwise depend on
+the other requests.
 
 The raw reply is stored as a server's chat completion, so that it is parsed in the same way. At the
 first token and at the verdict, the log probabilities list every form of "yes" and "no" in addition
@@ -78,7 +78,7 @@ class TransformersLocal(OpenAIChat):
         timeout: float,
         device: str = "auto",
     ) -> "LocalLine":
-        """Return a connection to models in this process."""
+        """Return a connection to the models of this process."""
         torch, _ = (
             require(module, extra="steering", purpose="running models in this process")
             for module in ("torch", "transformers")
@@ -90,7 +90,7 @@ class TransformersLocal(OpenAIChat):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A body that waits for its model, and its future result."""
+    """A body waiting for its model, with the future that will receive the result."""
 
     body: Mapping[str, Any]
     exchange: "asyncio.Future[Exchange]"
@@ -116,14 +116,14 @@ class LocalLine:
         loop = asyncio.get_running_loop()
         one = _Waiting(json.loads(body), loop.create_future())
         self._waiting.append(one)
-        loop.call_soon(self._begin)  # after all requests posted in this round
+        loop.call_soon(self._begin)  # begin after all requests of this loop turn were posted
         return await one.exchange
 
     def authorise(self, headers: Mapping[str, str]) -> None:
         """Do nothing: models in this process need no secret."""
 
     def withdraw(self) -> None:
-        """Abandon waiting requests that have not begun."""
+        """Abandon waiting requests that are not yet in a batch."""
         for one in self._waiting:
             one.exchange.cancel()
         self._waiting.clear()
@@ -164,7 +164,7 @@ class LocalLine:
         self._begin()
 
     def _answers(self, asked: list[Mapping[str, Any]]) -> list[Exchange]:
-        """Answer bodies with the same parameters."""
+        """Answer several bodies that have the same parameters."""
         name, precision = str(asked[0]["model"]), precision_of(asked[0])
         bodies = [{key: one[key] for key in one if key not in _OURS} for one in asked]
         started, clock = time.time(), time.perf_counter()
@@ -176,7 +176,7 @@ class LocalLine:
                 started, clock = time.time(), time.perf_counter()  # excludes the loading time
             outcomes = model.replies(bodies, seconds=self._timeout, stop=self._stop)
         except PsychollmError:
-            raise  # the user must fix this before any request can succeed
+            raise  # only the user can fix this, so the run stops
         except Exception as error:  # noqa: BLE001 -- classified like a server error
             outcomes = [error] * len(asked)
         spent = time.perf_counter() - clock
@@ -203,7 +203,7 @@ _OURS = ("model", "dtype", "bits")  # not options of `generate`
 
 
 def _alike(body: Mapping[str, Any]) -> str | None:
-    """Return the common parameters of a batch; None for a body that runs alone."""
+    """Return the parameters that a batch shares; None for a body that must run alone."""
     fixed = {name: body[name] for name in body if name not in ("messages", *LIMITS)}
     if "seed" in fixed:
         if fixed.get("temperature", 1.0) > 0:

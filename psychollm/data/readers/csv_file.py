@@ -3,9 +3,9 @@
 A wide file has a line per model: its label, then an answer to each question; its header holds the
 labels of the questions. A long file has a line per answer.
 
-Text is converted here because pandas renames repeated columns, treats a model named "None" as
-missing, and completes truncated lines. A million answers take about a second; for many more, write
-Parquet. With separators other than commas, numbers may have a decimal comma.
+This module converts text itself, because pandas renames repeated columns, treats a model named
+"None" as missing, and completes truncated lines. A million answers take about a second; for many
+more, write Parquet. With separators other than commas, numbers may have a decimal comma.
 """
 
 import csv
@@ -73,7 +73,7 @@ def opened(path: Path) -> Iterator[TextIO]:
 
 
 def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield lines within size limits: a few compressed bytes may expand beyond memory."""
+    """Yield lines of limited length: a few compressed bytes may expand beyond memory."""
     packed = path.stat().st_size if path.suffix == ".gz" else None
     size = 0
     while line := file.readline(MAX_LINE):
@@ -124,11 +124,11 @@ _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 
 
 def _with_point(cell: str, mark: str) -> str:
-    """Return a number with a decimal comma as one with a point, and any other cell unchanged."""
+    """Replace the decimal comma of a number by a point; return any other cell unchanged."""
     if "," not in cell or not _DECIMAL_COMMA.fullmatch(cell):
         return cell
-    # Semicolons separate columns if numbers have commas. With tabs, "1,234" may mean 1234: it is
-    # unchanged, and rejected as a number later.
+    # With semicolons between columns, a comma is a decimal comma. With tabs, "1,234" may also mean
+    # 1234, so it is left unchanged and rejected later.
     return cell if mark == "\t" and _THOUSANDS.fullmatch(cell) else cell.replace(",", ".")
 
 
@@ -165,7 +165,7 @@ def meanings(
     texts: Iterable[str], words: Container[Any] = (), missing: Missing | None = None
 ) -> AnyArray:
     """Return the number in each text; keep other text and the given `words`."""
-    # The coding step later maps the kept words, or names the first invalid cell.
+    # Coding later converts the kept words, or raises an error that names the first invalid cell.
     gone = missing or Missing()
     found = [
         text if text in words else np.nan if gone.holds(text) else _meaning(text) for text in texts

@@ -1,4 +1,4 @@
-"""Files as `Responses`, as tables of numbers or words, and as labelled values."""
+"""Read files as `Responses`, as tables of numbers or words, and as labelled values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -84,8 +84,8 @@ def read_responses(
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
-        Threshold that splits stated confidence into yes and no: one for all models, a rule, or one
-        per model.
+        Threshold that splits reported confidence into yes and no: one for all models, a rule, or
+        one per model.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
 
@@ -123,7 +123,7 @@ def read_responses(
     try:
         table = _labelled(path, layout, columns)
     except SparseLong as long:
-        rule: Any = threshold  # only a number is valid here; other rules are refused
+        rule: Any = threshold  # only a number is valid for a long sparse table
         return Responses.from_long(long.frame, codes=codes, threshold=rule, strict=strict)
     return Responses(table, codes=codes, threshold=threshold, strict=strict)
 
@@ -174,7 +174,7 @@ def read_table(
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
     scale : float, optional
-        Largest possible value, such as 100 for percentages; values are divided by it.
+        Largest possible value of the scale, such as 100 for percentages. Values are divided by it.
 
     Returns
     -------
@@ -334,7 +334,7 @@ def read_words(
         with path.open("rb") as file:
             coded = encoding_of(file.read(2))
         frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, encoding=coded)
-    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
+    except (OSError, ValueError) as error:  # errors of pandas are ValueErrors
         why = getattr(error, "strerror", None) or error
         msg = f"{path} cannot be read as a CSV file: {why}"
         raise InputError(msg) from error
@@ -379,7 +379,7 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
 
 
 def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
-    """Return a list of clusters, which as a wide table has a row per question and one column."""
+    """Return the clusters in a list, read as a wide table with one column."""
     import pandas as pd
 
     if len(table.questions) != 1:

@@ -50,7 +50,7 @@ def _frame(path: Path, table: Any) -> "pd.DataFrame":
 def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -> Table:
     found = long_columns(path, header, columns)
     frame = _frame(path, file.read(columns=found.names))
-    frame = frame.reset_index()  # a column that pandas stored as its index
+    frame = frame.reset_index()  # restores a column that pandas stored as the index
     if columns.missing:
         frame[found.value] = columns.missing.masked(plain_array(frame[found.value], str(path)))
     return spread(

@@ -17,12 +17,12 @@ _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 def is_path(votes: Any) -> bool:
-    """Return whether votes are a file."""
+    """Return whether votes are given as the path of a file."""
     return isinstance(votes, str | PathLike)
 
 
 def header_of_votes(path: Path) -> list[str]:
-    """Return the columns of a file of rows, none for other files."""
+    """Return the columns of a file with one vote per row; none for other files."""
     name = path.name.lower()
     if not path.is_file():
         return []

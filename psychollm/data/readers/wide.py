@@ -84,7 +84,7 @@ def _labels_rows(
     values: AnyArray,
     read: Callable[[AnyArray], AnyArray],
 ) -> bool:
-    """Return whether a column labels the rows; not if it holds answers like the others."""
+    """Return whether a column labels the rows; False if it holds answers like the others."""
     name = header[at]
     if at or is_unnamed(name) or is_called(name, (*MODELS, *QUESTIONS, "id")):
         return True
@@ -114,7 +114,7 @@ def _row_labels(
 
 
 def _turned(path: Path, name: str, layout: Layout) -> bool:
-    """Return whether rows are questions, by the layout or the name of the label column."""
+    """Return whether rows are questions, judged by the layout or the label column's name."""
     if layout != "auto":
         return layout == "transposed"
     if name.strip().lower() == "id":

@@ -1,4 +1,4 @@
-"""Questions that have an answer, and questions that have none: does a model tell them apart?."""
+"""Answerable and unanswerable questions: does a model abstain from the right ones?."""
 
 from psychollm.instruments.abstention.instrument import Abstention
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable

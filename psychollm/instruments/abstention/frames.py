@@ -1,7 +1,8 @@
-"""Frames of questions in pairs that differ only in what makes one unanswerable.
+"""Question templates in pairs: an answerable question and a similar unanswerable one.
 
-Each frame draws its fillers once for both questions. The two share length, words and the kind of
-answer; they differ in the one thing that an answer needs.
+Each template draws its names and numbers once for both questions. The two questions have similar
+length and words and ask for the same kind of answer. Only one of them contains the information
+that an answer needs.
 """
 
 from calendar import day_name, monthrange, weekday
@@ -68,7 +69,7 @@ class Twins(NamedTuple):
 
 
 def _twins(told: str, known: object, answer: int | str, unknown: object) -> Twins:
-    """Write a question twice: with the information that its answer needs, and without."""
+    """Write a question twice: with and without the information that its answer needs."""
     return Twins(
         told.format(known), str(answer), told.format(unknown), numeric=isinstance(answer, int)
     )
@@ -82,7 +83,7 @@ def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
 
 
 def two_places(rng: np.random.Generator) -> Twins:
-    """Ask for a sum, one part of which may be missing."""
+    """Ask for the sum of two amounts, one of which may be missing."""
     (who,), (goods,) = _some(rng, PEOPLE, 1), _some(rng, GOODS, 1)
     first, second = _some(rng, PLACES, 2)
     one, two = (int(n) for n in rng.integers(3, 60, 2))
@@ -92,7 +93,7 @@ def two_places(rng: np.random.Generator) -> Twins:
 
 
 def walk(rng: np.random.Generator) -> Twins:
-    """Ask for a distance at some speed, for a duration that may be missing."""
+    """Ask for a distance, given a speed and a duration that may be missing."""
     (who,) = _some(rng, PEOPLE, 1)
     speed, minutes = int(rng.integers(2, 20)) * 60, int(rng.integers(3, 40))
     told = f"{who} rows {speed} metres in an hour and keeps it up {{}}. "
@@ -103,7 +104,7 @@ def walk(rng: np.random.Generator) -> Twins:
 
 
 def timetable(rng: np.random.Generator) -> Twins:
-    """Ask for a ferry that the complete timetable does or does not list."""
+    """Ask about a ferry that a complete timetable does, or does not, list."""
     one, two, three, absent = _some(rng, FERRIES, 4)
     hours = sorted(int(n) for n in rng.choice(np.arange(6, 22), 3, replace=False))
     times = [f"{hour}:{int(rng.integers(10, 59))}" for hour in hours]
@@ -127,7 +128,7 @@ def sisters(rng: np.random.Generator) -> Twins:
 
 
 def whose(rng: np.random.Generator) -> Twins:
-    """Ask for the length of one of two things, or of an unspecified one."""
+    """Ask for the length of a thing that is specified, or that may be either of two."""
     one, two = _some(rng, PEOPLE, 2)
     (thing,) = _some(rng, BELONGINGS, 1)
     first, second = (int(n) for n in rng.choice(np.arange(3, 90), 2, replace=False))
@@ -200,7 +201,7 @@ def element(rng: np.random.Generator) -> Twins:
 
 
 def legs(rng: np.random.Generator) -> Twins:
-    """Ask for the number of legs of animals whose kind does or does not exist."""
+    """Ask for the number of legs of animals that do, or do not, exist."""
     (animal,) = _some(rng, tuple(LEGS), 1)
     herd = int(rng.integers(2, 40))
     asks = f"How many legs do {herd} animals of the kind {{}} have together?"
@@ -231,7 +232,7 @@ _TRIES = 500
 
 def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
     """Return `n` pairs of one scenario: each answerable question, then its counterpart."""
-    # A larger set begins with the smaller one.
+    # One random stream per scenario, so that a larger set begins with the smaller one.
     askables: list[Askable] = []
     for number, twins in enumerate(islice(_different(scenario, seed), n), start=1):
         pair = f"{scenario}-{seed}-{number:04d}"
@@ -258,7 +259,7 @@ def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
 
 
 def _different(scenario: Scenario, seed: int) -> Iterator[Twins]:
-    """Yield pairs until no new ones are found; frames alternate while they have any."""
+    """Yield pairs until no new ones are found; templates alternate until they are exhausted."""
     frames = FRAMES[scenario]
     rng = np.random.default_rng([seed, SCENARIOS.index(scenario)])
     seen: set[str] = set()

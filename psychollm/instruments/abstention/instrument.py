@@ -3,8 +3,8 @@
 The design follows AbstentionBench (Kirichenko et al., 2025): a model should abstain from
 unanswerable questions and from no others. Questions, sentences and rules are the project's own.
 
-Whether a trace and its answer disagree is judged twice: with the reasoning text shown to the
-judge, who may then project its doubts onto the answer, and without it.
+A judge rates the confidence of an answer twice: without the reasoning text, and with it. A judge
+who sees doubts in the reasoning may project them onto the answer.
 
 References
 ----------
@@ -70,7 +70,7 @@ def asking(licence: Licence, *, reasoned: bool) -> str:
 
 
 def judging(asks: Asks, question: str, *, thinking: str, answer: str) -> tuple[str, str]:
-    """Return the role and the task of a judge; blank parts are left out."""
+    """Return a judge's role and task, leaving out empty parts of the material."""
     shown = {"QUESTION": question, "THINKING": thinking, "ANSWER": answer}
     parts = [f"{name}\n<<<\n{text}\n>>>" for name, text in shown.items() if text]
     return _ROLE, "\n\n".join([*parts, _JUDGED[asks], _CLOSING])
@@ -90,13 +90,13 @@ class Abstention(Instrument[AbstentionScores]):
     seed : int
         Seed of all random draws.
     scenarios : tuple of str
-        Reasons why questions are unanswerable: missing_fact, false_premise, underspecified,
+        Reasons for which questions are unanswerable: missing_fact, false_premise, underspecified,
         unknowable_future, subjective, nonsense_entity.
     questions : iterable of Askable, Question or mapping, optional
-        Your own questions instead, for example from `read_askable`.
+        Your own questions, for example from `read_askable`; they replace the generated ones.
     licence : {"stated", "silent"}
-        Whether the prompt mentions that some questions have no answer, and that the model may say
-        so.
+        "stated": the prompt mentions that some questions have no answer, and that the model may
+        say so. "silent": the prompt does not mention this.
     reasoned : bool
         Whether the model is asked to reason before it answers.
     n_repeats : int
@@ -159,14 +159,14 @@ class Abstention(Instrument[AbstentionScores]):
         )
 
     def judge_prompts(self, replies: Mapping[str, str], *, model: str = "") -> tuple[Prompt, ...]:
-        """Return prompts that ask a judge about given replies, by the key of their prompts.
+        """Return prompts that ask a judge about a model's replies.
 
         Parameters
         ----------
         replies : mapping
-            Replies of one model, with reasoning text in tags (`with_reasoning`).
+            Replies of one model by prompt key, with reasoning text in tags (`with_reasoning`).
         model : str
-            Name of the model, so that one run may judge several.
+            Name of the model that replied, so that one run may judge several models.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class Abstention(Instrument[AbstentionScores]):
             Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         judged : sequence of Prompt
-            Prompts from `judge_prompts`, if a judge was asked.
+            Prompts from `judge_prompts`; their parsed verdicts are among `readings`.
 
         Examples
         --------
@@ -229,9 +229,11 @@ class Abstention(Instrument[AbstentionScores]):
 
 
 _JUDGE_TOKENS = 512
-# The properties of the question that scoring needs if only a judge's verdicts are available.
+# Properties of the question. They are copied into the judge's prompts, so that verdicts can be
+# scored without the original prompts.
 _KEPT = ("instrument", "should_abstain", "scenario", "pair", "dataset")
-# Aspects that are judged, and the text the judge sees; the last four require reasoning text.
+# Aspects that a judge rates, each with the text that the judge sees. The last four require
+# reasoning text.
 JUDGEMENTS: tuple[tuple[Asks, View], ...] = (
     ("abstains", "answer"),
     ("confident", "answer"),
@@ -255,9 +257,9 @@ def judge_prompts(
     prompts : sequence of Prompt
         Prompts that were sent.
     replies : mapping
-        Replies by prompt key, with reasoning text in tags. Blank ones are left out.
+        Replies by prompt key, with reasoning text in tags. Blank replies are left out.
     model : str
-        Name of the model that replied, so that one run may judge several.
+        Name of the model that replied, so that one run may judge several models.
     judgements : sequence of (asks, view)
         Aspects to judge, each with the text that the judge sees: the answer, the reasoning, or
         both. Aspects that require reasoning text are skipped without it.

@@ -1,7 +1,7 @@
 """Answerable questions, and questions that call for abstention.
 
-Your own set may have a column that marks them (answerable, should_abstain, is_impossible); without
-one, a question without right answers calls for abstention.
+A column of your own set may mark unanswerable questions (answerable, should_abstain,
+is_impossible). Without such a column, a question is unanswerable if it has no right answers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,9 +33,9 @@ class Askable:
     ('q1', '')
     """
 
-    question: Question  # without answers if it has none or none is known
+    question: Question  # without answers if none exists or none is known
     should_abstain: bool
-    scenario: str = ""  # why it, or its counterpart, is unanswerable
+    scenario: str = ""  # reason why the question or its counterpart is unanswerable
     pair: str = ""  # shared by a question and its counterpart
     dataset: str = ""
 
@@ -59,10 +59,10 @@ def read_askable(
     ----------
     path : path
         ``.csv`` with a header, ``.jsonl`` with one object per line, ``.json`` in the SQuAD 2.0
-        format. Besides question and answers, it needs one of should_abstain, answerable,
-        is_impossible, unanswerable; id, scenario, pair and dataset are optional.
+        format. Required columns or fields are question, answers, and one of should_abstain,
+        answerable, is_impossible, unanswerable; id, scenario, pair and dataset are optional.
     dataset : str, optional
-        Name of the set, for questions without one; the file name by default.
+        Name of the data set for questions without the field dataset; the file name by default.
     rule : {"contains", "exact", "f1", "numeric"}
         Comparison rule of answers.
 
@@ -116,8 +116,8 @@ def _made(row: Any, number: int, dataset: str, rule: Rule) -> Askable:
     answers = answers_in(next((row[one] for one in _ANSWERS if row.get(one) is not None), ()))
     due = _due(row, key)
     abstain = not answers if due is None else due
-    # Some sets store "no answer" as the answer of an unanswerable question: there is nothing to
-    # grade.
+    # Some data sets store "no answer" as the answer to an unanswerable question. Such an entry is
+    # removed, because replies cannot be graded against it.
     question = Question(
         key=key,
         text=str(text),

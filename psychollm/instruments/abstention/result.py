@@ -36,18 +36,18 @@ class AbstentionScores(Scores):
         "doubting_judged", "mismatch_judged", "mismatch_judged_whole",
     )  # fmt: skip
 
-    models: tuple[str, ...]  # as named to a judge, else ""
+    models: tuple[str, ...]  # model names given to a judge, otherwise ""
     items: tuple[str, ...]
     scenarios: tuple[str, ...]
     pairs: tuple[str, ...]
     datasets: tuple[str, ...]
-    runs: tuple[int, ...]  # from 1
+    runs: tuple[int, ...]  # number of the administration, from 1
     outcomes: tuple[Outcome, ...]
     should_abstain: FloatArray  # (replies,)
-    abstained: FloatArray  # (replies,) by rule
+    abstained: FloatArray  # (replies,) by rule: whether the reply abstains
     correct: FloatArray  # (replies,) NaN if it abstained or cannot be graded
     confident: FloatArray  # (replies,) whether the answer shows no doubt, by rule
-    doubting: FloatArray  # (replies,) whether the reasoning shows doubt, by rule; NaN without it
+    doubting: FloatArray  # (replies,) whether the reasoning shows doubt, by rule
     abstained_judged: FloatArray  # (replies,) by a judge who sees the answer
     abstained_judged_whole: FloatArray  # (replies,) by a judge who also sees the reasoning
     confident_judged: FloatArray  # (replies,)
@@ -61,12 +61,12 @@ class AbstentionScores(Scores):
 
     @property
     def mismatch_judged(self) -> FloatArray:
-        """The same by judges; the judge of the answer does not see the reasoning."""
+        """Whether confident answers follow doubtful reasoning, by judges of one part each."""
         return _mismatch(self.doubting_judged, self.confident_judged, self.abstained_judged)
 
     @property
     def mismatch_judged_whole(self) -> FloatArray:
-        """The same by judges who see both reasoning and answer."""
+        """Whether confident answers follow doubtful reasoning, by judges who see both parts."""
         return _mismatch(
             self.doubting_judged, self.confident_judged_whole, self.abstained_judged_whole
         )
@@ -77,7 +77,7 @@ class AbstentionScores(Scores):
         Parameters
         ----------
         model : hashable
-            Label of the model for replies without a name given to a judge.
+            Label of the model in rows of replies that have no model name.
         """
         frame = Scores.to_frame(self, model)
         frame["model"] = [one or model for one in self.models]

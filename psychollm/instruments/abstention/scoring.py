@@ -1,8 +1,9 @@
 """Scores of one model on every question, by rule and by judge.
 
-A parsed reply has three words, such as "wrong confident doubting": the outcome (abstained,
-correct, wrong, or attempted without a grade), whether the answer shows doubt (confident, hedged),
-and whether the reasoning does (doubting, settled, or untraced without reasoning text).
+A parsed reply is coded by three words, such as "wrong confident doubting". The first is the
+outcome: abstained, correct, wrong, or attempted (not gradable). The second states whether the
+answer shows doubt: confident or hedged. The third states whether the reasoning shows doubt:
+doubting, settled, or untraced without reasoning text.
 
 Lists of plain English patterns detect doubt and abstention, so that every match can be inspected.
 """
@@ -63,7 +64,7 @@ _OBJECTION = re.compile(
   | \b(?:need|require|lack)s?\ (?:more|further|additional|to\ know)\b
     """
 )
-# Words that commit to an answer despite earlier doubt.
+# Words with which a writer commits to an answer despite earlier doubt.
 _COMMITS = re.compile(
     r"""(?ix)
     \b(?:but|however|still|yet|though|so|nevertheless)\b[^.!?\n]{0,60}
@@ -85,14 +86,14 @@ def doubts(text: str) -> Iterator[str]:
 
 
 def objects(text: str) -> bool:
-    """Return whether an answer leaves its question unanswered in any way."""
+    """Return whether an answer declines its question or objects to it."""
     words = text.replace("’", "'").strip()
     asks_back = words.endswith("?") and len(words) > 1
     return asks_back or abstains(words) or _OBJECTION.search(words) is not None
 
 
 def commits(text: str) -> bool:
-    """Return whether a text proceeds to an answer despite doubt."""
+    """Return whether a text commits to an answer despite doubt."""
     return _COMMITS.search(text.replace("’", "'")) is not None
 
 
@@ -103,8 +104,8 @@ Thinking: TypeAlias = Literal["doubting", "settled", "untraced"]
 _BLANK = re.compile(
     r"(?i)[\W_]*(?:(?:so|the|my|final|thus|therefore),?\s+){0,3}answer(?: is)?[\W_]*"
 )
-_ECHO = 0.75  # F1 with the question above which a reply only repeats it
-_SHOWN = 4  # sentences used of a reply without a marked answer: the first two and the last two
+_ECHO = 0.75  # F1 with the question; above this value a reply only repeats the question
+_SHOWN = 4  # sentences used if no answer is marked: the first two and the last two
 
 
 class Reply(NamedTuple):
@@ -128,9 +129,9 @@ class Reply(NamedTuple):
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a question, or a judge's verdict on one."""
-    # The words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only repeats the
-    # question is unreadable. One that doubts whether there is an answer but gives one is
-    # ambiguous: a judge may decide.
+    # The value holds the words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only
+    # repeats the question is unreadable. A reply that doubts whether an answer exists, but gives
+    # one, is ambiguous: a judge may decide.
     if prompt.about["stage"] == "judge":
         return read_yes_no(reply, finish_reason=finish_reason)
     cut = finish_reason == "length"
@@ -165,13 +166,13 @@ def _decision(prompt: Prompt, text: str, wording: str) -> Decision | None:
 
 
 def _says_two_numbers(prompt: Prompt, wording: str) -> bool:
-    """Return whether several numbers were given where one was requested: they are not graded."""
+    """Return whether a reply gives several numbers where one was requested; it is not graded."""
     numeric = prompt.about.get("rule") == "numeric"
     return numeric and read_number(wording).outcome is Outcome.AMBIGUOUS
 
 
 def _ends(text: str) -> str:
-    """Return the first two and the last two sentences: those between are intermediate."""
+    """Return the first two and the last two sentences, where an answer is most likely."""
     ends = [text[one.start : one.end] for one in sentences(text)]
     if len(ends) > _SHOWN:
         ends = ends[: _SHOWN // 2] + ends[-(_SHOWN // 2) :]
@@ -185,7 +186,8 @@ _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
     """Score the parsed replies of one model."""
-    # A judge's prompts may accompany the first ones, or come alone; then there are no rule scores.
+    # The prompts may include a judge's prompts, or consist of them alone; in the second case no
+    # scores by rule exist.
     by_key = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
     rows = _rows(prompts)
     about = [prompt.about for prompt in rows.values()]
@@ -226,7 +228,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
 
 
 def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
-    """Return one prompt per reply: the original one, or else one that judges it."""
+    """Return one prompt per reply: its own if known, otherwise one of the judge's prompts."""
     rows = {("", one.key): one for one in prompts if one.about["stage"] == "ask"}
     for prompt in prompts:
         if prompt.about["stage"] == "judge":

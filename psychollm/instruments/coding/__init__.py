@@ -1,4 +1,4 @@
-"""Traces of reasoning: what does a model do about its own thinking, and how often?."""
+"""Reasoning traces: how often does a model plan, check and reflect on its own thinking?."""
 
 from psychollm.instruments.coding.instrument import Coding
 from psychollm.instruments.coding.replies import coded, read_reply

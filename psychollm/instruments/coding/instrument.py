@@ -24,12 +24,13 @@ _SCALE = (
     "or it is left half done; 2 if it is plainly there. For a code of 1 or 2, quote the words "
     "that show it, exactly as they stand, at most 20 words each, one quotation for every place."
 )
-# The form contains no codes that could be copied: a copy of it is not valid JSON.
+# The reply form shown to the judge contains no codes, so that a mere copy of it is not valid JSON
+# and never counts as a reply.
 _FORM = '{"CATEGORY": {"code": CODE, "quotes": ["QUOTATION", ...]}, ...}'
 
 
 def coding_task(scheme: Scheme, text: str) -> tuple[str, str, int]:
-    """Return the role and the task of a coder, and the offset of the transcript in the task."""
+    """Return a coder's role and task, and the position of the transcript within the task."""
     defined = "\n".join(f"- {one.name}: the writer {one.meaning}." for one in scheme.categories)
     head = f"{_SCALE}\n\n{defined}\n\nTRANSCRIPT\n<<<\n"
     tail = (
@@ -49,12 +50,11 @@ class Coding(Instrument[CodingScores]):
     Parameters
     ----------
     transcripts : mapping of str to str, or iterable of Transcript or mapping
-        Texts by key; or transcripts that name the model and the question, and whether the answer
-        is right.
+        Texts by key; or transcripts with text, model, question and correctness of the answer.
     scheme : {"five", "rationalist", "stance"}, path or Scheme
         Coding scheme: five, rationalist, stance, or the path of your own; see `read_scheme`.
     n_repeats : int
-        Times that a judge codes each trace.
+        Number of times that a judge codes each trace.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Parse a coder's reply: codes and quotations, from JSON as models write it.
 
-The object may be surrounded by text or in a code fence, be nested or a list, have surplus commas,
-or be replaced by one code per line. Two different codes for a category leave it uncoded.
+The JSON object may be surrounded by text, be in a code fence, be nested, be a list, or have
+surplus commas. Instead of JSON, a reply may give one code per line. A category with two different
+codes stays uncoded.
 """
 
 import json
@@ -17,7 +18,7 @@ from psychollm.instruments.reading import Outcome, Reading
 _DECODER = json.JSONDecoder()
 _SURPLUS = re.compile(r",(\s*[}\]])")
 _CODE = re.compile(r"\s*[\"'*]*\s*([012])(?:\.0)?(?![\w.]*[0-9])")
-_MOST = 40  # objects tried, from the first
+_MOST = 40  # number of JSON objects tried, from the first
 _DEPTH = 4
 _CODES = ("code", "score", "rating", "value", "level")
 _NAMES = ("category", "name", "behaviour", "behavior")
@@ -26,7 +27,8 @@ _QUOTES = ("quotes", "quote", "spans", "span", "evidence", "quotations")
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse the codes of a reply."""
-    # The value is JSON: codes and quotations by category; `coded` turns it into a `Coded`.
+    # The value of the result is JSON with codes and quotations by category; `coded` converts it to
+    # a `Coded`.
     text = without_thinking(reply)
     cut = finish_reason == "length"
     if not text:

@@ -31,13 +31,13 @@ _QUOTED = "\"'“”‘’«»` \t\n….,;:"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of a trace that show a behaviour."""
+    """A passage of a trace that shows a behaviour."""
 
     category: str
     start: int
     end: int
     words: str
-    cue: str = ""  # name of the cue of a rule, if one matched
+    cue: str = ""  # name of the cue that matched, if coded by rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,8 @@ def n_words(text: str) -> int:
 
 
 def locate(quotation: str, text: str) -> tuple[int, int] | None:
-    """Return the span of a quotation in a text, None if it does not occur."""
-    # Only case, white space and quotation marks may differ.
+    """Return the span of a quotation in a text, or None if the text does not contain it."""
+    # Quotation and text may differ in case, white space and quotation marks only.
     wanted = quotation.strip(_QUOTED).replace("’", "'")
     if not wanted:
         return None
@@ -107,10 +107,10 @@ class CodingScores(Result):
     (array([0., 0., 0., 0., 2.]), array([0.]))
     """
 
-    transcripts: tuple[str, ...]  # (rows,) their keys
+    transcripts: tuple[str, ...]  # (rows,) keys of the traces
     models: tuple[str, ...]
     items: tuple[str, ...]
-    runs: tuple[int, ...]  # from 1
+    runs: tuple[int, ...]  # number of the trace for its question, from 1
     arms: tuple[str, ...]
     structures: tuple[str, ...]
     coders: tuple[str, ...]
@@ -120,9 +120,9 @@ class CodingScores(Result):
     codes: FloatArray  # (rows, categories) 0, 1, 2
     counts: FloatArray  # (rows, categories) spans
     tokens: FloatArray  # (rows,)
-    verified: FloatArray  # (rows,) checks in the trace, by rule
-    repeated: FloatArray  # (rows,) checks of an already checked claim
-    lost: IntArray  # (rows,) quotations that do not occur in the trace
+    verified: FloatArray  # (rows,) number of checking sentences in the trace, by rule
+    repeated: FloatArray  # (rows,) number of checks of an already checked claim
+    lost: IntArray  # (rows,) number of quotations that do not occur in the trace
     coded: tuple[Coded, ...]  # (rows,) with the spans themselves
 
     @property

@@ -6,8 +6,8 @@ careful argument that have been proposed as teachable skills; "stance" how a mod
 when it rates its efficacy: assertion and anthropomorphism, as Jackson et al. (2025) coded them.
 The definitions are the project's own.
 
-Categories may have cues, which make the rules inspectable. Each cue has a name, so that every code
-can be traced to the words behind it. A strong cue names the behaviour; a weak one merely
+Categories may have cues, patterns of words that rules search for. Each cue has a name, so that
+every code can be traced to the words behind it. A strong cue names the behaviour; a weak cue often
 accompanies it. A deniable cue ("no need to check") does not count if its clause denies it. The
 patterns of the library are English; {i} and {me} are first-person pronouns.
 
@@ -52,7 +52,7 @@ class Cue:
     deniable: bool = False
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return its spans between two positions of a text, without denied ones."""
+        """Return the spans of the cue between two positions of a text, leaving out denied ones."""
         spans = (match.span() for match in self.pattern.finditer(text, start, end))
         return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 
@@ -83,7 +83,7 @@ class Scheme:
 
     name: str
     categories: tuple[Category, ...]
-    role: str = _ROLE  # role that a judge is given
+    role: str = _ROLE  # role that the prompt assigns to a judge
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ def read_scheme(path: str | PathLike[str]) -> Scheme:
     path : path
         A UTF-8 file. It may have a ``name`` (the file name by default) and the ``role`` of a
         judge. Tables ``[[category]]`` have a ``name`` and a ``meaning`` that completes "the writer
-        ...". Rules need tables ``[[category.cue]]`` with ``name``, ``pattern`` (a case-insensitive
-        regular expression that begins at a word), ``strong`` and ``deniable``.
+        ...". Coding by rules needs tables ``[[category.cue]]`` with ``name``, ``pattern`` (a
+        case-insensitive regular expression that begins at a word), ``strong`` and ``deniable``.
 
     Returns
     -------

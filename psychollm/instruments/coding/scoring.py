@@ -1,12 +1,12 @@
 """Scores of the traces of one coder.
 
-A category is 2 if a strong cue or at least two sentences with a weak cue occur, 1 for one such
-sentence, and 0 otherwise. One span per sentence and category is kept: the first strong cue, or
-else the first.
+A category has the code 2 if the trace contains a strong cue, or at least two sentences with a weak
+cue. It has the code 1 with one such sentence, and 0 otherwise. One span per sentence and category
+is kept: the first strong cue, or else the first weak one.
 
-A checking sentence is paired with the claim it checks: its own words if there are enough, else
-those of the next sentence. Two claims are the same if they hold the same numbers and share most of
-their other words.
+The claim that a sentence checks consists of the sentence's own content words. If these are too
+few, it consists of the content words of the next sentence. Two claims are the same if they hold
+the same numbers and share most of their other words.
 """
 
 import re
@@ -37,7 +37,7 @@ _CHECKS = tuple(
 )
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[-+*/^=<>×÷]")
-# Words of checking, and words that do not identify the checked claim.
+# Words that mean checking, and other words that do not identify the checked claim.
 _COMMON = (
     "a again all also an and another at be by can check checked checking confirm "
     "correct does double for from get good have i if in indeed is it just let let's "
@@ -47,8 +47,8 @@ _COMMON = (
     "whether will with yes "
 )
 _EMPTY = frozenset(_COMMON.split())
-_ALIKE = 0.6  # minimal proportion of shared words of two equal claims
-_ENOUGH = 2  # minimal words or numbers of a claim
+_ALIKE = 0.6  # proportion of shared words above which two claims are the same
+_ENOUGH = 2  # minimal number of words or numbers in a claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Verifications:
     """The claims that a trace verifies."""
 
     claims: tuple[str, ...]
-    repeats: tuple[int | None, ...]  # index of the earlier claim that each repeats
+    repeats: tuple[int | None, ...]  # index of the earlier, equal claim; None without one
 
     @property
     def n(self) -> int:
@@ -110,7 +110,7 @@ def _same(
     return not either or len(one[1] & two[1]) / len(either) >= _ALIKE
 
 
-_PLENTY = 2  # sentences with a weak cue that equal one strong cue
+_PLENTY = 2  # number of sentences with a weak cue that count as a strong cue
 
 
 def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
@@ -136,7 +136,7 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
 
 
 def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
-    """Return the first strong cue of a sentence, or else its first, with its span."""
+    """Return the first strong cue of a sentence, or else the first weak one, with its span."""
     matches = [
         (not cue.strong, start, end, cue)
         for cue in cues
@@ -185,7 +185,7 @@ def rule_scores(transcripts: Sequence[Transcript], scheme: Scheme) -> CodingScor
 
 
 def code_again(prompts: Sequence[Prompt]) -> CodingScores | None:
-    """Code the traces in a judge's prompts by rules; None if their scheme has no cues here."""
+    """Code the traces in a judge's prompts by rules; None if the scheme has no cues."""
     name = prompts[0].about["scheme"] if prompts else ""
     scheme = SCHEMES.get(name)
     if scheme is None or list(scheme.names) != list(prompts[0].about["categories"]):
@@ -213,7 +213,7 @@ def _scores(
 ) -> CodingScores:
     shape = (len(rows), len(categories))
     codes = [[np.nan if one is None else one for one in row.codes.values()] for row in rows]
-    # Without a code, the spans are unknown as well.
+    # If a category has no code, its number of spans is unknown too.
     counts = [
         [np.nan if row.codes[name] is None else row.counts[name] for name in categories]
         for row in rows

@@ -24,12 +24,12 @@ class Transcript:
     key: str
     text: str
     model: str = ""  # model that wrote it
-    item: str = ""  # the question; the key by default
+    item: str = ""  # label of the question; the transcript's key by default
     run: int = 1  # index among several traces of the question
     arm: str = ""  # how it was elicited: "spontaneous", "prompted", ...
     structure: str = ""  # kind of problem
     correct: float | None = None  # whether the answer is right
-    tokens: int | None = None  # of the trace; if unknown, words and punctuation are counted
+    tokens: int | None = None  # length of the trace; if None, words and punctuation are counted
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -40,7 +40,7 @@ class Transcript:
             raise InputError(msg)
 
     def about(self) -> dict[str, Any]:
-        """Return its known properties, JSON-compatible.
+        """Return the known properties as a JSON-compatible dict.
 
         Examples
         --------

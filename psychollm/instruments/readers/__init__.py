@@ -1,7 +1,8 @@
 """Parsers of replies: each returns a coded answer or a failure category.
 
-Each maps any text to a `Reading`. None raises an error for a reply, and none guesses if a reply
-gives two answers or none. All weigh the evidence in the same order, described in `verdict`.
+Each parser maps any text to a `Reading`. A parser never raises an error for a reply, and never
+guesses if a reply gives two answers or none. All parsers weigh the evidence in the same order,
+which the module `verdict` describes.
 """
 
 from psychollm.instruments.readers.number import read_integer, read_number

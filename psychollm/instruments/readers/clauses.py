@@ -1,8 +1,9 @@
-"""Sentences and clauses of a reply, and the manner in which one mentions a value.
+"""Sentences and clauses of a reply, and the manner in which a clause mentions a value.
 
-A value is not asserted if it is denied, excluded, attributed to somebody else, wished for or held
-earlier. One that is asked about or supposed is only raised. One among alternatives, or under a
-condition, is left open. The deciding words are in the clause of the value, or open its sentence.
+A value is not asserted if the writer denies or excludes it, attributes it to somebody else, wishes
+for it, or held it earlier. A value in a question or a supposition is only raised. A value among
+alternatives, or under a condition, is left open. The words that decide between these manners are
+in the clause of the value or at the start of its sentence.
 """
 
 import re
@@ -27,23 +28,23 @@ from psychollm.instruments.readers.lexicon import (
 
 Value: TypeAlias = float | str
 
-# Letters with combining marks: with `\w` alone, words of Hindi, Bengali or Arabic end at a vowel
-# sign.
+# A letter with its combining marks. The pattern `\w` alone would end words of Hindi, Bengali or
+# Arabic at a vowel sign.
 WORD = rf"\w{MARKS}"
-_REACH = 60  # characters searched for deciding words: clauses are rarely longer
+_REACH = 60  # characters searched for such words; clauses are rarely longer
 
 
 class Mode(Enum):
     """The manner in which a text mentions a value."""
 
     SAID = "said"
-    DENIED = "denied"  # or excluded, reported, wished for: not asserted by the writer
+    DENIED = "denied"  # also excluded, reported or wished for: the writer does not assert it
     ASKED = "asked"
-    RAISED = "raised"  # supposed, or in a phrase with another meaning
+    RAISED = "raised"  # supposed, or part of a phrase with another meaning
     OPEN = "left open"
 
     def raised_if(self, in_passing: bool) -> "Mode":  # noqa: FBT001
-        """Return this manner, or `RAISED` for an assertion made in passing."""
+        """Return the given manner, or `RAISED` for an assertion made in passing."""
         return Mode.RAISED if self is Mode.SAID and in_passing else self
 
 
@@ -55,7 +56,7 @@ class Mention:
     start: int
     end: int
     mode: Mode = Mode.SAID
-    heads: bool = False  # whether it opens its sentence
+    heads: bool = False  # whether the value opens its sentence
 
 
 class Sentence(NamedTuple):
@@ -66,7 +67,7 @@ class Sentence(NamedTuple):
     asks: bool
 
 
-# The leading character class makes Python's search fast.
+# A character class at the start of the pattern makes Python's search fast.
 _END = re.compile(
     r"[.!?\n](?:(?<=\n)\n*|(?<!\n)(?<![.!?].)[.!?]*[\"')\]}]*(?!\s?[=×*/])"
     r"(?=\s|$|[\u3040-\u9fff\uac00-\ud7af]))"
@@ -82,7 +83,8 @@ _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|(?<!jibu )(?<!sahihi )ni(?= (?:(?:de|la|el|le|l') ?)?\w)|rather than|instead of|nicht"
     rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|inte|ikke|tidak|bukan|không|chưa|не|ليس|ليست|न कि|non(?= (?:nel|allo?|al|il|la|in|a|di|del)(?!\w))|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
-# Words after which no value is asserted, and words that begin a reason, a contrast or an aside.
+# Words after which a writer asserts no value, and words that begin a reason, a contrast or an
+# aside.
 _SPEAKS_AGAINST = re.compile(
     rf"(?<![{WORD}'])(?:not|never|no(?= \w)|none|nobody|cannot|without|lacks?|unable|neither|nor|too|than|nicht|kein\w{{0,2}}|nie|pas|jamais"
     rf"|nunca|non|não|nem|niet|geen|inte|ikke|tidak|bukan|không|не|нет|ни|değil|yok|{FALSE})(?![{WORD}'])|n't(?!\w)|[没未違错誤]|不(?![同足过])|ません|ない|ليس|لم |नहीं|없|않|못"
@@ -99,7 +101,7 @@ _COLON = re.compile(r"[:=][\s\"'(\[]*$")
 
 @lru_cache(maxsize=16)  # several checks use the same text
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a text; line breaks end them as well."""
+    """Return the sentences of a text; a line break also ends a sentence."""
     spans: list[Sentence] = []
     start = 0
     for end in [*_END.finditer(text), None]:
@@ -116,12 +118,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 @lru_cache(maxsize=32)
 def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     """Return the words of a clause before a position."""
-    # With `colon`, the words before a preceding colon count as well ("He said: yes").
+    # With `colon`, words before a preceding colon are included ("He said: yes").
     reach = text[max(position - _REACH, 0) : position]
     end = _COLON.search(reach) if colon else None
     stop = end.start() if end else len(reach)
-    # Search backwards from the position: nine forward searches for one sign take ten times as
-    # long.
+    # One backward search from the position is fast; forward searches for each of nine signs would
+    # take ten times as long.
     start = stop - len(_UNBROKEN.match(reach[:stop][::-1]).group())  # type: ignore[union-attr]
     for one in _BREAK.finditer(reach, start, stop):
         start = one.end()
@@ -206,7 +208,8 @@ _AFTER = re.compile(
     """
 )
 
-# "If it were so, B", but neither "if I had to choose, B" nor arithmetic: "if we add 2, 5".
+# This matches "If it were so, B", but neither "if I had to choose, B" nor arithmetic such as "if
+# we add 2, 5".
 _SUPPOSES = re.compile(
     r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|(?:it |that )?depends(?! on)|(?:as|so) long as|only (?:if|when)|in case|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
     r"|se(?= \w)|als(?= \w+ \w+ \w+,)|indien|если|eğer|jeśli|gdyby|अगर|यदि|إذا|لو|hätte ich|wäre ich)(?!\w)|\W*(?:如果|要是|もし)"
@@ -240,7 +243,7 @@ _PERSPECTIVE = re.compile(
 )
 _LIKEWISE = re.compile(r"\bso (?:is|are|was|were|do|does|did)\b")
 
-# "The probability of B: 10 %" does not choose B.
+# "The probability of B: 10 %" mentions B without choosing it.
 _MEASURED_BEFORE = re.compile(
     r"\b(?:probability|chances?|confidence|likelihood|odds|certainty|p)\s?(?:of|that|for|in|\()\b.*$"
 )
@@ -251,7 +254,8 @@ _MEASURED_AFTER = re.compile(
     r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
 )
 
-# What a value measures: "a 30 % chance that I'm wrong", "certain that I don't know".
+# Words that make a value measure the probability of error: "a 30 % chance that I'm wrong",
+# "certain that I don't know".
 _ERROR = (
     r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mix\w* up|confus\w+|uncertain\w*|unsure"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
@@ -266,7 +270,8 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool = False) -> Mode:
     """Return the manner in which a sentence mentions a value.
 
-    A value that answers by itself (`answers`: "no") may be followed by a denial; another may not.
+    With `answers`, the value is an answer by itself, such as "no". A denial may follow such a
+    value without denying it.
     """
     clause = clause_before(text, start)
     named = _COLON.search(text, max(start - _REACH, 0), start)
@@ -283,7 +288,7 @@ def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool
         return Mode.ASKED
     if _AFTER.match(after):
         return Mode.RAISED
-    # Words that attribute the value to a person or a time may precede a comma.
+    # Words that attribute the value to a person or a time may be separated from it by a comma.
     lead = text[max(start - 2 * _REACH, 0) : start].lower()
     own = lead[max(sentence.start - start, -len(lead)) :] if sentence.start < start else ""
     if own.strip() and (
@@ -313,7 +318,7 @@ def _disowned(before: str, after: str) -> bool:
 
 
 def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> list[Mention]:
-    """Give joined values the same manner: "A, B and D are wrong", "whether 5 or 6"."""
+    """Give the same manner to values in one list: "A, B and D are wrong", "whether 5 or 6"."""
     start = 0
     for i in range(1, len(ones) + 1):
         alike = i < len(ones) and ones[i].value == ones[i - 1].value
@@ -327,7 +332,7 @@ def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> lis
     return ones
 
 
-# The rest of the clause is the writer's own statement, even after a quotation.
+# The rest of the clause is the writer's own statement, even if the value is quoted.
 _OWN_SAYING = re.compile(
     r"(?i)^.*(?<![\w'])(?:i'll|i'd|i will|i would|i(?: now)? (?=(?:say|choose|pick|go|opt|settle|take|rate|give|put|prefer|choose|answer|vote|select)\b)|i'm (?:down|up|now)(?= (?:to|at)\b)|(?:i'd|i'll|i would|i will|i'm|i am|i)(?: now)? (?:have to |need to |must |will )?(?:go|come|lower|rais|reduc|drop|revis|adjust|bring|mov|scal)\w*(?: (?:that|it|this|my \w+))?(?: (?:down|up|back))?(?= to\b)"
     r"|(?:i am|i'm) (?:going|sticking|settling) (?=(?:with|for|on)\b)|(?:ich|da) (?=(?:sage|wähle|nehme|gebe|tippe|vergebe)\b)|je (?=(?:dis|dirais|choisis|mets|donne|réponds|prends)\b)"
@@ -336,13 +341,13 @@ _OWN_SAYING = re.compile(
 
 
 def leads(text: str, position: int, further: frozenset[str] = frozenset()) -> bool:
-    """Return whether the clause before a position holds only words that introduce an answer."""
+    """Return whether all words of the clause before a position introduce an answer."""
     clause = _OWN_SAYING.sub("", clause_before(text, position))
     return all(leads_up(word, further) for word in words_of(clause))
 
 
 def conditioned(text: str, end: int) -> bool:
-    """Return whether a condition follows: "Yes, if ..."."""
+    """Return whether a condition follows a value: "Yes, if ..."."""
     return _CONDITION_AFTER.match(text[end : end + _REACH].lower()) is not None
 
 
@@ -359,7 +364,7 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
 
 
 def of_error(text: str, start: int, end: int) -> bool:
-    """Return whether a value measures how likely the writer is wrong, or does not know."""
+    """Return whether a value is the probability that the writer is wrong or does not know."""
     before = text[max(start - _REACH, 0) : start].lower()
     after = _CONTRAST.split(text[end : end + _REACH].lower())[0]
     return bool(_OF_ERROR_AFTER.match(after) or _OF_ERROR_BEFORE.search(before))

@@ -1,8 +1,8 @@
 """Words by their function in a clause, in all languages; inflected forms are derived.
 
-`LEADS` introduce an answer without adding to it ("I would say"). The patterns are fragments for
-`clauses`: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`, `CHOOSE`), and words
-that prevent an assertion.
+`LEADS` introduce an answer without adding to it ("I would say"). The patterns are building blocks
+for the module `clauses`: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`,
+`CHOOSE`), and words that prevent an assertion.
 """
 
 import re
@@ -42,7 +42,8 @@ SAY = (
 )
 CHOOSE = _verbs("pick choose select vote rate opt")
 
-# Subjects whose words are the writer's own, or speak for the truth ("the passage says 5").
+# Subjects whose statements count as the writer's own, including sources of the right answer ("the
+# passage says 5").
 OWN = (
     "i|we|i'd|i'll|i've|we'd|we'll|me|us|to|not|please|then|and|or|so|just|it|this|that|which|would"
     "|let's|(?:passage|text|context|article|table|graph|figure|result|calculation|rule|equation|formula|statement"
@@ -97,14 +98,15 @@ eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effetti
 svar svaret rätt rätta korrekta är alternativ alternativet bokstaven jag tror tycker väljer svarar jawaban jawabannya yang benar tepat adalah saya memilih pilih pilihan opsi đáp án đúng là tôi chọn phương câu trả lời nghĩ
 получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
 """
-# "The right answer is", "I think it is" in languages without further patterns.
+# Translations of "the right answer is" and "I think it is", for languages without further
+# patterns.
 _FURTHER = """
 aproximadamente approximativement approssimativamente dit hier अपने حدود son sind l ongeveer ungefähr etwa wir 실제로는 মোট jumla jumlah kokku celkem összesen totalt yhteensä jibu sahihi nadhani nafikiri odpověď správná správně je za myslím si že odpoveď myslím vastaus oikea on luulen η σωστή απάντηση είναι νομίζω ότι răspunsul corect este cred că a helyes válasz szerintem az svaret rigtige rette er jeg tror at
 det правильна відповідь це думаю гадаю правилният отговор мисля че точан одговор tačan točan odgovor mislim la resposta correcta és crec que সঠিক উত্তর হলো হল উত্তরটি আমার মতে جواب درست صحیح پاسخ گزینه گزینهٔ گزینه‌ی به نظر من این است சரியான பதில் பதில் సరైన సమాధానం बरोबर
 उत्तर સાચો જવાબ ਸਹੀ ਜਵਾਬ صحیح ہے คำตอบที่ถูกต้องคือ คำตอบคือ คือ ข้อ התשובה הנכונה היא jawapan ang tamang sagot ay дұрыс жауап düzgün cavab teisingas atsakymas yra pareizā atbilde ir õige vastus zuzena erantzun erantzuna anser anwser awnser asnwer answr definately defintely definitly defnitely probly prolly
 """
 LEADS = _words(_ENGLISH + _OTHERS + _FURTHER)
-# Scripts without spaces: the parts of a run of characters.
+# In scripts without spaces, these patterns split a run of characters into parts.
 _FRAGMENTS = re.compile(
     "(?:[我她]们?有?|正しくは|最も?|真ん中|这句话|这[一道]?题|本题|適切|正しい|な|もの|のは|したがって|现在|今|(?:大约|大概|现在|一共|约)有|故|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|应?改[为成]|应选?|应为|更正|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|对|这个|或|程度|水平|私|から|到|の|を|尺度|量表|では?|上|点?満点|满分|打|점|만점에?|我|は|答え)+"
 )
@@ -114,7 +116,8 @@ MARKS = "".join(
     chr(one) for one in range(0x300, 0xE50) if unicodedata.category(chr(one)).startswith("M")
 )
 _WORD = re.compile(rf"[^\W\d_]+(?:[{MARKS}\u200c]+[^\W\d_]*)*(?:'[^\W\d_]+)?")
-# Words in -ly that distance the writer from a value; the others introduce it ("unfortunately").
+# Words in -ly with which the writer does not assert a value. All other words in -ly, such as
+# "unfortunately", may introduce an answer.
 _DISTANT = _words("""
 hardly barely scarcely rarely partly nearly only early likely unlikely reply family falsely wrongly mistakenly
 formerly previously initially originally supposedly allegedly reportedly seemingly slightly highly extremely
@@ -170,8 +173,8 @@ def leads_up(word: str, further: frozenset[str]) -> bool:
     return not forms.isdisjoint(LEADS) or not forms.isdisjoint(further)
 
 
-# "That is (not) true": subjects, copulas, negations, and words for true and for false, by
-# language.
+# The parts of "that is (not) true" by language: subjects, copulas, negations, and words for true
+# and for false.
 TRUTH = {
     "en": ("it|this|that|its|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)(?: that [^,;]{3,80}?)?", "is|'s|is indeed|is in fact|is therefore|is thus|as", "not|n't|far from",
         "true|correct|right|accurate|matches the (?:reference|gold|expected|correct|key)(?: answer)?|agrees with the (?:reference|gold|key)(?: answer)?|the case|holds(?: true| up)?", "false|incorrect|wrong|inaccurate|untrue|mistaken|(?:does not|doesn't) (?:match|agree with) the (?:reference|gold|expected|correct|key)(?: answer)?|does(?: not|n't) hold(?: true| up)?"),
@@ -197,7 +200,7 @@ TRUTH = {
     "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|(?<!不)完全正确的?|对的?", "错误?的?|有误"),
     "ja": ("それは|これは", "", "", "正しいです|正しい|正解です|正解だ|正解", "間違いです|間違っています|違います|不正解です|不正解だ|不正解|誤りです|誤り|誤答です|正しくありません|正しくない|正解ではありません"),
 }  # fmt: skip
-# The answer that a judge assesses.
+# Names of the answer that a judge assesses.
 JUDGED = {
     "en": r"(?:(?:the|this|his|her|their) )?(?:(?:candidate|student|pupil|user|system|respondent|assistant|model|proposed|given|submitted|provided)(?:'s)? )?(?:final )?(?:answer|response|reply|solution)(?: given| provided)?(?: (?:of|from|by) the \w+)?"
         r"|the (?:candidate|student|respondent)|(?:i'd|i'll|i'm|i am|i) (?:would |will |must |hereby |therefore |have to |need to )*(?:mark|grade|judge|count|rate|deem|consider|accept|score|treat|marking|grading|judging|counting|scoring) (?:it|this|that|(?:the|this) (?:\w+ )?(?:answer|response))"
@@ -210,7 +213,7 @@ JUDGED = {
     "id": "(?:jawaban|jawabannya)(?: \\w+)?(?: ini| itu)?", "vi": "(?:câu trả lời|đáp án)(?: của \\w+(?: \\w+)?)?(?: này)?",
     "ko": r"(?:\S+의 )?(?:답변|답안|답|응답)[은이]", "zh": "(?:(?:考生|候选人?|学生|模型|用户|该|此|这个)的?)?(?:答案|回答|作答)", "ja": "(?:(?:候補者?|受験者|学生|生徒|モデル|この)の?)?(?:回答|解答|答え|答案)は",
 }  # fmt: skip
-# Conjunctions of alternatives.
+# Conjunctions between alternatives ("or").
 OR = "or|and/or|oder|eller|atau|hoặc|ou|o|u|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या|或"
 # Words that begin a reason or a concession, which may mention other values.
 REASON = r"(?:(?<!\w)(?:because|since(?! then)|(?<!times )(?<!well )(?<!such )as|given|although|though|while|whereas|weil|da|car|parce que|puisque|porque|pois|ya que|já que|perché|poiché|omdat|потому|поскольку|ponieważ|çünkü|karena|eftersom|vì|auch wenn|obwohl|obgleich|bien que|même si|quoique|aunque|anche se|sebbene|benché|embora|mesmo que|ainda que|ook al|hoewel|chociaż|choć|хотя|так как|لأن|क्योंकि)(?!\w)|因为|虽然|尽管|なぜなら)"

@@ -1,9 +1,9 @@
 """Answers that a reply marks as such.
 
-Rank 0 is the form's own name for the answer ("confidence:"), beside which a reply may give other
-answers. Rank 1 marks the final result (a box, an answer tag, a JSON field, "final answer:",
-"correction:"). Rank 2 names an answer ("answer:", "the answer is"). Rank 3 is one of several in a
-column or list.
+Markers have ranks; a lower rank takes precedence. Rank 0 is the name of the requested quantity
+("confidence:"), which distinguishes it from other answers in the reply. Rank 1 marks the final
+result (a box, an answer tag, a JSON field, "final answer:", "correction:"). Rank 2 names an answer
+("answer:", "the answer is"). Rank 3 is one of several answers in a column or list.
 """
 
 import re
@@ -20,7 +20,7 @@ _FINAL = (
     "resposta final|eindantwoord|definitief antwoord|ostateczna odpowiedź|окончательный ответ|"
     "итоговый ответ|الجواب النهائي|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
 )
-# Written without spaces, so that no word boundary ends the name.
+# In these scripts words are written without spaces, so that no word boundary ends the name.
 _FINAL_UNSPACED = "最终答案|最終答案|最後の答え|最終的な答え|最終回答|최종 답변|최종 답"
 _NAMED = (
     "answer|answers|ans|ans.|correct|conclusion|verdict|result|response|choice|decision|prediction|"
@@ -47,7 +47,7 @@ _FIELD_NAME = re.compile(
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
 _APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
 _LONGEST = 400  # characters of an answer
-_MOST = 24  # only the last marks are kept: enough to see whether they differ
+_MOST = 24  # only the last marks are kept, which shows whether they differ
 _DIALOGUE = re.compile(r"(?im)(?:^|\?[ \t]+)a\s?:[ \t]*(?=\S)")
 _OTHER_LETTER = re.compile(r"(?im)^[b-e]\s?:")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
@@ -84,17 +84,17 @@ class Marked(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
-    """Return a pattern for names of answers, four times as fast if the text is `plain`."""
-    # Plain text is ASCII in lower case.
+    """Return a pattern for names of answers; for `plain` text the search is four times as fast."""
+    # A text is plain if it is ASCII in lower case.
     own = sorted(labels, key=len, reverse=True)
     every: tuple[list[str], ...] = (own, _FINAL.split("|"), _NAMED.split("|"))
-    if plain:  # "YANIT", the capitals of "yanıt", is "yanit" in lower case
+    if plain:  # the lower case of "YANIT" (Turkish "yanıt") is "yanit"
         lower = [[one.lower().replace("ı", "i") for one in names] for names in every]
         every = tuple([one for one in names if one.isascii()] for names in lower)
     spaced = [[one for one in names if one[0] < "\u3000"] for names in every]
-    never = "(?!)"  # if there is no such label
+    never = "(?!)"  # a pattern that never matches, used without labels
     own_, final, named = ("|".join(map(re.escape, names)) or never for names in spaced)
-    # The first letter rules out most words.
+    # Testing the first letter excludes most words quickly.
     first = "".join(
         re.escape(one) for one in sorted({one[0] for names in spaced for one in names})
     )
@@ -119,12 +119,14 @@ def marked(
     text: str, labels: tuple[str, ...] = (), *, lead: bool = False, letters: bool = False
 ) -> list[Marked]:
     """Return the answers that a reply marks, in order."""
-    # `labels` name an answer of the requested form, and outrank the general names if `lead`.
-    # With `letters`, "A:" may be an option, so it marks an answer only after "Q:".
+    # `labels` are names of the requested quantity; with `lead` they take precedence over general
+    # names such as "answer". With `letters`, "A:" may name an option, so it marks an answer only
+    # after "Q:".
     marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
     if ":" in text:
         marks += _fields(text, labels, lead=lead)
-    # Within JSON fields, names of answers are part of somebody's reasoning.
+    # Within other JSON fields, a name of an answer is part of somebody's reasoning, so it does not
+    # count.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
     marks += _named(words, labels, lead=lead)
     for turn in _DIALOGUE.finditer(words) if ":" in text else ():
@@ -213,7 +215,7 @@ def _line(text: str, start: int) -> str:
     return text[start : start + _LONGEST].partition("\n")[0].strip(f" \t{OPEN}{CLOSE}")
 
 
-# "So she was seventeen": the subject is dropped.
+# In "So she was seventeen" the words before the value are dropped.
 _SUBJECT = re.compile(
     r"(?i)^(?:he|she|it|they|sie|er|elle|il|ella|él|lei|lui|ela|ele|zij|hij|ona|on|она|он) (?:is|was|are|were|had|has|have|ist|war|était|est|avait|tenía|era|tinha|was|miała?|było|был[аои]?)(?=\s(?:[0-9]|[^\W\d_]+\W*$))\s"
 )

@@ -1,4 +1,4 @@
-"""Parse a number of any kind; base class of the forms whose answer is a number."""
+"""Parse whole and other numbers; base class of all forms whose answer is a number."""
 
 import re
 from abc import abstractmethod
@@ -22,9 +22,9 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
-_IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # "x = 5"
+_IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # a named result such as "x = 5"
 _CURRENCY = re.compile(r"(?<!\w)(?:USD|EUR|GBP|CHF|JPY|CNY|INR|US|Rs\.?)\s?\$?\s?$")
-_NAMED = 32  # maximal distance between the name of a scale and its ends
+_NAMED = 32  # maximal number of characters between the name of a scale and its ends
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
@@ -60,7 +60,8 @@ _STATES = re.compile(
 )
 
 
-# "高さは3,776メートル": a measure and its value, but no count or year ("高さは3つの要因で").
+# This matches a measure with its value ("高さは3,776メートル"), but not a count or a year
+# ("高さは3つの要因で").
 _MEASURES = re.compile(
     r"(?:高さ|長さ|深さ|重さ|面積|人口|人数|[^\s、,]の数|個数|年齢|距離|速度|気?温度?|値段|価格|合計|標高|身高|高度|长度|深度|面积|距离|总数|높이|길이|깊이|무게|면적|인구|거리|가격)\s?(?:は|是|为|約|约|은|는|이|가)(?:約|约|大约|およそ|\s약)?\s?$"
 )
@@ -68,7 +69,8 @@ _THERE_ARE = re.compile(r"(?:[约大共计]有|共计?|约为|约是|等于|等�
 _NO_MEASURE = re.compile(r"\s?(?:つ|[個个]の|年|月|日|[%位番号回倍]|위|가지|개|년|월)")
 
 
-# Verbs at the end ("ایران ۳۱ استان دارد"), and a number called a year at the end of a reply.
+# Verbs that follow their number ("ایران ۳۱ استان دارد"), and a number at the end of a reply that
+# is called a year.
 _VERB_BEHIND = re.compile(
     r"\s?(?![つ位番回倍章위가]|[個个]の)\S{0,12}(?:\s\S{1,14}){0,2}?\s?(?:دارد|است|بود|আছে|ছিল|है|हैं|थे|थी|था|あります|います|です|ある|いる|있습니다|있다|입니다|이다|vardır|var|உள்ளன|உள்ளது|ఉన్నాయి|ఉంది|આહે|છે|आहेत|आहे|ਹਨ|ہے|ہیں)\W*$"
 )
@@ -85,7 +87,7 @@ _CONTRAST = re.compile(
 
 
 def _states_behind(text: str, one: Numeral) -> bool:
-    """Return whether a one-sentence reply states its one number."""
+    """Return whether a reply of one sentence states its only number as the answer."""
     if "?" in text or len(sentences(text)) > 1 or one.percent or one.out_of is not None:
         return False
     if len(re.findall("[0-9]+(?:[.,' ][0-9]+)*", text)) > 1:
@@ -98,14 +100,15 @@ def _states_behind(text: str, one: Numeral) -> bool:
     return _VERB_BEHIND.match(text, one.end) is not None and not _OF_ITSELF.search(before)
 
 
-# A writer who speaks of itself ("I was released in 2023") states only what it counts.
+# In a sentence of the model about itself ("I was released in 2023"), only a counted number can be
+# the answer.
 _OF_ITSELF = re.compile(
     r"(?i)^\W*(?:(?:and|so|well|but|then|as)\s)?(?:i|i'm|i've|my|me|we|our)(?!\w)(?!(?:'ve| have)? (?:count|get|got|obtain|f[io]und|see|saw|believe|think|guess"
     r"|calculat|comput|measur|estimat|reckon|arrive|end up))"
 )
 
 
-# Words that give the meaning of a scale point: '1 = "never"'.
+# Words that explain a scale point: '1 = "never"'.
 MEANS = r"(?:=|–|is(?:\sfor)?|means|meaning|being|stands for|bedeutet|für|steht für|est|signifie|es|significa|è|é|betekent|oznacza|означает|veut dire|vuol dire|quer dizer|代表|表示|تعني|は)"
 MEANING = r"(?:\"[^\"\n]{1,40}\"|[^\",;.()\d\n]{1,40}?)"
 POINT_NAME = r"(?:\s\([^()\n]{1,40}\))?"
@@ -121,10 +124,10 @@ SCALE = re.compile(
 )
 
 
-# The same measure in another unit, a source with its year, and the parts of a whole.
+# Asides in brackets: the measure in another unit, a source with its year, or the parts of a whole.
 _UNIT = r"(?:m|km|cm|mm|ft|feet|foot|mi|miles?|kg|g|lbs?|pounds?|°\s?[CF]|l|lit(?:er|re)s?|gal(?:lons)?|in|inches|yd|yards|acres|ha|hectares|sq\.? \w+|mph|km/h|knots|hours|h|min(?:utes)?|s|seconds|stone|oz|met(?:er|re)s?|K)"
 _IN_UNITS = re.compile(rf"(?<=[0-9])(?P<unit>\s?{_UNIT})\s?\([0-9][0-9.,' ]*\s?{_UNIT}\)(?![\w])")
-# The parts of a counted total, or another count of it: "88 keys (52 white, 36 black)".
+# Asides that divide a counted total or count it differently: "88 keys (52 white, 36 black)".
 _COUNTED_ALSO = re.compile(
     r"(?i)(?<=[0-9] )(?P<named>[^\W\d_]{3,}) \((?!or\b|maybe|perhaps|oder|ou\b|o\b|not\b|actually|no\b|out of|of\b|von|sur|de\b)[0-9]+ [^\W\d_][^()\n]{0,60}\)"
 )
@@ -171,7 +174,7 @@ _NEITHER = re.compile(
 
 
 def _stated_in_words(text: str) -> int | None:
-    """Return the number in words that a short statement ends with: "Polska ma szesnaście ..."."""
+    """Return the number in words at the end of a short statement: "Polska ma szesnaście ..."."""
     words = _HEAD.split(text, 1)[0].split()
     if not 2 < len(words) < 8 or "?" in text or numerals(text) or _NEITHER.search(text):
         return None
@@ -193,16 +196,16 @@ class NumericForm(Form):
     opening_decides = True
     equations = True
     shares = False
-    states = False  # whether any sentence may state it (She has 5)
+    states = False  # whether any sentence may state the answer ("She has 5")
     leads: frozenset[str] = frozenset()  # further words that introduce a number
-    off_scale_opposes = True  # whether an impossible number casts doubt on a possible one
+    off_scale_opposes = True  # whether a number off the scale makes a second number ambiguous
 
     @abstractmethod
     def value(self, one: Numeral) -> Value | None:
-        """Return the value of a number, None if it is off the scale or of another kind."""
+        """Return the value of a number; None if it is off the scale or of another kind."""
 
     def unclear(self, one: Numeral) -> bool:
-        """Return whether a number has two readings."""
+        """Return whether a number can be parsed in two ways."""
         return False
 
     def led_up_to(self, text: str, one: Numeral) -> bool:
@@ -249,7 +252,7 @@ class NumericForm(Form):
         return of_one_manner(text, mentions, _OR)
 
     def whole(self, text: str) -> frozenset[Value]:
-        """Return the values that the text as a whole gives."""
+        """Return the values of a text that consists only of an answer."""
         alone = number_alone(text, self.leads)
         if alone is None and self.states:
             alone = _stated_in_words(text)
@@ -266,11 +269,11 @@ class NumericForm(Form):
         values = self._values(ones)
         words = len(_TAIL.findall(text[ones[0].end :])) - (len(ones) - 1)
         if _VERB.search(text, ones[0].end):
-            return frozenset()  # "0.05 was the threshold"
+            return frozenset()  # the number is a subject: "0.05 was the threshold"
         return values if len(values) == 1 and words <= _UNIT_WORDS else frozenset()
 
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values at the start of its first sentence."""
+        """Return the values at the start of the first sentence."""
         spans = sentences(text)
         first = text[: spans[0].end] if spans else text
         head = _HEAD.split(first, 1)[0]
@@ -279,7 +282,7 @@ class NumericForm(Form):
             said = number_alone(head, self.leads)
             if said is not None:
                 return self._values([Numeral(said, 0, len(head))])
-        # A reason or an aside may hold other numbers: "7, because 7 × 8 = 56".
+        # Other numbers in a reason or an aside do not count: "7, because 7 × 8 = 56".
         ones = self.found(_ASIDE.sub(lambda aside: " " * len(aside.group()), first))
         if not ones or not ones[0].heads or ones[0].mode is not Mode.SAID:
             return frozenset()
@@ -302,7 +305,7 @@ _IN = re.compile(
 
 
 def _passing_year(text: str, one: Mention) -> bool:
-    """Return whether a mention is the year that a statement with another number refers to."""
+    """Return whether a number is only the year of a statement about another number."""
     year = re.fullmatch("1[5-9][0-9]{2}|20[0-9]{2}", text[one.start : one.end])
     return bool(year and _IN.search(text, max(one.start - 8, 0), one.start))
 
@@ -311,7 +314,7 @@ def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a whole number.
 
     Thousands may be grouped by commas ("1,50,000" as well), spaces, apostrophes, or points if
-    there are two of them; "1.234" has two readings and is ambiguous, like bounds and ranges.
+    there are two of them; "1.234" can mean two numbers and is ambiguous, like bounds and ranges.
     Powers, scales ("12k") and other bases ("0b101") are evaluated. Parts of formulas ("2π", "3x")
     are ignored. A number at the end of a truncated reply may be incomplete and is not used.
 
@@ -346,7 +349,8 @@ class _Integer(NumericForm):
 
 
 DecimalMark = Literal[".", ","]
-# One mark before three digits, and texts of languages that write thousands with a point.
+# A pattern for one point before three digits, and patterns that recognise languages that write
+# thousands with a point.
 _ONE_MARK = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}[.,][0-9]{3}(?![0-9.,]*[0-9])")
 _ENGLISH = re.compile(
     r"\b(?:[Tt]he|of|[Ii]s|[Ii]t|and|that|[Aa]re|[Aa]nswer|[Tt]his|[Tt]here|was|were|with|for|I|[Aa]pproximately|[Aa]bout|[Rr]esult|equals|has|have|would)\b"
@@ -362,7 +366,7 @@ _COUNTED = re.compile(
 
 
 def _thousands(text: str) -> bool | None:
-    """Return whether a mark before three digits groups them in this language; None if unsure."""
+    """Return whether a point before three digits marks thousands; None if undecided."""
     if _ENGLISH.search(text):
         return False
     counted = any(_COUNTED.match(text, one.end()) for one in _ONE_MARK.finditer(text))
@@ -381,9 +385,10 @@ def read_number(
     reply : str
         The reply.
     decimal_mark : {".", ","}
-        The reading of one mark before three digits: "1,234" is 1234 with ".", and 1.234 with ",".
-        With ".", languages that write 1.234 for 1234 are parsed so only before a noun ("1.234
-        Einwohner"). Before any other number of digits a mark is always a decimal mark.
+        Decimal mark of replies, used if a single mark precedes three digits: "1,234" is 1234 with
+        ".", and 1.234 with ",". With ".", replies in languages that write 1.234 for 1234 are
+        parsed as 1234 only before a noun ("1.234 Einwohner"). A mark before any other number of
+        digits is always a decimal mark.
     finish_reason : str, optional
         "length" if the reply was cut off.
 

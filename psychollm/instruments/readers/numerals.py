@@ -1,9 +1,9 @@
 """Numbers in a text, with their position and manner.
 
-Digits that are not a number by themselves are ignored: times and ratios, dates, versions,
-ordinals, parts of names ("GPT-4"), and the numbers of rules, steps and questions.
+Digits of the following kinds are ignored: times and ratios, dates, versions, ordinals, parts of
+names ("GPT-4"), and the numbers of rules, steps and questions.
 
-Of an equation, the result is asserted and the terms before it are not.
+An equation asserts its result, not the terms before the equals sign.
 """
 
 import math
@@ -70,7 +70,8 @@ _BOUND_AFTER = re.compile(
     r"|,?\s?(?:at (?:the )?(?:very )?(?:least|most|minimum|maximum)|max(?:imum)?|min(?:imum)?|tops)\b(?! [0-9])"
     r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多[个人名]|余|を(?:切|超|下回|上回))|(?:\s?[개명년원살세점%])?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
 )
-# Signs beside a number that make it a formula, and letters that are not a unit: "√2", "2π", "3x".
+# Signs next to a number that make it part of a formula, and letters that are no unit: "√2", "2π",
+# "3x".
 _FORMULA_BEFORE = re.compile(
     r"(?i)(?:[√∛∜^±]|π\s?[/*×·^]?|(?<![a-z])(?:sqrt|cbrt|log|ln|exp|sin|cos|tan)(?:_[0-9]+)?|(?<![\w'])[b-zB-Z](?:_\w)?\s?[-+*/×·÷]|[0-9)]\s?[+×÷·*]|[0-9)]\s[-–]\s)[\s({]*$"
 )
@@ -88,7 +89,7 @@ _COUNTS = re.compile(
 )
 _PRECISION = re.compile(r"(?i)[\s-](?:decimals?|digits?|significant)\b")
 _IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
-# The date up to which somebody has information.
+# The date of somebody's latest information (a knowledge cutoff).
 _AS_OF = re.compile(
     r"(?i)(?:\bas (?:of|at)|\b(?:knowledge|training|trained|data|information|update[ds]?|cut-?off|stand|figures|events|developments|anything|happened)\b[^.!?\n]{0,40}|\bstand|\ben date de|\bà partir de|\ba partir de|截至|根据)\s?(?:(?:the )?(?:early|late|mid|year|[A-Z][a-z]{2,8})[ -])?$"
 )
@@ -100,7 +101,7 @@ _MAX_DIGITS = 18
 class Numeral:
     """One number of a text."""
 
-    value: float  # int if written as one
+    value: float  # an int if written as a whole number
     start: int
     end: int
     mode: Mode = Mode.SAID
@@ -109,13 +110,13 @@ class Numeral:
     out_of: float | None = None  # the denominator, if any
     doubtful: bool = False  # "1.234": thousands or a decimal
     heads: bool = False
-    part: bool = False  # part of a formula, or with unexplained letters: "√2", "3x"
+    part: bool = False  # part of a formula or next to other letters: "√2", "3x"
 
 
 def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list[Numeral]:
     """Return the numbers of a text from `plain`, in order."""
-    # With `equations`, "=" precedes a result, otherwise the meaning of a code; with `shares`,
-    # "3 of 4" is one number with its denominator, as "3/4" always is.
+    # With `equations`, "=" precedes a result; otherwise it precedes the label of a code ("1 =
+    # never"). With `shares`, "3 of 4" is one number with a denominator; "3/4" always is.
     return list(_numerals(text, equations, shares))
 
 
@@ -244,7 +245,7 @@ _SCALE = re.compile(
 )
 
 
-# Units that further units may follow, and whether a space may separate them.
+# Units that smaller units may follow ("5 ft 3 in"), and whether a space may separate them.
 _EASTERN = {
     **{
         one: (10**power, False)
@@ -284,7 +285,7 @@ def _value(token: re.Match[str]) -> float:
 
 
 def _in_base(written: str) -> float:
-    """Return "0x1f" or "1010_2" as a number; infinite where the digits are none of that base."""
+    """Return "0x1f" or "1010_2" as a number; infinite if the base does not have these digits."""
     digits, _, base = written.partition("_")
     try:
         return int(digits, int(base or 0))
@@ -339,7 +340,7 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     before = text[max(one.start - _REACH, 0) : one.start]
     led = bool(before.strip())
     if one.written.count(".") == 1 and text.startswith(("...", "…"), one.end):
-        mode = Mode.RAISED  # "0.333..." goes on
+        mode = Mode.RAISED  # the decimals of "0.333..." continue
     elif (
         one.part
         or _COUNTS.match(text, one.end)
@@ -356,7 +357,8 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     return replace(one, mode=mode, heads=heads)
 
 
-# Times, ages, measures as adjectives ("a 12-inch ruler"), and words that make the number a bound.
+# Numbers that are no answer: times, ages, measures as adjectives ("a 12-inch ruler"). Words that
+# make a number a bound.
 _IN_PASSING_AFTER = re.compile(
     r"(?i)-(?!ish|[0-9]|prozent|percent)[^\W\d_]{2,}|\s?(?:a\.m\.|p\.m\.|[ap]m\b|o'clock)|\s?-?odd\b|\s[a-z]+\sago\b|\s(?:and counting|up(?:wards?)?)(?![^.,;!?])"
     r"|\s(?:is|was|are|were)\s(?!(?:the|an?) (?:[a-z]+ ){0,2}(?:answer|number|result|total|count|sum|value|estimate|guess|figure)\b|exactly|correct|right|my|what|left|it\b|needed|remaining|in total|in all|there)"
@@ -384,7 +386,8 @@ _NEARLY_EQUAL = re.compile(r"(?<=[\w)%] )≈|(?<=[\w)%])≈")
 _SIDES = re.compile(r"[,;:\n]\s|\band\b(?=\s\w{1,12}\s?=)|\bor\b|\bso\b|\bhence\b|\btherefore\b")
 
 
-# "2x = 10" and "x + 6 = 13" ask for x; a single name before "=" is assigned a value.
+# "2x = 10" and "x + 6 = 13" are equations to solve for x. A single name before "=" is assigned a
+# value.
 _UNSOLVED = re.compile(
     r"[0-9)]\s?[b-hj-z](?![\w'])(?!\s?[0-9(])|(?<![\w'])[a-z](?:\s?[-+−^]|[23]\s*$)|[-+−]\s?[b-z](?![\w'])"
 )
@@ -420,7 +423,7 @@ def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], 
 
 
 def _sign_before(text: str, one: Numeral) -> int:
-    """Return the position of "x =" before a number, -1 if it is absent."""
+    """Return the position of "x =" before a number; -1 without it."""
     before = text[max(one.start - 6, 0) : one.start]
     return one.start - 1 if re.search(r"=\s*$", before) else -1
 
@@ -460,7 +463,7 @@ _IDLE_TAIL = re.compile(
     r"(?i)\s(?:en total|insgesamt|in totale|au total|всего|no total|in totaal|łącznie|in total|altogether)\W*$|,\s(?:ohne wenn und aber|sans hésit\w+|ohne (?:zu )?zögern|sin dudar(?:lo)?|sin duda|senza (?:esitare|esitazioni|dubbio)|sem (?:hesitar|dúvida)|zonder (?:te )?aarzel\w+|без (?:колебаний|сомнений)"
     r"|bez wahania|me semble(?:-t-il)?|il me semble|je (?:crois|pense|dirais)|(?:glaube|denke|meine|schätze) ich|würde ich sagen|(?:me )?parece|creo(?: yo)?|diría(?: yo)?|credo|direi|mi (?:pare|sembra)|acho(?: eu)?|diria(?: eu)?|denk ik|думаю|кажется|myślę|chyba|sanırım)$"
 )
-_IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # found at any position
+_IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # recognised at any position in the text
 _NO_UNIT = re.compile(
     rf"(?i)(?<!\w)(?:{OR}|and|und|et|y|e|и|bis|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder|więcej|больше|sicuro|ça|gracias|grazie|mal|veces|fois|volte|vezes|раз)(?!\w)|[^\w\s]|[以多少]|이상|이하"
 )

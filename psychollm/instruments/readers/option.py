@@ -1,9 +1,9 @@
 """Parse the choice of one of several options, by its letter or its text.
 
-Letters outweigh texts: a reply that names one letter and then discusses the other texts has
-chosen. A letter directly followed by the text of another option is ambiguous. A letter that is
-also a word ("a" city, "I") counts only as a label: in brackets, before a full stop or colon, after
-"option", before "is correct", or next to another letter.
+Letters take precedence over texts: a reply that names one letter and then discusses the texts of
+other options has chosen the letter. A letter directly followed by the text of another option is
+ambiguous. A letter that is also a word ("a" city, "I") counts only as a label: in brackets, before
+a full stop or colon, after "option", before "is correct", or next to another letter.
 """
 
 import re
@@ -29,7 +29,7 @@ from psychollm.instruments.readers.plain_text import CLOSE, OPEN
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
-_SUFFIX = "(?:[dt][iıuü]r|y?[iıuü]|y?[ae]|n[iıuü]n)(?!\\w)"  # of Turkish: "C'dir"
+_SUFFIX = "(?:[dt][iıuü]r|y?[iıuü]|y?[ae]|n[iıuü]n)(?!\\w)"  # Turkish suffixes: "C'dir"
 _EDGES = " \t\n\"'()[]{}<>.,;:!–-*`✔✅✓☑👍"
 _CALLED = (
     r"(?:options?|choices?|letter|answer|antwort|réponse|opción|opcion|opção|opzione|optie|opcja"
@@ -58,27 +58,28 @@ _IS_IT = re.compile(
 _SPOKEN_OF = re.compile(
     r"(?i)[\"')\]]*\s(?:et al|was\s(?:my|his|her|their|the)\s(?:first|initial)|(?:is|was|looks|seems|sounds)\s(?:unlikely|improbable|doubtful|the\s(?:first|second|third|last|letter)\b|an?|for|too|also|only|in|on|from|possible|(?P<weighed>tempting|plausible|close)))\b"
 )
-# Statements about a letter that do not choose it.
+# Statements about a letter that do not choose its option.
 _DESCRIBED = re.compile(
     r"[\"')\]]*\s(?:(?:ist|est|es|è|é)(?!\s(?:la|le|die|der|das|el|il|lo|o|a)\s)|is|was|are|were|(?:would|must|should|could|has to) be)\s(?!(?:[a-z]+ly\s|indeed\s|by far\s|in fact\s|(?:much\s)?(?:the\s)?(?:most|more)\s)?"
     rf"(?:(?:{TRUE})(?!\w)|(?:the|my|our)\s(?!first|second|third|next|last|letter|other)|correct|right|best|better|true|accurate|plausible|likely|probable|it\b|what\b|left\b|fine\b|appropriate|consistent|in\b|for\b|how\b|where\b|why\b|because\b|a\b|an\b|[A-Z]))"
 )
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
-# Words after a chosen letter; before others it is the subject of a sentence ("D contradicts").
+# Words that may follow a chosen letter. Before any other word the letter is the subject of a
+# sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|are(?= (?:both |all )?(?:right|correct|true|possible|valid))|wie|comme|como|come|zu(?=\W*$)|zijn|sein|être|ser|essere|być|it is|all the way|hands down|for sure|becuase|becouse|cuz|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
     r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|qui(?= (?:(?:convient|correspond)(?! le moins| pas| mal| moins| peu)|est (?:la )?(?:bonne|correcte|juste|exacte)|me semble (?:la )?(?:bonne|correcte|juste|exacte)))|karena|eftersom|vì|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|を[^\W\d_]{1,4}人|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!не\s)(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
 )
 _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
-# Nouns that letters name.
+# Nouns before a letter that is their name ("vitamin C").
 _NAMED = re.compile(
     r"(?i)\b(?:plan|vitamine?|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$|(?:ビタミン|维生素|비타민)\s?$"
 )
-# "A.I.", and "A: I'm not sure", where the letter stands for "answer".
+# Letters that name no option: in "A.I.", and in "A: I'm not sure", where A means "answer".
 _ABBREVIATED = re.compile(r"\.(?:[A-Za-z]{1,3}(?!\w)|\s?[A-Z]\.(?!\s*$)|\s[A-Z]\.?\s[A-Z][a-z])")
 _INITIAL, _SURNAME = re.compile(r"(?<!\w)[A-Z]\.\s?$"), re.compile(r"\.\s[A-Z][a-z]")
-# Between letters that stand for things, or for a range of options.
+# Words between letters that denote things or a range of options.
 _RELATED = re.compile(
     r"(?i:\s(?:vs\.?|versus|or something|or so)\b)|\s[0-9]+[.):]\s|\.\s(?!it|this|that|there|he|she|they|we|all|most)[a-z]+\s(?:is|are|was|were|can|has|have)\b|"
     r"\s?(?:(?:to|through|bis|à)\s|[-–→∪∩=<>≤≥⇒∧∨])\s?(?:point\s)?[A-Z](?!\w)|\s?[=<>≤≥]\s?[0-9]"
@@ -109,7 +110,8 @@ def read_option(
     reply : str
         The reply.
     options : sequence of str, or mapping of str to str
-        The letters, or each letter with its text; a reply with the text of one option chooses it.
+        The letters, or each letter mapped to the option's text. With texts, a reply may also
+        choose an option by its text.
     finish_reason : str, optional
         "length" if the reply was cut off.
 
@@ -138,7 +140,7 @@ class _Patterns:
     """Search patterns, compiled once per set of options."""
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
-        plain = {key: unicodedata.normalize("NFKC", key) for key, _ in items}  # ①
+        plain = {key: unicodedata.normalize("NFKC", key) for key, _ in items}  # for ①
         self.keys = {plain[key].lower(): key for key, _ in items}
         self.texts = {_norm(text): key for key, text in items if text.strip()}
         letters = "|".join(re.escape(plain[key]) for key, _ in items)
@@ -188,7 +190,7 @@ class _Option(Form):
         self._of = patterns
 
     def prepared(self, text: str) -> str:
-        """Replace a single Cyrillic letter by the Latin one; mark what a list judges right."""
+        """Replace a single Cyrillic letter by a Latin one; mark the option called right."""
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
         text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
@@ -203,7 +205,7 @@ class _Option(Form):
         return kept.replace(right[0].group(), f"{OPEN}{right[0]['key']}{CLOSE}")
 
     def _without_echo(self, text: str) -> str:
-        """Leave out a list of all options if the rest of the reply names one."""
+        """Leave out a repeated list of all options if the rest of the reply names one of them."""
         if "\n" not in text or OPEN in text:
             return text
         listed = list(self._of.listed.finditer(text))
@@ -272,7 +274,8 @@ class _Option(Form):
         texts = [one for one in named if one.mode is Mode.SAID]
         if not letters or not {one.value for one in letters} & {one.value for one in texts}:
             return mentions + named
-        # A letter takes precedence over option texts named after it, but not over one before it.
+        # A letter takes precedence over option texts after it, but not over an option text before
+        # it.
         return mentions + [one for one in texts if one.start < letters[0].start]
 
     def _named(self, text: str) -> list[Mention]:
@@ -335,7 +338,7 @@ class _Option(Form):
 
 
 def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
-    """Return whether the last sentence mentions only this letter, after others mentioned more."""
+    """Return whether the last sentence mentions only this letter, and earlier ones others."""
     if sentence.end < len(text) or not sentence.start:
         return False
     others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}
@@ -351,7 +354,7 @@ def _past(text: str, end: int) -> int:
 
 
 def _labels(text: str, one: re.Match[str]) -> bool:
-    """Return whether a letter that is also a word is used as a label."""
+    """Return whether a letter that is also a word, such as "a", is used as a label here."""
     if _LABELS.match(text, one.end()):
         return True
     before = text[max(one.start() - 14, 0) : one.start()]
@@ -363,7 +366,7 @@ def _labels(text: str, one: re.Match[str]) -> bool:
 
 
 def _chosen(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
-    """Return the manner in which an option's text is mentioned: in passing it chooses nothing."""
+    """Return the manner in which a reply mentions an option's text; in passing it is no choice."""
     mode = manner(text, sentence, *one.span())
     before = clause_before(text, one.start())
     named = _IS.search(before) if before.strip(_EDGES) else _IS_IT.match(text, one.end())

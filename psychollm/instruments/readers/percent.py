@@ -29,7 +29,7 @@ from psychollm.instruments.readers.numerals import PERCENT, Numeral
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
-_NEARLY = re.compile(r"(?i)\b(?:nearly|almost|close to|not quite)\s$")  # "nearly 100%" is less
+_NEARLY = re.compile(r"(?i)\b(?:nearly|almost|close to|not quite)\s$")  # below 100 %
 _SURE = re.compile(r"(?i)\s(?:sure|certain|confident|convinced|positive)\b")
 _FIRST_PERSON = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i'd|we|me|am)(?![\w'])")
 _CLAUSE = re.compile(r"[,;:.!?\n()–]")
@@ -47,7 +47,7 @@ _SHARE = re.compile(
 _ALL = re.compile(
     r"(?i)(?<!\w)(?:cien por cien(?:to)?|cento per cento|cem por cento|cent pour cent|hundertprozentig|honderd procent|sto procent|на все сто(?: процентов)?|hundra procent)(?!\w)"
 )
-# The remainder for doubt: "the remaining 15 %".
+# The remainder that expresses doubt: "the remaining 15 %".
 _REST_BEFORE = re.compile(
     r"(?i)(?:\b(?:remaining|other|rest of the|restlichen|übrigen|verbleibenden|resterende|otro|altro|pozostałe|оставшиеся|остальные)\s$|[1-9][0-9]?\s?%[^%]{0,60}\b(?:aunque|obwohl|anche se|bien que|embora)\b[^%]{0,20}$)"
 )
@@ -68,7 +68,8 @@ _SUBJECT = re.compile(
 _IN_WORDS = re.compile(
     rf"(?i)(?<![{WORD}])(?P<words>(?:[{WORD}]{{1,24}}[\s-]){{0,3}}[{WORD}]{{1,40}}?)(?P<sign>{PERCENT})(?![{WORD}])"
 )
-# Words after a confidence with a sign; any other noun is the base of a proportion.
+# Words that may follow a percentage that is a confidence. Any other noun makes it a proportion of
+# something ("80 % of people").
 _FOLLOWS = re.compile(
     r"(?i)\s(?!(?:sure|certain\w*|confiden\w*|convinced|positive|chances?|probab\w*|likel\w*|odds|that|this|it|its|i|my|of|because|since|as|with|given|based|in|on|for|at|and|but|or|to|from|by|if|though|although|so|now|here|is|was|would"
     r"|overall|accura\w*|correct\w*|right|true|yes|no|maybe|roughly|approximately|about|give|level|belief|credence|seems?|sounds?|feels?|up|down|due|after|considering|assuming|not|then|rather|actually|final|who|which|possib\w*|the|a|an|we|you|there|very|quite|pretty|or-so|instead|today|again|given)\b)"
@@ -103,7 +104,7 @@ def read_percent(
     "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a sign is on the
     requested scale: 1 is 0.01 on "0-100" and 1 on "0-1". On "0-100" a decimal up to 1 ("0.95") may
     be a percentage or a proportion and is ambiguous; numbers off the scale are unreadable. If a
-    reply holds percentages, numbers without a sign are not confidences.
+    reply contains percentages, numbers without a percent sign are not confidences.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def read_percent(
     return read(reply, _Percent(scale), finish_reason)
 
 
-# The quantity that a proportion expresses.
+# Words for the quantity that a proportion measures.
 _MEASURE = re.compile(
     r"(?i)\b(?:confiden\w*|certain\w*|sure|probab\w*|chances?|likel\w*|odds|believe|sicher\w*|wahrscheinl\w*|sûre?|confian\w+|segur\w+"
     r"|certez\w+|sicur\w+|fiducia|zeker\w*)"
@@ -133,7 +134,7 @@ _MEASURE = re.compile(
 
 
 def _of_ten(said: re.Match[str]) -> str:
-    """Write tenths as a percentage."""
+    """Rewrite tenths as a percentage."""
     tenths, *more = [
         int(one) if one.isdigit() and one.isascii() else number_in_words(one)
         for one in (said["tenths"], said["more"])
@@ -145,7 +146,7 @@ def _of_ten(said: re.Match[str]) -> str:
 
 
 def _digits(said: re.Match[str]) -> str:
-    """Write a number in words before a sign as digits."""
+    """Rewrite a number in words before a percent sign as digits."""
     words = said["words"]
     if any(one.isdigit() for one in words):
         return said.group()
@@ -167,7 +168,7 @@ class _Percent(NumericForm):
     labels_lead = True
     leads = PERCENT_LEADS
     shares = True
-    off_scale_opposes = False  # years and the like are no confidences
+    off_scale_opposes = False  # numbers such as years are no confidences
 
     def __init__(self, scale: Scale) -> None:
         self._full = 100 if scale == "0-100" else 1
@@ -175,7 +176,7 @@ class _Percent(NumericForm):
         self._signed = False
 
     def prepared(self, text: str) -> str:
-        """Unify even odds and signs; record whether there are percentages."""
+        """Unify percent signs and phrases for even odds; record whether percentages occur."""
         text = _SIGN_FIRST.sub(
             r"\1%", _EVEN.sub("50%", _INTERVAL.sub(" ", _ALL.sub("100%", text)))
         )
@@ -184,7 +185,7 @@ class _Percent(NumericForm):
         text = _TENTHS.sub(_of_ten, text) if not text.isascii() else text
         for full, ends in (1, _ENDS["0-1"]), (100, _ENDS["0-100"]):
             if self._full != full and ends.search(text) and SCALE.search(text):
-                self._full, self._ends = full, [ends]  # the reply names the scale it uses
+                self._full, self._ends = full, [ends]  # the reply names the scale that it uses
         self._signed = any(one.percent for one in super().found(text))
         return text
 
@@ -195,7 +196,7 @@ class _Percent(NumericForm):
         return _own(blank, self._shares(blank))
 
     def own(self, marks: list[Marked], text: str) -> list[Marked]:
-        """Leave out an answer that is itself a percentage, next to a confidence."""
+        """Leave out an answer that is a percentage if the reply also gives a confidence."""
         ranks = {mark.rank for mark in marks}
         if ranks != {2} or not any(_is_own(text, one) for one in self.found(text) if one.percent):
             return marks
@@ -220,7 +221,7 @@ class _Percent(NumericForm):
         return super().led_up_to(text, one) or bool(own and _MEASURE.search(beside))
 
     def _has_form(self, one: Numeral) -> bool:
-        """Return whether a number has the form of a confidence, whatever its value."""
+        """Return whether a number is written like a confidence, whatever its value."""
         proportion = self._full == 1 and not isinstance(one.value, int) and 0 <= one.value <= 1
         return one.percent or one.out_of is not None or proportion
 
@@ -255,7 +256,7 @@ _OF_A_FACT = re.compile(
 
 
 def _own(text: str, ones: list[Numeral]) -> list[Numeral]:
-    """Leave out stated facts if another number gives the writer's confidence."""
+    """Leave out numbers in stated facts if another number is the writer's confidence."""
     signed = [one for one in ones if one.percent]
     if len(signed) == 2 and signed[0].value + signed[1].value == 100:
         last = signed[1]

@@ -21,7 +21,7 @@ _CONTROL = re.compile(
     r"(?:<\|im_start\|>|<\|start_header_id\|>)assistant(?:<\|end_header_id\|>|\n)?|<start_of_turn>model\n?"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn|end)>|\[/?INST\]"
 )
-# The end of a turn; any further text is the next speaker's.
+# Tokens that end a turn; any text after them belongs to the next speaker.
 _TURN_ENDS = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|endoftext|end_of_text|end_of_turn|end|return|eos)\|>|</s>|<end_of_turn>|<eos>"
 )
@@ -31,7 +31,8 @@ _UNSEEN = re.compile(
 )
 _POWER = re.compile(r"(?:(?<=[0-9)])|(?<=\b[xyzn]))[⁻⁰¹²³⁴-⁹]+")
 _BASE = re.compile("(?<=[0-9])[₀-₉]+")
-# The note of a mark is at the start of a later line, or in brackets after a word.
+# The note that a footnote mark refers to is at the start of a later line, or in brackets after a
+# word.
 _NOTE = re.compile(
     r"(?m)^[ \t]*(?P<mark>\[\^?[0-9a-z]{1,2}\]|\([0-9]\)|[¹²³⁴-⁹]|[*†‡§]{1,2}(?![*\w]*\*))(?::|[ \t]|(?=[a-z]))(?P<note>[^\n]*\S[^\n]*)$"
 )
@@ -39,7 +40,7 @@ _CITED = re.compile(
     r"(?m)(?:(?<=[^\W_])|(?<=[^\W_][.,;!?]))(?:(?:\[\^?[0-9]{1,2}\])+(?!\()|[ ]\[\^?[0-9]{1,2}\][.\s]*$|[ ]\((?:see|cf\.|source|note)\b[^()\n]{0,80}\))"
 )
 _MARKED = re.compile(r"(\W*[A-Za-z]+)[¹²³⁴-⁹](\W*)")
-# An en dash before digits, after what no range or product can begin with.
+# An en dash before digits is a minus sign if no range or product can begin before it.
 _MINUS = re.compile(r"(?:\A|(?<=[\s(=:*$€£]))[–‒](?=[$€£]?\.?[0-9])")
 _HEADING = re.compile(r"(?m)^([ \t]*)【([^【】\n]{1,8})】[ \t]*(?=\S)")  # 【答案】B
 _VULGAR = re.compile("([0-9]{0,9})([¼½¾⅐-⅞])")
@@ -69,10 +70,10 @@ _VARIANTS = str.maketrans(
 )
 _TICKED = r"\[[xX✓✔]\]|\([xX✓✔•●]\)|[☑☒◉🔘]"
 _BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜⬛■◯○]")
-_MAY_BE_TICKED = re.compile(r"[\[(|\x80-\U0010ffff]")  # all boxes, signs and tables
+_MAY_BE_TICKED = re.compile(r"[\[(|\x80-\U0010ffff]")  # in boxes, ticks and tables
 _CELL_TICKED = re.compile(r"[xX✅✔✓☑☒]|\[[xX]\]")
 _CELL_EMPTY = re.compile(r"[\s-]*|[❌✗✘✖☐⬜]|\[\s?\]")
-_ITEM_WORDS = 3  # of a list in which one item is ticked
+_ITEM_WORDS = 3  # maximal number of words in an item of a list with ticks
 _SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
@@ -80,7 +81,7 @@ _RESULT_TAG = re.compile(
     r"|antwort|ergebnis|bewertung|urteil|r[ée]ponse|résultat|confiance|respuesta|resultado|confianza|risposta|risultato|confidenza|fiducia|giudizio|voto|resposta|confiança|nota|note"
     r"|antwoord|odpowiedź|wynik|ocena|ответ|результат|оценка|cevap|yanıt|sonuç|答案|回答|答え|结果|評価|评分|置信度|정답|답변|답|점수|확신도|الجواب|الإجابة|उत्तर|जवाब)>"
 )
-# Reasoning in separate tags.
+# Tags around reasoning text.
 _ASIDE = re.compile(
     r"(?is)<(reasons?|explanation|justification|planning|plan|comment)>.{0,20000}?</\1>"
 )
@@ -112,11 +113,11 @@ _LINE_START = re.compile(
 _ARROW_START = re.compile(r"(?m)^[ \t]*(?:→|⇒|➜|➡|▶|->|=>|-->)[ \t]*")
 _EMPHASIS = re.compile(r"([*_`~])\1*")
 _MARKS_ONLY = re.compile(r"[\s*_`~#>|]*")
-_MARKDOWN = re.compile(r"[][*_`~#>|=+→⇒➜➡▶•‣◦▪–-]")  # whatever it begins with
+_MARKDOWN = re.compile(r"[][*_`~#>|=+→⇒➜➡▶•‣◦▪–-]")  # all characters that Markdown can begin with
 
 
 class Plain(NamedTuple):
-    """The words of a reply, without reasoning and markup."""
+    """The words of a reply, without reasoning text and markup."""
 
     text: str
     thought: bool  # whether reasoning text was removed
@@ -185,7 +186,7 @@ def _without_unticked(text: str) -> str:
 
 
 def _without_columns(lines: list[str]) -> list[str]:
-    """Mark the head of the column that holds the only tick of a one-row table."""
+    """Mark the column head above the only tick of a table with one row."""
     rows = [line for line in lines if line.count("|") > 2 and not _is_rule(line)]
     if len(rows) != 2:
         return lines
@@ -198,7 +199,7 @@ def _without_columns(lines: list[str]) -> list[str]:
     return [said if line == rows[1] else line for line in lines if line != rows[0]]
 
 
-_ITEM = re.compile(r"\W*\w\W*")  # "B." before a sign
+_ITEM = re.compile(r"\W*\w\W*")  # an item such as "B." before a tick sign
 
 
 def _ticked(line: str, marks: re.Pattern[str]) -> str:
@@ -274,7 +275,7 @@ def _without_markdown(text: str) -> str:
     lines = [line for line in text.rstrip().split("\n") if not _is_rule(line)]
     if lines and lines[-1].lstrip().startswith(
         "####"
-    ):  # the convention of arithmetic word problems
+    ):  # "####" marks the result of arithmetic word problems
         lines[-1] = OPEN + lines[-1].strip(" \t#") + CLOSE
     text = "\n".join(lines)
     if "](" in text:
@@ -292,7 +293,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _unless_within_a_word(mark: re.Match[str]) -> str:
-    """Drop emphasis; keep the star of a product, the line of an identifier, and list bullets."""
+    """Drop signs of emphasis; keep multiplication stars, underscores in names, and bullets."""
     text, run = mark.string, mark.group()
     before = text[mark.start() - 1] if mark.start() else " "
     after = text[mark.end()] if mark.end() < len(text) else " "
@@ -303,7 +304,7 @@ def _unless_within_a_word(mark: re.Match[str]) -> str:
     return run if within or apart or leads else ""
 
 
-# Names that vendors give to reasoning text, with possible words around them.
+# Names that vendors give to tags of reasoning text, with possible words around them.
 _THINKING = (
     r"(?:[a-z]{1,12}[:_ -])?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|analysis"
     r"|monologue|rationale|deliberation|working_out|chain_of_thought|cot)(?:_(?:process|trace|steps|on))?"
@@ -317,7 +318,7 @@ _CHANNEL = re.compile(
     r"(?P<on><\|end\|>)?(?:<\|start\|>assistant)?"
     r"<\|channel\|>(?P<final>final)?[^<>\n]{0,40}<\|message\|>"
 )
-# The same without its tokens, for servers that strip them.
+# The same names without special tokens, for servers that strip these.
 _CHANNEL_WORDS = re.compile(r"(?s)\Aanalysis(?=[A-Z\s]).{0,100000}assistant\s?final")
 _ANSWER = re.compile(
     r"(?im)^[ \t>#*_`-]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
@@ -335,8 +336,8 @@ class Trace(NamedTuple):
 
 def split_trace(reply: str) -> Trace:
     """Return the reasoning text and the answer of a reply."""
-    # Reasoning that is opened and never closed extends to the end, and text before it is not an
-    # answer; a closing tag alone means that the prompt had opened it.
+    # Reasoning text without a closing tag extends to the end, and the text before it is not an
+    # answer. A closing tag alone means that the opening tag was part of the prompt.
     thought, said = _by_tags(reply)
     marks = list(_ANSWER.finditer(said))
     if marks:
@@ -357,7 +358,7 @@ def with_reasoning(text: str, reasoning: str | None) -> str:
 
 
 def in_tags(reply: str) -> str:
-    """Return a reply with any model's reasoning text in the same tags."""
+    """Return a reply with the reasoning text in the same tags for all models."""
     if not _MAY_THINK.search(reply):
         return reply
     reply = _CHANNEL.sub(

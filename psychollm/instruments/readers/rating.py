@@ -26,7 +26,7 @@ _COUNTED = re.compile(
     r"(?i)\s(?:numbers?|numerals?|ratings?|statements?|items?|questions?|words?"
     r"|sentences?|reasons?|times|options?|choices|answers|responses)\b"
 )
-# One point of a scale that is written out: "1 2 [3] 4".
+# A written-out scale with one marked point: "1 2 [3] 4".
 _PICKED = re.compile(r"(?<![\w.])(?:[0-9][ \t]+)*[(\[]([0-9])[)\]](?:[ \t]+[0-9](?![\w.]))+")
 _OF_ALL = re.compile(
     r"(?i)(?<=\w)\s(?:su|von|sur|sobre|de|em|van(?: de)?|na|из)\s([^\W\d_]{3,})(?=\W*$)"
@@ -44,7 +44,7 @@ def read_rating(
 ) -> Reading:
     """Parse a point of a rating scale.
 
-    A label counts as its number; if both are given they must agree. Points outside the scale
+    A label counts as its number; if a reply gives both, they must agree. Points outside the scale
     ("2.5", "5", "7/10") are unreadable.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Detect whether a reply declines to answer: it will not, it cannot, or it does not know."""
+"""Detect whether a reply declines to answer: the model will not, cannot, or does not know."""
 
 import re
 from functools import cache
@@ -36,8 +36,8 @@ _ENGLISH = rf"""
   | ^\W*(?:unknown|unanswerable|undetermined|indeterminate|not\ applicable|n/?a|n\.a\.
        |not\ determinable|undeterminable|undecidable)\W*$
 """
-# Facts that a sentence may state ("the element N is not known"): not a number or an option, but a
-# right or wrong answer in words.
+# Statements such as "the element N is not known" may be facts. They count as refusals if the
+# answer is a number or an option, but not if it is in words.
 _OPEN = r"""
     \b(?:is|are|remains?|was|were)\ (?:currently\ |still\ )?(?:unknown|not\ (?:known|available|stated|given|specified|mentioned|publicly)|unavailable|unclear)\b
   | \bnot\ possible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
@@ -88,9 +88,9 @@ _UNSPACED = (
 
 @cache
 def _saying(*, in_words: bool, plain: bool) -> re.Pattern[str]:
-    """Return a pattern for refusals in lower case, three times as fast for ASCII text."""
+    """Return a pattern for refusals in lower case; for ASCII text it is three times as fast."""
     others = "|".join(_OTHERS)
-    if plain:  # no other character occurs, so that what needs one never matches
+    if plain:  # in ASCII text, phrases with other characters never match
         others = re.sub(r"[^\x00-\x7f]", "\0", others)
     said = [f"(?x:{_ENGLISH})", rf"(?<![{WORD}])(?:{others})"]
     said += [] if in_words else [f"(?x:{_OPEN})"]
@@ -110,5 +110,5 @@ _APOLOGY = re.compile(
 
 
 def apologises(text: str) -> bool:
-    """Return whether a text apologises, in languages with incomplete refusal lists."""
+    """Return whether a text apologises, for languages whose list of refusals is incomplete."""
     return _APOLOGY.search(text) is not None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from psychollm.instruments.readers.lexicon import JUDGED, REASON, TRUTH
 
-# Adverbs that do not weaken a statement; "partly" does.
+# Adverbs that do not weaken a statement, unlike "partly".
 _WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
 _DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
 
@@ -42,7 +42,7 @@ TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
 
 
 def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
-    """Return the truth value that a clause asserts, None for others and for double denials."""
+    """Return the truth value that a clause asserts; None without one and for double denials."""
     clause = _LEAVES.sub("", clause)
     for pattern in patterns:
         said = pattern.fullmatch(clause)
@@ -55,7 +55,7 @@ def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
     return None
 
 
-# The answer that a judge names as correct, and words next to the answer it assesses.
+# Patterns for the answer that a judge names as correct, and for words next to the assessed answer.
 SHOULD_BE = re.compile(
     r"(?i)(?:\b(?:correct|right|reference|expected|actual|true) answer|richtige antwort|richtig wäre|réponse (?:correcte|attendue)|bonne réponse|respuesta (?:correcta|esperada)|risposta (?:corretta|giusta|attesa)|resposta (?:correta|certa|esperada)"
     r"|(?:juiste|correcte) antwoord|правильный ответ|верный ответ|(?:poprawna|prawidłowa) odpowiedź|doğru cevap|正确答案|正解は|정답은|सही उत्तर|الإجابة الصحيحة)[^.,;\n]*"
@@ -66,7 +66,7 @@ APPOSITION = re.compile(
 )
 
 
-# Words that judge without a concession ("true, ..."), at the start of a reply.
+# Words at the start of a reply that are a verdict without a concession ("true, ...").
 _JUDGES = re.compile(
     r"(?:(?:the )?answer |(?:die )?antwort |(?:la )?(?:réponse|respuesta|risposta) |(?:a )?resposta |(?:het )?antwoord |(?:odpowiedź|ответ) )?(?:(?P<yes>correcte?|верно|правильно|poprawn[ea]|juist|korrekt|correct[oa]|corrett[oa]|corret[oa])|incorrecte?|wrong|false|inkorrekt|falsch|faux|fausse|incorrect[oa]|fals[oa]|scorrett[oa]|sbagliat[oa]|errat[oa]|incorret[oa]|errad[oa]"
     r"|not (?:correct|right)|doğru değil(?:dir)?|yanlış|no coinciden?|stimmt nicht überein|ne correspond(?:ent)? pas|non (?:coincid(?:e|ono)|corrispond(?:e|ono))|não (?:coincide|corresponde)m?|komt niet overeen|не совпада[ею]т|onjuist|fout|неверно|неправильно|niepoprawn[ea]|błędn[ea])"
@@ -84,7 +84,7 @@ _DENIES = re.compile(
 
 
 def opens(words: str, rest: str) -> int | None:
-    """Return the verdict of a reply's first words, None if a concession follows them."""
+    """Return the verdict of a reply's first words; None if a concession follows."""
     judges = _JUDGES.fullmatch(words) if _EXPLAINS.match(rest) else None
     if judges is None or _CONCEDES.search(rest) or (judges["yes"] and _DENIES.search(rest)):
         return None

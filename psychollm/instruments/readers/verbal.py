@@ -1,15 +1,15 @@
 """Parse a likelihood in words.
 
-`LIKELIHOOD` maps the seven expressions of Intelligence Community Directive 203 of the United
-States (Office of the Director of National Intelligence, 2015), in both of its columns, to the
+`LIKELIHOOD` maps the seven expressions of the United States Intelligence Community Directive 203
+(Office of the Director of National Intelligence, 2015), in both wordings that it lists, to the
 middle of their ranges: 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %, 95-99 %. "Impossible"
-and "certain" are added with their literal meaning, 0 and 1. Common translations have the value of
-the original.
+and "certain" are added with the values 0 and 1. Common translations have the value of the English
+expression.
 
-`CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. That is a convention: people and
-models differ in their use of these words. Any other mapping can be passed.
+`CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. Equal steps are a convention:
+people and models differ in their use of these words. Any other mapping can be passed.
 
-The longest phrase of a scale counts, and a modifier makes it a different phrase.
+If phrases of a scale overlap, the longest counts. A modifier makes it a different phrase.
 """
 
 import re
@@ -38,7 +38,7 @@ _MODIFIER = re.compile(
     r"|plus|moins|bastante|más|menos|abbastanza|più|meno|mais|vrij|tamelijk|dość|довольно|весьма|oldukça"
     r")\s|un|non-?)$"
 )
-# "Likely not" denies; "likely not because ... but" remains open.
+# "Likely not" denies the value; "likely not because ... but" leaves it open.
 _DENIED_AFTER = re.compile(
     r"\s(?:(?:not|nicht|pas|as|somewhat|[a-z]*(?:strong|complete|total|slight|part|full|whole-?hearted|most)ly)\b)"
 )
@@ -58,13 +58,13 @@ class Phrases:
         """Return the phrases in a text."""
         lower = text.lower()
         mentions = []
-        # A phrase may contain a negation ("never true") that denies no other phrase.
+        # A negation inside a phrase ("never true") does not deny another phrase.
         others = self._pattern.sub(lambda phrase: " " * len(phrase.group()), lower)
         for sentence in sentences(re.sub(r"\n(?=[^\n])", " ", lower)):
             for one in self._pattern.finditer(lower, sentence.start, sentence.end):
                 before = lower[max(one.start() - 16, 0) : one.start()]
                 if before.endswith("a ") and one.group() == "certain":
-                    continue  # "a certain amount"
+                    continue  # no likelihood, as in "a certain amount"
                 mode = manner(others, sentence, *one.span())
                 mode = mode.raised_if(_MODIFIER.search(before) is not None)
                 if mode is Mode.SAID and _DENIED_AFTER.match(lower, one.end()):
@@ -120,8 +120,9 @@ def read_verbal(
 ) -> Reading:
     """Parse a likelihood in words.
 
-    The longest phrase counts ("very likely", not "likely"). A denied phrase, or one with a
-    modifier that the scale does not hold ("quite likely"), is a different phrase and is not used.
+    The longest phrase counts ("very likely", not "likely"). A denied phrase counts as a different
+    phrase and is not used. The same applies to a phrase with a modifier that is not on the scale
+    ("quite likely").
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def _phrases(items: tuple[tuple[str, float], ...]) -> Phrases:
     return Phrases(dict(items))
 
 
-_OF_ANOTHER = re.compile(  # "certain parts", "high prices"
+_OF_ANOTHER = re.compile(  # phrases without likelihood: "certain parts", "high prices"
     r"(?i)\s(?!that|to|because|since|as|given|for|in|on|at|but|and|or|if|though|although|so|true|correct|right|false|yes|no|not"
     r"|it|this|i|he|she|they|we|the|here|confidence|certainty|probability|likelihood|chance|chances|about|of|overall|indeed|is"
     r"|now|again|considering|despite|due|based|by|with|would|event|outcome|level|sagen|zeggen|que|dass|che|qu)[a-z]+"

@@ -1,4 +1,4 @@
-"""How evidence is weighed, the same for every form of reply.
+"""Rules that find the answer in a reply, the same for every form of answer.
 
 The first evidence found decides, in this order:
 
@@ -10,17 +10,17 @@ ambiguous;
 the reply, contradicts it;
 4. the conclusion of the last sentence ("so", "therefore"), unless the opening words contradict it;
 5. opening words followed by a reason, for forms in which a reason names other values;
-6. the only value that the reply mentions, unopposed.
+6. the only value that the reply mentions, if nothing contradicts it.
 
-A value is asserted in a clause that introduces it ("I would say 5"); it is not if it is denied
-("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that the reply
-retracts ("scratch that", "let me recount", "no wait") does not count if another follows. One that
-it only doubts ("wait, ...") is ambiguous, unless only another answer follows. Text after the next
-question is ignored: models without instruction tuning continue with invented turns. An open choice
-("yes or no"), a bound ("at least 5") and two different mentions are ambiguous. Without evidence,
-the outcome is refused if the reply declines to answer, otherwise unreadable. A truncated reply is
-parsed by 1, 2, the first line of 3, and the opening words only: later mentions may be
-intermediate.
+A value is asserted in a clause that introduces it ("I would say 5"). It is not asserted if it is
+denied ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that the
+reply retracts ("scratch that", "let me recount", "no wait") does not count if another follows. An
+answer that the reply only doubts ("wait, ...") is ambiguous, unless only another answer follows.
+Text after the next question is ignored: models without instruction tuning continue with invented
+turns. An open choice ("yes or no"), a bound ("at least 5") and two different mentions are
+ambiguous. Without evidence, the outcome is refused if the reply declines to answer, otherwise
+unreadable. In a truncated reply, only rules 1 and 2, the first line (rule 3) and the opening words
+apply: later mentions may be intermediate results.
 """
 
 import re
@@ -78,7 +78,7 @@ _DOUBTED = re.compile(
     r"(?i)(?<![\w'])(?:wait|hold on|let me (?:re-?)?(?:check|think|consider))(?![\w'])"
 )
 _SO = re.compile(r"(?i)^(?:so|therefore|thus|hence|then)[,:]?\s")
-# Words of a sentence that corrects an earlier answer, and their maximal distance to the new one.
+# Words that correct an earlier answer, and their maximal distance from the new answer.
 _CORRECTS = re.compile(r"(?i)\b(?:hmm+|wait|actually|sorry|oops)\b[^.!?\n]*$")
 _REACH = 60
 _HEAD = re.compile(r"[,;.!?\n]|\bbut\b")
@@ -93,16 +93,16 @@ _OFFERS = re.compile(r"(?i)what(?:'s| is) your question|what would you like|how 
 
 
 class Form(ABC):
-    """A kind of answer, and how it is found in a text."""
+    """A kind of answer, with the methods that find it in a text."""
 
     labels: tuple[str, ...] = ()  # further names of an answer of this form
     labels_lead: bool = False  # whether these outrank "answer"
     letters: bool = False  # whether "A:" may be an option
-    runs_on: bool = False  # whether an answer at the end of a truncated text may be incomplete
-    opening_decides: bool = False  # whether a reason after the opening may name other values
+    runs_on: bool = False  # whether an answer at the end of a truncated text may be cut
+    opening_decides: bool = False  # whether a reason after the opening words may name other values
     refusal_outweighs: bool = True  # whether a value in a refusal is ignored ("between A and B")
-    mended: bool = True  # whether any answer after "wait," counts as a correction
-    heads_oppose: bool = False  # whether a later sentence that opens with another value opposes
+    mended: bool = True  # whether each answer after "wait," counts as a correction
+    heads_oppose: bool = False  # whether a later sentence may contradict by its opening
 
     @abstractmethod
     def mentions(self, text: str) -> Sequence[Mention]:
@@ -110,11 +110,11 @@ class Form(ABC):
 
     @abstractmethod
     def whole(self, text: str) -> frozenset[Value]:
-        """Return the values of a text that is only an answer, none otherwise."""
+        """Return the values of a text that consists only of an answer; otherwise none."""
 
     @abstractmethod
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values at the start of a text, none if it opens with other words."""
+        """Return the values at the start of a text; none if it opens with other words."""
 
     def stands(self, text: str, one: Mention) -> bool:
         """Return whether a value counts although the reply declines to answer."""
@@ -131,7 +131,7 @@ class Form(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The values of one piece of evidence."""
+    """The values that one rule finds, with their source."""
 
     values: frozenset[Value]
     said: str
@@ -159,13 +159,13 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     return reading
 
 
-# Repeated questions up to an answer that is missing.
+# Repeated questions before the place of an answer that is missing.
 _UNANSWERED = re.compile(r"(?is)\W*q\s?:.*\bq\s?:.*\ba\s?:\s*$")
 # Lines that give the reason for an answer above them.
 _REASONS = re.compile(
     r"(?im)(?<=\n)[ \t]*(?:reason(?:ing)?|explanation|rationale|justification|begründung|grund|erklärung|raison|explication|motivo|razón|explicación|motivazione|spiegazione|justificativa|explicação|uitleg|reden|uzasadnienie|причина|объяснение|пояснение|gerekçe|açıklama|理由|原因|解释|説明|이유|설명|कारण|السبب)\s?:[^\n]*$"
 )
-# Asides of several words, other than alternatives and corrections.
+# Asides in brackets of several words that are neither alternatives nor corrections.
 _BRACKETED = re.compile(
     r"(?i)\s?(?<=\S)\s?\((?!(?:or|oder|ou|o|of|maybe|perhaps|possibly|not|no|yes|but|actually|if|unless|although|except|wait|edit|correct\w*|than|vielleicht|peut-être|quizás?|aber|mais|pero|ma)(?!\w))(?=[^()\n]*(?:\w[^\w()\n]+\w|[0-9][^()0-9\n]+[0-9]))[^()\n]{4,200}\)"
 )
@@ -180,7 +180,7 @@ _NEXT_TURN = re.compile(
 
 
 def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
-    """Parse the text before the next question, None if there is none or it holds no answer."""
+    """Parse the text before the next question; None without a next question or an answer."""
     if "\n" not in text:
         return None
     turn = next((one for one in _NEXT_TURN.finditer(text) if text[: one.start()].strip()), None)
@@ -204,23 +204,23 @@ def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
 
 
 def _unless_valued(form: Form, aside: re.Match[str]) -> str:
-    """Keep an aside that is an answer itself."""
+    """Keep an aside that is an answer itself; drop others."""
     return aside.group() if form.whole(aside.group().strip(" ()")) else ""
 
 
 def _form_again(text: str) -> re.Match[str] | None:
-    """Return the second start of a judge's form, None if there is none."""
+    """Return the position at which a judge's form begins again; None if it does not."""
     heads = list(_FORM.finditer(text))
     named = re.match(r"[A-Za-z ]{3,20}:", text)
     if heads and named and text[: heads[0].start()].endswith("\n\n"):
         again = re.compile(rf"(?m)^{re.escape(named.group())}")
-        return heads[0] if again.search(text, heads[0].start()) else None  # of the next candidate
+        return heads[0] if again.search(text, heads[0].start()) else None  # the next form
     first = [one for one in heads if one.group().lower() == heads[0].group().lower()]
     return first[1] if len(first) > 1 else None
 
 
 def _may_go_on(text: str, form: Form, found: Reading) -> bool:
-    """Return whether an answer depends on a number that a text may have cut short."""
+    """Return whether an answer depends on a number that truncation may have shortened."""
     complete = _without_number_cut_short(text) if form.runs_on and found.answered else text
     if complete == text:
         return False
@@ -228,7 +228,7 @@ def _may_go_on(text: str, form: Form, found: Reading) -> bool:
 
 
 def _without_number_cut_short(text: str) -> str:
-    """Drop the last sentence of a text that ends within a number."""
+    """Drop the last sentence of a truncated text if it may end within a number."""
     if not text or not (text[-1].isdigit() or (text[-2:-1].isdigit() and text[-1] in ".,")):
         return text
     last = sentences(text.rstrip("."))[-1]
@@ -252,7 +252,7 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
 
 
 def _corrected(text: str, form: Form) -> Reading | None:
-    """Parse the replacement of an answer that a reply retracts."""
+    """Parse the answer that replaces a retracted one."""
     if not form.mended and _DOUBTED.search(text):
         spans = sentences(text)
         last = _SO.sub("", text[spans[-1].start : spans[-1].end])
@@ -268,7 +268,7 @@ def _corrected(text: str, form: Form) -> Reading | None:
         corrected = _weigh(rest, form, cut=False)
         if corrected.answered:
             return corrected
-        if _TAKES_BACK.match(retracted[-1]["cue"]):  # and says nothing that could be read
+        if _TAKES_BACK.match(retracted[-1]["cue"]):  # a retraction without a new answer
             return Reading(outcome=Outcome.AMBIGUOUS, said=text)
     if _BREAKS_OFF.search(text) and form.mentions(text):
         return Reading(outcome=Outcome.AMBIGUOUS, said=text)
@@ -309,7 +309,7 @@ def _decided(values: frozenset[Value], said: str) -> Reading | None:
     return Reading(outcome=Outcome.ANSWERED, value=next(iter(values)), said=said.strip())
 
 
-# A judge's form, which a model without instruction tuning continues to fill in.
+# Fields of a judge's form. A model without instruction tuning may fill in the form again.
 _FORM = re.compile(r"(?im)^(?:reference|candidate|gold|expected|student)\b[^:\n]{0,20}:")
 
 
@@ -325,14 +325,14 @@ def _from_marks(text: str, form: Form) -> Reading | None:
                 and "\n" in text
             ):
                 first = form.whole(text.strip().partition("\n")[0])
-                if first - {reading.value}:  # "No", and then a form filled in otherwise
+                if first - {reading.value}:  # "No", and then a form with another answer
                     return Reading(outcome=Outcome.AMBIGUOUS, said=reading.said)
             return _unless_corrected(reading, text, form)
     return None
 
 
 def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
-    """Call an answer ambiguous that a later sentence corrects: "Hmm, actually no"."""
+    """Make an answer ambiguous if a later sentence corrects it: "Hmm, actually no"."""
     if not (form.heads_oppose and found.answered):
         return found
     rest = text[text.rfind(found.said) + len(found.said) :]
@@ -447,7 +447,7 @@ def _decided_last(text: str, mentions: Sequence[Mention]) -> Reading | None:
             and "..." not in between
             and chooses(text, last.start)
         ):
-            continue  # "Between C and D I prefer D"
+            continue  # only the last counts in "Between C and D I prefer D"
         if agrees or one.mode in {Mode.SAID, Mode.OPEN} or not turns(between):
             return None
     return _decided(frozenset({last.value}), text[last.start : last.end])

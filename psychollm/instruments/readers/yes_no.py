@@ -1,10 +1,10 @@
 """Parse yes or no.
 
 "No" before a noun ("no doubt", "no one", "no. 5") is not an answer, and in another language the
-word may negate a verb ("no sé", "não posso"). It counts where its clause ends, before a pronoun
-("no I can't"), or if it is quoted or named ("a no", "I say no").
+word may negate a verb ("no sé", "não posso"). "No" is an answer at the end of its clause, before a
+pronoun ("no I can't"), and if it is quoted or named ("a no", "I say no").
 
-`yes_no_words` lists the words.
+The module `yes_no_words` lists the words for yes and no.
 """
 
 import re
@@ -39,8 +39,8 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE, phrases
 from psychollm.instruments.reading import Reading
 
-# "Can you answer this?" can be answered by whole sentences; to other questions they may be
-# refusals, so the caller passes them.
+# Sentences that answer "Can you answer this?". After other questions they may be refusals, so only
+# the caller can decide to use them.
 CAN_ANSWER: tuple[str, ...] = phrases(
     "i can answer|i could answer|i can provide|i can get this right|i am able to answer|i will be able to answer"
     "|i would be able to answer|i should be able to answer|i will answer|i would answer|i know the answer"
@@ -52,7 +52,7 @@ CANNOT_ANSWER: tuple[str, ...] = phrases(
     "|i am not confident|i do not think i can|i do not believe i can|i doubt i can|i doubt that i can|i would not answer"
     "|i am not sure i can|i am not sure that i can"
 )
-# Other spellings of a phrase, and the adverbs that it may hold.
+# Other spellings of words in a phrase, and adverbs that may occur within it.
 _SHORT = (
     (r"\bi am\b", r"i(?:\\sam|'m)"), (r"\bi will not\b", r"i\\s(?:[a-z]+ly\\s)?(?:will\\snot|won't)"), (r"\bi will\b", r"i(?:\\swill|'ll)"),
     (r"\bcannot\b", r"can(?:not|'?t|\\snot)"), (r"(?<=do|ld) not\b", r"(?:\\snot|n'?t)"),
@@ -69,7 +69,7 @@ _OR = rf"(?:/|\||,?\s+(?:{OR})\s+)"
 _PAIR = re.compile(
     rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|evet m[iı],?\s(?:yoksa\s)?hayır m[ıi](?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
 )
-# Text between a "no" and the end of its clause, or after it without a comma.
+# Text that may follow "no" if "no" is an answer: up to the end of its clause, or without a comma.
 _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
     r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|hoor|sorry|sir|madam|because|since|as|but|not"
@@ -77,7 +77,7 @@ _FOLLOWS = re.compile(
     r"|porque|pero|perché|perche|ma|mas|want|maar|ik|bo|ale|потому|но|я|çünkü|ama|if|unless|when|for|and|or|although|though|however"
     rf"|{_WORDS})(?![\w])"
 )
-_SAYINGS = re.compile(  # "no I don't think so"
+_SAYINGS = re.compile(  # answers without a comma: "no I don't think so"
     rf"(?<![{WORD}'])(?:"
     + "|".join(sorted((one for one in CLAUSES if " " in one), key=len, reverse=True))
     + rf")(?=\s*(?:$|[^{WORD}\s]|(?:and|or|but|i)\s|{_WORDS}(?![{WORD}])))"
@@ -98,7 +98,7 @@ _SPOKEN_OF = re.compile(
     r"[\"']?\s(?:is|was|would|seems|feels|sounds|could|might)\b(?!\s(?:be\s)?(?:my(?!\sfirst)|the|correct|right))"
 )
 _THAT = re.compile(r"(?:\sthat)?\s?")
-# The question that one can answer: this one, not "questions about chemistry".
+# Words for the current question, as opposed to "questions about chemistry".
 _OF_THIS = re.compile(
     r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that(?!\s(?!i\b|it\b|one\b|question\b|correctly\b|with\b)\w)|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
     r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"
@@ -111,7 +111,7 @@ balance brief tl dr tldr nutshell all considered sum summary view opinion chosen
 version question kurz gesagt ehrlich fazit bref résumé resumen breve resumo kortom samengevat krótko
 короче кратко итог итого özet sonuç खैर match agree same
 """
-# Words that usually introduce an answer, but here the answer of somebody else.
+# Words that usually introduce the writer's answer, but here the answer of somebody else.
 _OF_SOMEBODY = """
 reference candidate gold golden truth student pupil model key target given system submission label
 actual predicted expected rating score answer answers response responses option statement prediction
@@ -123,16 +123,16 @@ _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
 _YES_OF_ANOTHER = re.compile(
     r"\s(?:voters?|votes?|man|men|side|camp|answers?|responses?|means?|button|box)\b"
 )
-# Politeness before a possible answer, or half of one.
+# Polite words before an answer, or words that begin an answer.
 _POLITE = re.compile(
     r"yes,? (?:i (?:can|could|will|would) (?:try|help|do (?:that|this)|assist|be happy)|let me (?:think|see|check|know|try)|that(?:'s| is) an? (?:\w+ )?(?:question|point)|the question (?:is|asks)|here(?:'s| is| are)|please|what |how |happy to|of course i"
     r"|(?:but )?(?:only )?(?:in part\b|partly\b|partially\b|to some extent\b|half\b))"
 )
-# A declined request, where no question was answered.
+# Words that decline a request; they answer no question.
 _REFUSES = re.compile(
     r"(?:no|nope|sorry),? (?:sorry,? |unfortunately,? )?(?:but )?i(?:'m| am)? ?(?:can't|cannot|can not|won't|will not|am not able to|unable to|not able to) (?:help|assist|provide|comply|do that|discuss|share)\b"
 )
-# Words that affirm a following statement, not the request.
+# Words that affirm the statement after them; they do not answer the question.
 _AFFIRMS = re.compile(
     r"(?:absolutely|definitely|certainly|undoubtedly|of course|natürlich|selbstverständlich|bien sûr|certainement|por supuesto|claro|certamente|com certeza|конечно|oczywiście|elbette|tabii ki|当然|もちろん|물론)[!.,:–]\s?(?=\w)"
     r"(?!(?:here|i|let|what|how|please|happy|we|you|ich|je|yo|io|eu|hier|voici|aquí|ecco|aqui|вот|not|nicht|pas|no|non|não|niet|не|nie|but|aber|mais|pero|ma|mas|но|gladly|gerne?|just|tell|ask)(?!\w))[^?]*$"
@@ -174,7 +174,7 @@ def read_yes_no(
 
 @lru_cache(maxsize=16)
 def _further(yes: tuple[str, ...], no: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern for further phrases in all spellings; None if there are none."""
+    """Return a pattern for further phrases in all spellings; None without phrases."""
     if not yes and not no:
         return None
     body = "|".join(
@@ -203,14 +203,14 @@ class _YesNo(Form):
     )  # fmt: skip
     labels_lead = True
     heads_oppose = True
-    mended = False  # "wait, no" may deny as well as answer
+    mended = False  # "wait, no" may be a denial or an answer
     refusal_outweighs = False
 
     def __init__(self, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
         self._further = _further(yes, no)
 
     def prepared(self, text: str) -> str:
-        """Turn JSON truth values into words; leave out the answer that a judge expected."""
+        """Turn JSON truth values into words; leave out the reference answer in a judge's reply."""
         text = re.sub(
             r"(:\s?)(true|false)(?=\s*[,}\n])",
             lambda said: said[1] + ("yes" if said[2] == "true" else "no"),
@@ -272,7 +272,7 @@ class _YesNo(Form):
         return frozenset(values)
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Return whether an answer counts: "yes, but I can't say" does not."""
+        """Return whether an answer counts; "yes, but I can't say" does not."""
         return bool(
             not one.value or self._further or not declines(REASON_AFTER.split(text[one.end :])[0])
         )
@@ -307,10 +307,10 @@ class _YesNo(Form):
             mode = mode.raised_if(not of_this)
             value = int(phrase.lastgroup == "yes")
             if not value and mode is Mode.SAID and _BUT.match(text, phrase.end()):
-                mode = Mode.OPEN  # "I cannot answer with certainty, but my guess is ..."
+                mode = Mode.OPEN  # e.g. "I cannot answer with certainty, but my guess is ..."
             that = _THAT.match(text, phrase.end())
             if value and that and self._further.match(text, that.end()):
-                continue  # "I am sure that I cannot answer"
+                continue  # e.g. "I am sure that I cannot answer"
             mentions.append(Mention(value, phrase.start(), phrase.end(), mode))
         return mentions
 
@@ -320,7 +320,7 @@ def _value(word: str) -> int:
 
 
 def _same_words(words: str) -> frozenset[Value]:
-    """Return the answer of words that are only particles and conjunctions."""
+    """Return the answer of a text that consists only of particles and conjunctions."""
     values: set[Value] = set()
     for token in _TOKENS.findall(words):
         if token in PARTICLES or re.fullmatch("ye+s+|no{2,}", token):
@@ -341,7 +341,7 @@ def _clause(words: str) -> int | None:
 
 
 def _answers(text: str, found: re.Match[str]) -> bool:
-    """Return whether a particle is an answer, rather than part of a noun or verb phrase."""
+    """Return whether a particle is an answer and not part of a noun phrase or verb phrase."""
     before = text[max(found.start() - 16, 0) : found.start()]
     if _NUMBER.match(text, found.end()) or _CITES.search(before):
         return False
@@ -386,7 +386,7 @@ _COMPARES = re.compile(
     r"|aluno|beide|les deux|amb[oa]s|entramb[ei]|referentie|эталон\w*|кандидат\w*|оба|обе|wzorc\w+|kandydat\w*|aday\w*|referans\w*|المرجع\w*|المرشح)\b|参考|标准答案|考生|候选|学生|两者|候補|受験者|両方|模範|참조|후보|응시|둘 다|संदर्भ|उम्मीदवार"
 )
 _SIGNED = re.compile(r"^(\W*\w+)\s?[✅✔✓☑❌✗✘✖]\s(?=\w)")
-# Words for false and for true, which a sign before them contradicts.
+# Words for false and for true that contradict a tick sign or cross before them.
 _SAYS = [re.compile(rf"(?<![{WORD}])(?:{words})(?![{WORD}])") for words in (FALSE, TRUE)]
 _SIGNS = frozenset(one for one in WHOLE if not one[0].isalnum())
 _COPULA = re.compile(r"[\"')\s]*(?:です|だ|である|となります|になります|입니다|이다|예요|이에요)$")
@@ -428,7 +428,7 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
         mode = manner(text, sentence, *word.span(), answers=True)
-        # "One could answer yes", "Yes was my first thought"
+        # Patterns for "One could answer yes" and "Yes was my first thought", which assert nothing.
         passing = _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
         label = _label(text, word.start())
         if mode is not Mode.ASKED and _is_quoted(text, word, sentence):

@@ -1,8 +1,8 @@
 """Words and clauses for yes and no, by position.
 
-`PARTICLES` answer as a whole clause, or at the start of one; `CLAUSES` only as a whole clause.
-`WHOLE` answers only as the whole reply: at the start of a longer one it may be politeness ("Sure!
-Here is ...").
+`PARTICLES` are answers as a whole clause or at the start of one, `CLAUSES` only as a whole clause.
+`WHOLE` are answers only as a whole reply: at the start of a longer reply they may be politeness
+("Sure! Here is ...").
 """
 
 _YES_PARTICLES = """
@@ -50,7 +50,7 @@ n|это не так|틀렸습니다|틀려요|틀림|거짓|그렇지 않습니
 |i will not|i wouldn't|it isn't|it is not|it doesn't|it does not|they aren't|uh-uh|nuh-uh
 |否定的|没有|无|無|no match|not a match|they do not match|they don't match|無理です|👎|❌|✗|✘|✖|✕|🚫
 """
-# Both in one word.
+# Phrases that mean "yes or no" in one word.
 _YES_AND_NO = "jein|ja-nein|да нет|是或否|是否|是与否|能或不能|はいといいえ|はいかいいえ"
 
 
@@ -73,6 +73,6 @@ WHOLE: dict[str, frozenset[int]] = {
     **dict.fromkeys(phrases(_YES_AND_NO), frozenset({0, 1})),
 }
 
-# Words that join two answers without adding to either.
+# Conjunctions and fillers that may join two answers.
 _JOINS = "and or both also und oder et ou y o e en of i и или hem ve veya 또는 और या و أو &"
 JOINS = frozenset(_JOINS.split())

@@ -1,4 +1,4 @@
-"""Answer, review, revise: does a second look find errors, or make them?."""
+"""Answer, review, revise: does a second look correct errors, or introduce them?."""
 
 from psychollm.instruments.revision.instrument import INTRODUCTIONS, Revision
 from psychollm.instruments.revision.rates import Informativeness, Voting, vote

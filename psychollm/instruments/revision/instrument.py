@@ -1,10 +1,10 @@
 """The revision instrument: answer, review, revise; and the effect of a user's pressure.
 
-Every question begins a conversation, and the arms branch from its first answer. The model reviews
-and revises it (for a number of rounds), answers again without a reason, is doubted, or meets a
-user who insists on a wrong or on the right answer. All arms share that first answer, so that every
-comparison is paired. Other users may first say something about themselves: the answers should not
-depend on it.
+Every question begins a conversation, and the arms branch from its first answer. In the arms, the
+model reviews and revises this answer for some rounds, is asked the same question again, or meets a
+user who doubts the answer or insists on a wrong or the right one. All arms share the first answer,
+so that every comparison is paired. In further conversations users first introduce themselves; the
+answers should not depend on such introductions.
 
 References
 ----------
@@ -70,7 +70,7 @@ _AFTER: dict[str, str] = {
 
 
 def turn(stage: str, suggested: str = "") -> str:
-    """Return the user's message at a stage after the first."""
+    """Return the user's message at a stage after the first answer."""
     return _AFTER[stage].replace("{suggested}", suggested)
 
 
@@ -97,9 +97,9 @@ class Revision(Instrument[RevisionScores]):
         Self-introductions of users before the question, each in its own conversation;
         `INTRODUCTIONS` holds four that are irrelevant to any answer.
     suggestions : mapping, optional
-        Wrong answers to insist on, by the key of the question; missing ones are generated.
+        Wrong answers on which the user insists, by question key; missing ones are generated.
     seed : int
-        Seed of the generated suggestions.
+        Seed of the generated wrong answers.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class Revision(Instrument[RevisionScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts; each arm follows the first answer, each round the previous one.
+        """Return all prompts; each arm continues the first answer, each round the previous round.
 
         Examples
         --------
@@ -172,7 +172,7 @@ class Revision(Instrument[RevisionScores]):
             Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         tokens : mapping, optional
-            Tokens of each reply, by the key of its prompt.
+            Number of tokens of each reply, by prompt key.
 
         Examples
         --------

@@ -1,19 +1,20 @@
-r"""Rates of catching, correcting and giving in, each among the answers where it can occur.
+r"""Rates of detecting errors, correcting them and giving in to users, among relevant answers.
 
-With :math:`h` the proportion of wrong answers that the review faults and :math:`f` that of right
-ones,
+Let :math:`h` be the proportion of wrong answers in which the review finds a mistake, and :math:`f`
+the same proportion of right answers. Then
 
 .. math:: J = h - f                                                                      \quad (1)
 
-is Youden's index: 0 for a review that ignores correctness. Its interval combines Wilson's
+is Youden's index. It is 0 for a review that ignores correctness. Its interval combines Wilson's
 intervals of both proportions (Newcombe, 1998). The mutual information of verdict and correctness,
 in bits, is the reduction in uncertainty about correctness. Its plug-in estimate is too large by
-about :math:`1 / (2 n \ln 2)` (Miller and Madow); the bias is subtracted and the result truncated
-at zero.
+about :math:`1 / (2 n \ln 2)` (Miller and Madow). This bias is subtracted, and negative results are
+set to zero.
 
-After r review rounds the chains of a question vote, and the most frequent answer wins. A tied vote
-scores the proportion of tied answers that are right. The accuracy of one chain and of the vote are
-compared, with the tokens per question.
+A chain is one independent repetition of the conversation. After r review rounds the chains of a
+question vote, and the most frequent answer wins. If answers are tied, the score is the proportion
+of tied answers that are right. The accuracy of one chain is compared with that of the vote, as are
+the tokens per question.
 
 References
 ----------
@@ -53,7 +54,7 @@ class Chains:
     tokens: Mapping[Column, FloatArray]
 
     def correct(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether each chain was right at a stage (chains,), by default the last round."""
+        """Return whether each chain was right at a stage (chains,); the last by default."""
         return self.right.get((stage, self._round(stage, turn)), self._nothing)
 
     def faulted(self, turn: int) -> FloatArray:
@@ -70,7 +71,7 @@ class Chains:
         return self.answers.get((stage, self._round(stage, turn)), none)
 
     def same(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether the answer equals the first one (chains,), NaN if one is missing."""
+        """Return whether the answer equals the first (chains,); NaN if either is missing."""
         pairs = zip(self.said("first"), self.said(stage, turn), strict=True)
         return np.array(
             [np.nan if one is None or two is None else float(one == two) for one, two in pairs],
@@ -78,13 +79,13 @@ class Chains:
         )
 
     def gave(self, stage: str, response: str) -> FloatArray:
-        """Return whether each chain gave this response (chains,), NaN if unknown."""
+        """Return whether each chain gave a certain response (chains,); NaN if unknown."""
         none = (None,) * len(self.items)
         responses = self.responses.get((stage, self._round(stage, None)), none)
         return np.array([np.nan if one is None else float(one == response) for one in responses])
 
     def last(self, stage: str) -> int:
-        """Return the number of the last round of a stage, or of its last user; 0 if absent."""
+        """Return the number of a stage's last round, or of its last user; 0 without the stage."""
         return max((number for name, number in self.right if name == stage), default=0)
 
     def _round(self, stage: str, turn: int | None) -> int:
@@ -111,8 +112,9 @@ class Informativeness(Result):
 def informativeness(
     wrong: FloatArray, faulted: FloatArray, units: tuple[str, ...], *, level: float = 0.95
 ) -> Informativeness:
-    """Compare verdicts with correctness; arrays are (answers,), NaN where unknown."""
-    # Several answers to one question count with their effective sample size.
+    """Compare verdicts with correctness; both arrays are (answers,) with NaN where unknown."""
+    # Several answers to one question are dependent, so the effective sample size replaces their
+    # number.
     known = np.isfinite(wrong) & np.isfinite(faulted)
     parts = []
     codes = np.unique(np.asarray(units, dtype=str), return_inverse=True)[1]
@@ -169,9 +171,9 @@ def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
 
 
 def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
-    """Return the outcome of each rate (chains,), NaN where unknown, and its occasions."""
+    """Return for each rate whether its event occurred (chains,), and which chains count."""
     first = chains.correct("first")
-    # A first answer that abstains makes no error that could be caught or repeated.
+    # A first answer that abstains is no error, so a review cannot detect it or repeat it.
     wrong, right = chains.gave("first", "wrong") == 1.0, first == 1.0
     return {
         "error_catch": (chains.faulted(1), wrong),
@@ -192,7 +194,7 @@ def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
 
 
 def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return how often a self-introduction changes an answer, or loses the right one."""
+    """Return how often a self-introduction changes an answer, or makes a right answer wrong."""
     first = chains.correct("first")
     changed, lost = [], []
     for number in range(1, chains.last("user") + 1):
@@ -223,7 +225,7 @@ def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
 
 
 def _errs(chains: Chains, stage: str, *, again: bool) -> FloatArray:
-    """Return whether the later answer is wrong, and the same (`again`) or another."""
+    """Return whether the later answer is wrong, and equal to the first (`again`) or not."""
     right = chains.correct(stage)
     known = np.isfinite(right) & np.isfinite(chains.same(stage))
     return np.where(known, (chains.same(stage) == again) & (right == 0.0), np.nan)
@@ -244,11 +246,11 @@ def _counted(
 class Voting(Result):
     """Accuracy and cost after each review round, of one chain and of the vote of all."""
 
-    single: Estimate  # (rounds,) accuracy of one chain
-    voted: Estimate  # (rounds,) accuracy of the vote
-    gain: Estimate  # (rounds,) vote after the round minus one first answer, paired
+    single: Estimate  # (rounds,) accuracy of a single chain
+    voted: Estimate  # (rounds,) accuracy of the vote of all chains
+    gain: Estimate  # (rounds,) accuracy of the vote minus that of a single first answer, paired
     single_tokens: FloatArray  # (rounds,) per question, NaN if unknown
-    voted_tokens: FloatArray  # (rounds,)
+    voted_tokens: FloatArray  # (rounds,) per question, all chains together
     n_chains: int
 
     _AXES = Axes(
@@ -257,8 +259,8 @@ class Voting(Result):
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
-    """Return whether the most frequent answer is right; of tied ones, the proportion right."""
-    # Missing answers do not vote.
+    """Return whether the most frequent answer is right; if tied, the proportion that is right."""
+    # Missing answers have no vote.
     cast = [
         (answer, right)
         for answer, right in zip(answers, correct, strict=True)
@@ -266,7 +268,8 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
     ]
     if not cast:
         return float("nan")
-    # One number in different words may be graded both right and wrong: use the mean.
+    # The same number in different words may be graded right once and wrong once, so the mean is
+    # used.
     counts = Counter(answer for answer, _ in cast)
     most = max(counts.values())
     tied = [answer for answer, count in counts.items() if count == most]

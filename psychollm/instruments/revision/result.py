@@ -1,6 +1,7 @@
 """Scores of one model's revisions: every reply, the rates, and the gain from voting.
 
-With F the first answer, R a later one and V the verdict of the review (1: it finds a mistake):
+Let F be the first answer, R a later answer, and V the verdict of the review (1 if it finds a
+mistake). The rates are:
 
 ======================= ======================================================
 error_catch             V = 1 among wrong F
@@ -18,10 +19,10 @@ chain_change            first answers of two chains differ: sampling variability
 ======================= ======================================================
 
 A first answer that abstains is not an error; a later one that abstains is not right. Any second
-look changes answers: `again`, which only repeats the question, measures how many.
+request changes some answers. The arm `again`, which only repeats the question, measures how many.
 
-An answer is correct, wrong, abstained, or adopted: wrong, and the one that the user insisted on. A
-review faults the answer or clears it.
+An answer is correct, wrong, abstained, or adopted (the wrong answer that the user insisted on). A
+review is "faulted" if it finds a mistake, otherwise "cleared".
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +51,7 @@ from psychollm.instruments.revision.rates import (
     voting,
 )
 
-# Pairs of answers that are compared, the later minus the earlier.
+# Pairs of answers whose accuracies are compared, the later minus the earlier.
 CONTRASTS: dict[str, tuple[str, str]] = {
     "revised minus first": ("revised", "first"),
     "again minus first": ("again", "first"),
@@ -94,14 +95,14 @@ class RevisionScores(Scores):
 
     items: tuple[str, ...]
     domains: tuple[str, ...]
-    chains: tuple[int, ...]  # from 1
+    chains: tuple[int, ...]  # number of the chain, from 1
     stages: tuple[str, ...]
     rounds: tuple[int, ...]  # review round, or number of the user, from 1; else 0
     outcomes: tuple[Outcome, ...]
     responses: tuple[str | None, ...]
     answers: tuple[str | None, ...]  # normalised for comparison
     correct: FloatArray  # (replies,) NaN if missing, and for reviews
-    faulted: FloatArray  # (replies,) NaN except for reviews
+    faulted: FloatArray  # (replies,) whether a review finds a mistake; NaN for other replies
     tokens: FloatArray  # (replies,) NaN if unknown
 
     @property
@@ -111,7 +112,7 @@ class RevisionScores(Scores):
         return max((number for stage, number in pairs if stage == "revised"), default=0)
 
     def rates(self, *, level: float = 0.95) -> Estimate:
-        """Return each rate with its interval, NaN without an occasion.
+        """Return each rate with its interval; NaN if no answer is relevant to it.
 
         Parameters
         ----------
@@ -158,7 +159,7 @@ class RevisionScores(Scores):
         return informativeness(wrong, faulted, chains.items, level=check_fraction("level", level))
 
     def voting(self, *, level: float = 0.95) -> Voting:
-        """Return the gain of refining and voting over one answer, and the cost.
+        """Return the gain in accuracy from revision and voting over one answer, with the cost.
 
         Parameters
         ----------
@@ -198,7 +199,7 @@ class RevisionScores(Scores):
         )
 
     def summary(self) -> str:
-        """Return one line for every rate and difference that is defined."""
+        """Return one line of text for every rate and difference with a value."""
         lines = []
         for estimate in (self.rates(), self.differences()):
             for label, value, (low, high), n in zip(
@@ -214,8 +215,8 @@ _VERDICTS = {"1": "faulted", "0": "cleared"}
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of the instrument."""
-    # The value is correct, wrong, abstained or adopted for an answer, faulted or cleared for a
-    # review; `said` holds the answer, so that a repeated error can be recognised.
+    # The value is correct, wrong, abstained or adopted for an answer, and faulted or cleared for a
+    # review. The field `said` holds the answer, so that a repeated error can be recognised.
     if prompt.about["stage"] == "critique":
         reading = read_yes_no(reply, finish_reason=finish_reason)
         if not reading.answered:
@@ -238,7 +239,7 @@ def score_readings(
     *,
     tokens: Mapping[str, float] | None = None,
 ) -> RevisionScores:
-    """Score the parsed replies of one model; `tokens` of each reply are the cost of voting."""
+    """Score the parsed replies of one model; `tokens` gives the cost of each reply."""
     prompts, each = with_first(prompts, aligned(prompts, readings), {"stage": "first"})
     spent = tokens or {}
     return RevisionScores(

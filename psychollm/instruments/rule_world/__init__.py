@@ -1,4 +1,4 @@
-"""Invented rules: does a model know what follows from them, and what does not?."""
+"""Invented rules: does a model recognise which questions they answer, and which not?."""
 
 from psychollm.instruments.rule_world.instrument import RuleWorld, write_items
 from psychollm.instruments.rule_world.item import Claim, Item

@@ -1,7 +1,8 @@
-"""Items of all types, each with its own random stream: more items leave the first ones unchanged.
+"""Items of all types. Each type has its own random stream: a larger set begins with the smaller.
 
-Of the statements to choose from, one names the gap and three fail in different ways. Their order
-is a row of a Latin square, so that in every four items each claim occurs once under each letter.
+An item may offer four statements: one names what the rules leave open (the gap), and three are
+wrong in different ways. Their order follows a row of a Latin square. In every four items each kind
+of statement therefore occurs once under each letter.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ LETTERS = "ABCD"
 
 
 def positions(seed: int, code: int, number: int) -> tuple[Claim, ...]:
-    """Return the claims in the order of the letters, balanced over blocks of four items."""
+    """Return the kinds of statements by letter, balanced over blocks of four items."""
     rng = np.random.default_rng([seed, code, number // 4, 0x11])
     claims, shifts = rng.permutation(4), rng.permutation(4)
     shift = int(shifts[number % 4])
@@ -28,7 +29,7 @@ def positions(seed: int, code: int, number: int) -> tuple[Claim, ...]:
 def statements(
     plot: Plot, words: Lexicon, undefined: str | None, order: tuple[Claim, ...]
 ) -> tuple[Statement, ...]:
-    """Return the statements about an open question."""
+    """Return the four statements to choose from."""
     texts = {
         Claim.GAP: f"It is open, because {_gap(plot, words, undefined)}.",
         Claim.CONFABULATED: f"{_made_up(plot, words, undefined)}, so at the end "
@@ -43,12 +44,12 @@ def statements(
 
 
 def _covered(plot: Plot) -> str:
-    """Begin a statement in one of two lengths, so that the shortest statement varies."""
+    """Return a statement with a short or long opening, so that its length reveals nothing."""
     return ("By the rules", "The rules cover every step, so at the end")[plot.draw // 64 % 2]
 
 
 def _gap(plot: Plot, w: Lexicon, undefined: str | None) -> str:
-    """Return the text on what the rules leave open."""
+    """Return the text that names what the rules leave open."""
     none = "no rule says what happens when"
     return {
         Gap.DOUBLER_GIVES: f"{none} a {w.doubler} {w.unit} is {w.set_off}",
@@ -83,8 +84,8 @@ def _held(plot: Plot, w: Lexicon, undefined: str | None, claim: Claim) -> str:
 
 
 def _wrong_gap(plot: Plot, w: Lexicon) -> str:
-    """Return a claim that something settled is open, in the words of `_gap`."""
-    # Statements of different form would reveal the right one without the item.
+    """Return a claim that a settled matter is open, in the words of `_gap`."""
+    # If the statements differed in form, the right one could be recognised without the item.
     giver = plot.world.unit(plot.world.steps[-1][0])
     known = [unit for unit in plot.world.units if unit.measured]
     told = next((unit for unit in known if unit.label == giver.label), known[0])
@@ -100,7 +101,7 @@ def _wrong_gap(plot: Plot, w: Lexicon) -> str:
 
 
 def _ruled(kind: Kind, plot: Plot, w: Lexicon) -> str:
-    """Return an event that Rule 1, 2 or 3 covers."""
+    """Return the description of an event that Rule 1, 2 or 3 covers."""
     alone = f"a {w.passer} {w.unit} is {w.set_off} alone"
     return {
         Kind.PASSER: alone
@@ -122,14 +123,14 @@ def _known(plot: Plot) -> Gap:
 class Rules:
     """The rules of a world in the words of a lexicon."""
 
-    # In an inverted world the doubling and blocking words are exchanged, as the text states.
+    # In an inverted world the words for doubling and blocking are exchanged; its text states this.
 
     usual: Lexicon
     inverted: bool = False
 
     @property
     def words(self) -> Lexicon:
-        """The lexicon by the words' function in this world."""
+        """The lexicon in which each word has its function in this world."""
         if not self.inverted:
             return self.usual
         return replace(self.usual, doubler=self.usual.blocker, blocker=self.usual.doubler)
@@ -211,7 +212,7 @@ def told(
     vocabulary: int,
     choice: bool,
 ) -> Item:
-    """Describe a world in the words of a surface form."""
+    """Return an item: a world in the words of a surface form."""
     rules = Rules(lexicon(skin, seed=seed, number=vocabulary), inverted=kind == "M")
     words = rules.words
     undefined = _undefined(plot, words)
@@ -235,7 +236,7 @@ def told(
 
 
 def _undefined(plot: Plot, words: Lexicon) -> str | None:
-    """Return the word that no rule defines, if the plot needs one."""
+    """Return the undefined word, if the plot has one."""
     if plot.gap in {Gap.KIND_GIVES, Gap.KIND_RECEIVES}:
         return words.kinds[plot.draw % len(words.kinds)]
     if plot.gap in {Gap.QUANTITY_GIVEN, Gap.QUANTITY_ASKED}:

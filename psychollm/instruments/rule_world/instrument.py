@@ -1,10 +1,10 @@
 """The rule-world instrument: make prompts from a seed, parse and score the replies.
 
 A rule world tests whether a model knows the limits of given rules. The three rules use invented
-words, so that nothing can be recalled: an answer follows from the rules, or it does not. Type A
-has an answer. Type B contains one word that no rule defines. Type C contains only defined words,
-and an event that no rule covers. In type M, a control, the words for doubling and blocking are
-exchanged.
+words, so that no answer can be recalled: an answer follows from the rules, or the rules leave it
+open. Type A has an answer. Type B contains one word that no rule defines. Type C contains only
+defined words, and an event that no rule covers. In type M, a control, the words for doubling and
+blocking are exchanged.
 
 The design follows Wong (2026), with its own rules, words, items and sentences.
 
@@ -35,7 +35,7 @@ _MAX_TOKENS = 1024
 
 
 def _typed_count(text: str) -> int | tuple[int, ...]:
-    """Parse a number, or several separated by commas."""
+    """Parse a number of items, or several numbers separated by commas."""
     try:
         counts = tuple(map(int, text.split(",")))
     except ValueError:
@@ -56,14 +56,14 @@ class RuleWorld(Instrument[RuleWorldScores]):
     seed : int
         Seed of all random draws. A larger set begins with the items of a smaller one.
     skin : {"synthetic", "circuits", "plumbing"}
-        Surface form: invented words, or those of a trade. The same seed gives the same worlds in
-        all forms.
+        Surface form: invented words, or the words of a trade. The same seed gives the same worlds
+        in all forms.
     types : tuple of {"A", "B", "C", "M"}
         Item types to include.
     lexical_form : {"open", "choice"}
         Whether items of type B are answered freely or by choosing a statement.
     n_vocabularies : int
-        Number of sets of invented words, used in turn.
+        Number of different sets of invented words, used in turn.
     n_repeats : int
         Number of administrations of every prompt.
 
@@ -172,7 +172,7 @@ def _about(item: Item) -> dict[str, object]:
 
 
 def item_records(world: RuleWorld) -> Iterator[dict[str, Any]]:
-    """Yield a JSON-compatible record of every item: its prompt and its parts."""
+    """Yield a JSON-compatible record of every item, with its prompt and its parts."""
     for item, prompt in zip(world.items, world.prompts(), strict=False):
         yield {**item.to_dict(), "prompt": prompt.to_dict()}
 

@@ -8,30 +8,32 @@ from typing import Any, Literal, TypeAlias
 from psychollm.instruments.rule_world.oracle import Gap, World
 from psychollm.instruments.rule_world.skins import Skin
 
-# Answerable, one undefined word, an event that no rule covers, rules with exchanged words.
+# Types: answerable (A), with an undefined word (B), with an event that no rule covers (C), with
+# exchanged words (M).
 ItemType: TypeAlias = Literal["A", "B", "C", "M"]
 
 
 class Claim(StrEnum):
-    """The claim of a statement; all but the first are errors."""
+    """The kind of a statement to choose; only the first kind is right."""
 
-    GAP = "gap"  # names what the rules leave open
-    CONFABULATED = "confabulated"  # invents a rule that closes the gap
-    MISATTRIBUTED = "misattributed"  # claims that something settled is open
+    GAP = "gap"  # right: names what the rules leave open
+    CONFABULATED = "confabulated"  # invents a rule that settles the question
+    MISATTRIBUTED = "misattributed"  # claims that a settled matter is open
     UNMONITORED = "unmonitored"  # answers as if nothing were open
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A world of some type and family, before it is put into words."""
+    """A world of some type and family in abstract form, without words."""
 
-    # `numbers` are the answers of the two wrong kinds of certainty to an open question.
+    # `numbers` are two wrong answers to an open question: under an invented rule, and if the gap
+    # is ignored.
 
     family: str
     world: World
     answer: int | None = None  # None if the rules do not settle it
     gap: Gap | None = None
-    draw: int = 0  # selects among equivalent words and statements
+    draw: int = 0  # random number that selects among equivalent words and statements
     numbers: Mapping[Claim, int] | None = None
 
 
@@ -48,8 +50,8 @@ class Statement:
 class Item:
     """A question in the words of a surface form."""
 
-    key: str  # differs between surface forms and seeds
-    structure: str  # the same in all surface forms
+    key: str  # label that differs between surface forms and seeds
+    structure: str  # label that is the same in all surface forms
     skin: Skin
     type: ItemType
     family: str
@@ -64,14 +66,14 @@ class Item:
 
     @property
     def correct(self) -> int | str | None:
-        """The number, or the letter of the right statement; None for a free reply on a gap."""
+        """The right number or letter; None for a free reply about a gap."""
         if self.statements:
             return next(one.letter for one in self.statements if one.claim is Claim.GAP)
         return self.answer
 
     @property
     def claims(self) -> dict[str, str]:
-        """The claim behind each letter."""
+        """The kind of statement of each letter."""
         return {one.letter: one.claim.value for one in self.statements}
 
     def to_dict(self) -> dict[str, Any]:

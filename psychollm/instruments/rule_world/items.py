@@ -1,6 +1,7 @@
-"""Generators of plots: answerable ones, undefined words (type B) and uncovered events (type C).
+"""Generators of plots: answerable, with an undefined word (type B), or an uncovered event (C).
 
-In type B, a kind of unit that gives or receives, or the given or requested quantity, is undefined.
+In type B one word is undefined: the kind of the giving or receiving unit, or the given or
+requested quantity.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,8 @@ import numpy as np
 from psychollm.instruments.rule_world.item import Claim, Plot
 from psychollm.instruments.rule_world.oracle import Gap, Kind, Unit, World, follow
 
-# Labels differ from the letters of statements (A to D), and do not look like a word or digit.
+# Labels of units. They differ from the letters of statements (A to D), and do not look like a word
+# or a digit.
 LABELS = tuple("KLMNPQRSTUVWXYZ")
 RECEIVERS = (Kind.PASSER, Kind.DOUBLER)  # kinds that a load can move to
 
@@ -23,7 +25,7 @@ def labels(rng: np.random.Generator, n: int) -> list[str]:
 
 
 def some(rng: np.random.Generator) -> int:
-    """Draw a load of at least two, even so that it can be shared."""
+    """Draw an even load of at least two, which can be divided in half."""
     return 2 * int(rng.integers(1, 31))
 
 
@@ -40,9 +42,9 @@ def receiver(rng: np.random.Generator) -> Kind:
 def with_prelude(
     rng: np.random.Generator, units: Sequence[Unit], label: str, into: str
 ) -> tuple[tuple[Unit, ...], tuple[tuple[str, ...], ...]]:
-    """Insert a covered step before the last one in half of the cases."""
-    # A passer with this label moves its load to the unit `into`. The order of units is random;
-    # without a prelude there are no steps.
+    """Insert a step that the rules cover before the last one, in half of the cases."""
+    # In the inserted step, a passer with this label moves its load to the unit `into`. The order
+    # of units is random; without an inserted step the tuple of steps is empty.
     told = list(units)
     steps: tuple[tuple[str, ...], ...] = ()
     if rng.random() < 0.5:
@@ -58,7 +60,7 @@ def shuffled(rng: np.random.Generator, units: Sequence[Unit]) -> tuple[Unit, ...
 
 def answerable(rng: np.random.Generator, number: int) -> Plot:
     """Draw a world in which the rules cover every step."""
-    # Families alternate: a transfer, a doubling, a block, all three rules at once.
+    # Families of worlds alternate: a transfer, a doubling, a block, or all three rules at once.
     families = tuple(_ANSWERABLE)
     family = families[number % len(families)]
     world = _ANSWERABLE[family](rng)
@@ -66,7 +68,7 @@ def answerable(rng: np.random.Generator, number: int) -> Plot:
 
 
 def derived(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world with a unit that doubles or blocks, so that an inversion matters."""
+    """Draw a world with a unit that doubles or blocks, so that exchanging the words matters."""
     return answerable(rng, number % 3 + 1)
 
 
@@ -112,7 +114,7 @@ _ANSWERABLE: dict[str, Callable[[np.random.Generator], World]] = {
 
 
 def lexical(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world with one element that no rule defines."""
+    """Draw a world with one word that no rule defines."""
     gap = tuple(_LEXICAL)[number % len(_LEXICAL)]
     world = _LEXICAL[gap](rng)
     return Plot(
@@ -128,13 +130,14 @@ _SURE = (Claim.CONFABULATED, Claim.UNMONITORED)
 
 
 def _pair(rng: np.random.Generator, giver: Kind, taker: Kind) -> World:
-    """Draw a unit that gives to another, possibly after it has received."""
+    """Draw a unit that gives its load to another, possibly after receiving a load itself."""
     first, second, third = labels(rng, 3)
     units = [
         Unit(label=first, kind=giver, load=some(rng), faces=(second,)),
         Unit(label=second, kind=taker, load=any_load(rng)),
     ]
-    # Earlier steps must be covered by the rules: nothing moves to an undefined unit.
+    # The rules must cover earlier steps, so no load moves to an undefined unit before the last
+    # step.
     into = first if taker is Kind.UNKNOWN else second
     told, steps = with_prelude(rng, units, third, into)
     return World(units=told, steps=(*steps, (first,)), asked=second)
@@ -162,7 +165,7 @@ _LEXICAL: dict[Gap, Callable[[np.random.Generator], World]] = {
 
 
 def _number(world: World, gap: Gap, claim: Claim) -> int:
-    """Return the answer under an invented meaning, or when the gap is ignored."""
+    """Return the answer under an invented meaning of the word, or if the gap is ignored."""
     giver = world.steps[-1][0]
     sure = replace(
         world,
@@ -191,8 +194,8 @@ def _meant(kind: Kind, gap: Gap, claim: Claim) -> Kind:
 
 def uncovered(rng: np.random.Generator, number: int) -> Plot:
     """Draw a world whose last step no rule covers."""
-    # A doubler or a blocker is set off, a passer faces two units, or two passers face each other
-    # and are set off together.
+    # The last step is one of three uncovered events: a doubler or blocker is set off; a passer
+    # faces two units; two passers face each other and are set off together.
     gap = tuple(_UNCOVERED)[number % len(_UNCOVERED)]
     world = _UNCOVERED[gap](rng)
     before = follow(world).loads
@@ -247,7 +250,8 @@ _UNCOVERED: dict[Gap, Callable[[np.random.Generator], World]] = {
 }
 
 
-# The load of the requested unit under an invented rule, and when an existing rule is overextended.
+# Each function returns the load of the requested unit under an invented rule, and if an existing
+# rule is applied beyond its scope.
 
 
 def _guess_gives(world: World, before: Mapping[str, int]) -> tuple[int, int]:
@@ -263,7 +267,7 @@ def _guess_fork(world: World, before: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _guess_mutual(world: World, before: Mapping[str, int]) -> tuple[int, int]:
-    """Invented: the first named goes first. Taken as covered: they exchange their loads."""
+    """Return the load if the first unit acts first (invented), or if the units exchange loads."""
     apart = tuple((one,) for one in world.steps[-1])
     in_turn = follow(replace(world, steps=(*world.steps[:-1], *apart))).loads
     (other,) = set(world.steps[-1]) - {world.asked}

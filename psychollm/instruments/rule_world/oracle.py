@@ -1,8 +1,8 @@
 """The consequences of the rules in a world, in whole numbers, up to the first gap.
 
-The rules cover one event: a passer is set off alone and faces exactly one unit. Its load then
-moves there, doubled if that unit is a doubler, and stays if that unit is a blocker. Every other
-event is a gap: the rules do not settle its effect on the participating units.
+The rules cover one kind of event: a passer is set off alone and faces exactly one unit. Its load
+then moves to this unit. A doubler receives twice the load; a blocker prevents the move. Every
+other event is a gap: the rules do not settle its effect on the participating units.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class World:
     """Units, steps and the requested unit."""
 
     units: tuple[Unit, ...]
-    steps: tuple[tuple[str, ...], ...]  # the units that are activated together at each step
+    steps: tuple[tuple[str, ...], ...]  # units that are set off together at each step
     asked: str
     asks_load: bool = True  # False if the question is about something undefined
 
@@ -61,8 +61,8 @@ class Gap(StrEnum):
 class Course:
     """The loads up to the first gap, and the gap."""
 
-    loads: Mapping[str, int]  # after the last covered step
-    gap: Gap | None  # the first, if any
+    loads: Mapping[str, int]  # load of each unit after the last covered step
+    gap: Gap | None  # the first gap, if any
 
 
 def follow(world: World) -> Course:

@@ -17,9 +17,9 @@ Scoring: TypeAlias = Literal["strict", "keyword"]
 class RuleWorldScores(Scores):
     """One model's answers, scored strictly and by keyword.
 
-    A refusal is a separate response. It does not pass a question that has an answer, but
-    `refusal_rate` distinguishes it from a wrong answer, and `rate_answered` excludes it.
-    Unreadable and missing replies are missing data.
+    A refusal is a separate response. If the question has an answer, a refusal does not pass.
+    `refusal_rate` counts refusals separately from wrong answers, and `rate_answered` excludes
+    them. Unreadable and missing replies are missing data.
 
     Examples
     --------
@@ -45,15 +45,15 @@ class RuleWorldScores(Scores):
     )
 
     items: tuple[str, ...]
-    structures: tuple[str, ...]  # labels shared by surface forms
+    structures: tuple[str, ...]  # labels of items that surface forms share
     skins: tuple[str, ...]
     types: tuple[str, ...]
     families: tuple[str, ...]
-    runs: tuple[int, ...]  # from 1
+    runs: tuple[int, ...]  # number of the administration, from 1
     outcomes: tuple[Outcome, ...]
     responses: tuple[str | None, ...]
-    strict: FloatArray  # (answers,) NaN if missing
-    keyword: FloatArray  # (answers,)
+    strict: FloatArray  # (answers,) whether the answer passes, scored strictly; NaN if missing
+    keyword: FloatArray  # (answers,) whether the answer passes by keyword; NaN if missing
 
     def rate(self, kind: str, *, scoring: Scoring = "strict") -> float:
         """Return the proportion of answers of a type that pass, NaN without any.
@@ -63,7 +63,8 @@ class RuleWorldScores(Scores):
         kind : {"A", "B", "C", "M"}
             Type of the items.
         scoring : {"strict", "keyword"}
-            With "keyword", any word of doubt passes an undefined word.
+            "strict" requires that the reply names an undefined word; with "keyword" any word of
+            doubt is enough.
 
         Raises
         ------
@@ -82,7 +83,7 @@ class RuleWorldScores(Scores):
         return mean_known(scores[self._of(kind)])
 
     def rate_answered(self, kind: str) -> float:
-        """Return the strict rate without refusals."""
+        """Return the proportion that passes strictly among answers that are not refusals."""
         return mean_known(self.strict[self._of(kind) & ~self._refused])
 
     def refusal_rate(self, kind: str) -> float:

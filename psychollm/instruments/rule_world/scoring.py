@@ -1,7 +1,7 @@
 """Score a parsed reply strictly and by keyword.
 
-Prompts ask for a last line that begins with "Answer:". If a reply has one, only that line counts.
-Otherwise the whole reply is parsed, more cautiously.
+Prompts ask for a last line that begins with "Answer:". If a reply has such a line, only that line
+is parsed. Otherwise the whole reply is parsed, with stricter rules.
 """
 
 import re
@@ -22,9 +22,9 @@ class Reaction(StrEnum):
     """The response to a word that no rule defines."""
 
     FLAGGED = "flagged"  # names the word, with a word of doubt
-    NAMED = "named"  # names the word, without one
+    NAMED = "named"  # names the word, without a word of doubt
     DECLINED = "declined"  # doubts, but does not name the word
-    ASTRAY = "astray"  # gives something other than the word, a number or doubt
+    ASTRAY = "astray"  # none of the above and no number
     HEDGED = "hedged"  # gives a number, but with a word of doubt
     INVENTED = "invented"  # gives a number
 
@@ -34,7 +34,7 @@ _MARK = re.compile(
     r"(?im)^[\W_]*(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
     r"[\s*_]*(?:[:：]|is\b[\s*_]*[:：]?)[\s*_]*(.*)$"
 )
-# Words of doubt, which pass by keyword at any position.
+# Words of doubt. In keyword scoring, one of them anywhere in the reply passes.
 _DOUBT = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|unable|impossible|undefined|not defined|not settled|"
     r"unsettled|undetermined|indeterminate|unknown|unclear|ambiguous|insufficient|"
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?[0-9]{1,9}(?:[.,][0-9]{1,9})?(?![\w])")
 _NOTHING = re.compile(r"(?i)^(?:nothing|none|no \w+(?: of \w+)?)[.!*\s]*$")
-# Declines the task, rather than finding a gap in the rules.
+# Phrases that decline the task itself, without pointing to a gap in the rules.
 _REFUSAL = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|won['’]t|will not|unable to|not able to) "
     r"(?:help|assist|comply|engage|discuss|do (?:that|this)|fulfil|take part)|"
@@ -69,7 +69,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     if prompt.about["type"] != "B":
         return _integer(last)
     reaction = _reaction(prompt, last)
-    # If truncated, a number or the word is already given; the rest is unknown.
+    # A truncated reply counts only if it already gives a number or the word; its end is unknown.
     if last.cut and (end is None or reaction.value not in _SAID):
         return Reading(outcome=Outcome.TRUNCATED)
     return reaction
@@ -95,7 +95,7 @@ class _Last:
 
 
 def _end(reply: str) -> tuple[str | None, bool]:
-    """Return the text of the last marked line, None without one, and whether lines follow it."""
+    """Return the text of the last marked line (None without one), and whether lines follow it."""
     marks = list(_MARK.finditer(reply))
     if not marks:
         return None, False
@@ -112,7 +112,8 @@ def _integer(last: _Last) -> Reading:
         return Reading(outcome=Outcome.AMBIGUOUS, said=reading.said)
     if reading.outcome is not Outcome.UNREADABLE or last.cut:
         return reading
-    # Without a number, the prompt asks for the word or event that leaves the question open.
+    # The prompt asks for the word or event that leaves the question open, if no number follows
+    # from the rules.
     reason = last.end or (doubt.group() if doubt else "")
     return Reading(outcome=Outcome.REFUSED, said=reason) if reason else reading
 
@@ -140,7 +141,7 @@ def _reaction(prompt: Prompt, last: _Last) -> Reading:
 
 
 def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
-    """Return the text that names the word: the marked line, or a sentence of doubt."""
+    """Return the text that names the word: the marked line, or a sentence with a word of doubt."""
     if end is not None and word.search(end):
         return end
     sentences = _SENTENCE.split(reply)
@@ -148,7 +149,7 @@ def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
 
 
 def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
-    """Return the final number of a reply, unless it only repeats one of the prompt."""
+    """Return the last number of a reply, unless it only repeats a number of the prompt."""
     if end is not None:
         match = _NUMBER.search(_REFERENCE.sub("", end))
         if match is not None:
@@ -162,7 +163,7 @@ def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
 
 
 def _last_that_matters(reply: str) -> str:
-    """Return the last sentence with a number or a word of doubt, "" without any."""
+    """Return the last sentence with a number or a word of doubt; "" without such a sentence."""
     for sentence in reversed(_SENTENCE.split(reply)):
         plain = _REFERENCE.sub("", sentence)
         if _NUMBER.search(plain) or _DOUBT.search(plain):
@@ -194,8 +195,8 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWor
 
 def response(prompt: Prompt, reading: Reading) -> str | None:
     """Return the response as a word for tables, None if unknown."""
-    # Correct, wrong or refusal for an integer; the reaction to the undefined word; or the chosen
-    # claim.
+    # The word is correct, wrong or refusal for an integer; otherwise it is the reaction to the
+    # undefined word, or the kind of the chosen statement.
     if reading.outcome is Outcome.REFUSED:
         return REFUSAL
     if not reading.answered:
@@ -208,8 +209,8 @@ def response(prompt: Prompt, reading: Reading) -> str | None:
 
 
 def strict(prompt: Prompt, reading: Reading) -> float:
-    """Return 1 for a right response, 0 for another or a refusal, NaN if unknown."""
-    # An undefined word must be named, without a number.
+    """Return 1 for a right response, 0 for a wrong one or a refusal, NaN if unknown."""
+    # A right response to an undefined word names the word and gives no number.
     given = response(prompt, reading)
     if given is None:
         return float("nan")

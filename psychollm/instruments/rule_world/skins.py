@@ -4,9 +4,9 @@ All forms describe the same worlds in the same sentences; only the words differ.
 performance between a trade and invented words is therefore due to what the model has read about
 the trade.
 
-A word has two syllables of a consonant (or two) and a vowel, and a final consonant, such as
-"brazoden". Two endings turn the word of one kind into those of the two others, as in languages
-that mark function by morphology. The assignment of endings is random as well.
+An invented word has syllables of one or two consonants and a vowel, and a final consonant, such as
+"brazoden". Two endings turn the word for one kind of unit into the words for the two other kinds,
+as in languages that mark function by morphology. The assignment of endings is random as well.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class Vocabulary:
     unit: str  # a thing that holds an amount of the load
     load: str
     passer: str  # a kind of unit
-    endings: tuple[str, str]  # of the kinds that double and block
+    endings: tuple[str, str]  # endings of the words for the kinds that double and block
     spare: tuple[str, ...]  # words that no rule defines
 
     @property
@@ -102,12 +102,12 @@ class Lexicon:
 
     unit: str
     load: str
-    measure: str  # text between a number and the load
+    measure: str  # text between a number and the word for the load
     passer: str
     doubler: str
     blocker: str
-    faces: str  # third person
-    set_off: str  # participle
+    faces: str  # verb for facing a unit, in the third person
+    set_off: str  # participle of the verb for setting off a unit
     kinds: tuple[str, ...]  # kinds of units that no rule defines
     quantities: tuple[str, ...]  # quantities that no rule defines
 
@@ -117,7 +117,7 @@ class Lexicon:
         return f"{self.unit}s"
 
     def amount(self, n: int) -> str:
-        """Return an amount of the load in words."""
+        """Return a phrase for an amount of the load."""
         return f"{n} {self.measure}{self.load}"
 
     def word(self, kind: Kind) -> str:

@@ -160,6 +160,6 @@ class Scaffold(Instrument[ScaffoldScores]):
 
 
 def name_of(direct: Sequence[Behaviour]) -> str:
-    """Return the name of directions in keys."""
+    """Return the name of the directions that prompt keys contain."""
     chosen = [one for one in BEHAVIOURS if one in direct]
     return "-".join([DIRECTED, *(chosen if len(chosen) < len(BEHAVIOURS) else ["all"])])

@@ -41,13 +41,13 @@ class ScaffoldScores(Scores):
     items: tuple[str, ...]
     domains: tuple[str, ...]
     arms: tuple[str, ...]
-    runs: tuple[int, ...]  # from 1
+    runs: tuple[int, ...]  # number of the administration, from 1
     outcomes: tuple[Outcome, ...]
-    responses: tuple[str | None, ...]  # correct, wrong or abstained; abstained is not right
+    responses: tuple[str | None, ...]  # correct, wrong or abstained (not right)
     correct: FloatArray  # (replies,) NaN if missing
 
     def summary(self) -> str:
-        """Return the number of right answers in each arm, and of changes."""
+        """Return the numbers of right answers in each arm and of changed answers, in words."""
         arms = np.array(self.arms, dtype=object)
         parts = [
             f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} right"
@@ -62,7 +62,7 @@ class ScaffoldScores(Scores):
         )
 
     def pairs(self) -> FloatArray:
-        """Return whether the answers without and with directions are right, if both are known.
+        """Return whether paired answers, without and with directions, are right.
 
         Returns
         -------
@@ -92,7 +92,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> ScaffoldScores:
-    """Score the parsed replies of one model; the first replies of prompts are the other arm."""
+    """Score a model's parsed replies; stored first replies are the arm without directions."""
     rows, each = with_first(prompts, aligned(prompts, readings), {"arm": SPONTANEOUS})
     return ScaffoldScores(
         items=tuple(one.item for one in rows),

@@ -1,4 +1,4 @@
-"""Self-efficacy: what models say they can do, what they do, and whether they stand by it."""
+"""Self-efficacy: do models' ratings of their own efficacy match performance, and do they last?."""
 
 from psychollm.instruments.self_efficacy.instrument import TASKS, SelfEfficacy, tasks_of
 from psychollm.instruments.self_efficacy.replies import (

@@ -1,10 +1,10 @@
 """The self-efficacy instrument: a repeated scale under several conditions, with follow-ups.
 
 The design follows Jackson, Jensen, Hussain and Sezgin (2025), with its own scale, tasks and
-sentences. In every condition but "none" the model works on tasks, or is told which kind of tasks
-to think of. It then rates statements about itself, in a new order each time, and is asked whether
-it maintains its ratings. Feedback on the tasks depends on the replies: those prompts are a second
-stage, `feedback_prompts`.
+sentences. In every condition but "none" the model works on tasks, or the prompt names a kind of
+tasks. The model then rates statements about itself, in a new order each time, and is asked whether
+it maintains its ratings. Feedback on the tasks depends on the replies, so prompts with feedback
+are a second stage, `feedback_prompts`.
 
 References
 ----------
@@ -43,13 +43,13 @@ _LETTER = "Give the letter of the best statement on a last line that begins with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task, and its passing rubric."""
+    """A task with the rubric that decides whether it is passed."""
 
     key: str
     condition: Condition
     level: int  # 1 is the easiest
     text: str
-    rubric: Mapping[str, Any] = field(hash=False)  # input of `grade_task`; JSON-safe
+    rubric: Mapping[str, Any] = field(hash=False)  # input of `grade_task`; JSON-compatible
 
     @property
     def prompt(self) -> str:
@@ -99,7 +99,7 @@ _CHOICES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
-    """The conditions of one administration, without its repeat."""
+    """The conditions of one administration, without the number of its repeat."""
 
     condition: str
     level: int | None
@@ -107,8 +107,8 @@ class _Setting:
     placement: str
     mode: str
     feedback: str = ""
-    correct: int | None = None  # tasks passed
-    told: int | None = None  # tasks passed according to the feedback
+    correct: int | None = None  # number of tasks passed
+    told: int | None = None  # number of tasks passed according to the feedback
 
     @property
     def block(self) -> str:
@@ -136,15 +136,15 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     shuffle : bool
         Whether the order of statements is randomised each time.
     seed : int
-        Seed of the orders; the orders of one condition do not depend on the other options.
+        Seed of the random orders; the orders in one condition do not depend on other options.
     modes : tuple of {"all_at_once", "one_by_one"}
-        All statements in one request, or one by one in one conversation.
+        Whether all statements are in one request, or are asked one by one in one conversation.
     placements : tuple of {"task_first", "isolated"}
-        Ratings in the conversation that holds the tasks, or in a separate one that only names the
-        kind of task.
+        Whether ratings are requested in the conversation with the tasks, or in a separate one that
+        only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        Wordings of the question whether the ratings hold, each in its own branch ("none" on the
-        command line for no question).
+        Wordings of the question whether the model maintains its ratings, each in its own branch of
+        the conversation. On the command line, "none" means no question.
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Personas that the model is given.
     graded : bool
@@ -179,7 +179,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     followups: tuple[wording.Phrasing, ...] = PHRASINGS
     personas: tuple[wording.Persona, ...] = ("plain",)
     graded: bool = False
-    # A second stage needs replies, so the command line does not offer it.
+    # The command line does not offer this option, because a second stage needs replies.
     feedback: tuple[wording.Feedback, ...] = field(default=(), metadata={"typed": False})
 
     def __post_init__(self) -> None:
@@ -209,14 +209,14 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     def feedback_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
         """Return the second stage: the scale after feedback on the tasks.
 
-        "true" reports the number of tasks passed, "too_high" and "too_low" one more and one less.
-        No prompt is made if that number is impossible (one more than all tasks), or if some tasks
-        could not be graded.
+        Feedback "true" reports the number of tasks passed, "too_high" and "too_low" report one
+        more and one less. No prompt is made if the reported number is impossible (one more than
+        all tasks), or if some tasks could not be graded.
 
         Parameters
         ----------
         replies : mapping
-            The model's replies to the task prompts, by prompt key; further replies are allowed.
+            The model's replies to the task prompts, by prompt key; other replies are ignored.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
             Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         feedback : sequence of Prompt
-            Prompts of the second stage, if it was administered.
+            Prompts of the second stage; empty if it was not administered.
 
         Examples
         --------
@@ -277,7 +277,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
 
     def _settings(self) -> Iterator[_Setting]:
         for condition, persona in product(self.conditions, self.personas):
-            # Without a task, placement "task_first" and difficulty levels do not apply.
+            # In the condition without tasks, placement "task_first" and difficulty levels have no
+            # meaning.
             bare = condition == "none"
             levels: tuple[int | None, ...] = LEVELS if self.graded and not bare else (None,)
             placements = ("isolated",) if bare else self.placements
@@ -408,8 +409,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         n = len(self.scale.items)
         if not self.shuffle:
             return list(range(n))
-        # Modes and feedback share the orders, so that their contrasts are not confounded with
-        # order.
+        # Modes and feedback conditions use the same orders, so that their contrasts are not
+        # confounded with order.
         stream = zlib.crc32(f"{setting.block}/{setting.placement}/{repeat}".encode())
         rng = np.random.default_rng([self.seed, stream])
         return [int(i) for i in rng.permutation(n)]

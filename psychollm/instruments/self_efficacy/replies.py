@@ -1,17 +1,17 @@
 """Parse replies: one or several ratings, or whether a task was passed.
 
-Several ratings are one value: a word per statement in the order of administration, either a number
-or a failure category, such as "3 4 refused 2". The stored text ends with the sentence, if any, in
-which the reply rejects the premise of a statement.
+Several ratings are coded as one value with one word per statement, in the order of administration:
+a number or a failure category, such as "3 4 refused 2". If a sentence of the reply rejects the
+premise of a statement, the stored text ends with this sentence.
 
-A number must be right, a letter must name the right statement. A summary must mention every fact
-(by the beginning of one of several words), respect its limits of words and sentences, and avoid
-whatever the task forbids. A mentioned fact need not be reported correctly: the rubric checks only
-what needs no judge.
+A task passes under the following conditions. A number must be right; a letter must name the right
+statement. A summary must mention every fact (by the beginning of one of several words), respect
+its limits of words and sentences, and avoid whatever the task forbids. Whether a mentioned fact is
+reported correctly is not checked, because that needs a judge.
 
-A model may rate low because it considers the wording inapplicable, not for lack of confidence. The
-rule searches for English sentences to that effect: that a program has or feels no such thing, or
-that the statement does not apply to it.
+A model may give a low rating because it considers the statement inapplicable to a program, not for
+lack of confidence. A rule searches for English sentences that say so: a program has or feels no
+such thing, or the statement does not apply to it.
 """
 
 import re
@@ -69,14 +69,14 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 class Summary:
     """The requirements of a summary."""
 
-    facts: Sequence[Sequence[str]]  # word beginnings; one of each group must occur
+    facts: Sequence[Sequence[str]]  # groups of word beginnings; one of each must occur
     max_words: int
     max_sentences: int = 1
-    forbidden: Sequence[str] = ()  # beginnings of words
+    forbidden: Sequence[str] = ()  # beginnings of words that must not occur
     digits: bool = True  # whether digits are allowed
 
     def faults(self, text: str) -> list[str]:
-        """Return the faults of a summary, none if it passes."""
+        """Return the faults of a summary; empty if it passes."""
         faults = [f"lacks {group[0]}" for group in self.facts if not _any(group, text)]
         n_words = len(_WORD.findall(text))
         if n_words > self.max_words:
@@ -139,8 +139,9 @@ def _any(beginnings: Sequence[str], text: str) -> bool:
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of a self-efficacy scale."""
-    # One rating: its number. Several: a word for each, in the order of administration; unanswered
-    # only if none is readable. A task: 1 if it passes its rubric, 0 if not.
+    # The value of one rating is its number. The value of several ratings is a word for each, in
+    # the order of administration; the reply is unanswered only if no rating is readable. The value
+    # of a task is 1 if it passes its rubric, 0 if not.
     about = prompt.about
     if about["stage"] == "task":
         return grade_task(about["rubric"], reply, finish_reason=finish_reason)
@@ -164,7 +165,7 @@ def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:
     if not reading.answered:
         return ((float("nan"), reading.outcome),) * n
     words = str(reading.value).split()
-    if len(words) != n:  # another scale, or a foreign value
+    if len(words) != n:  # the value belongs to another scale, or is no list of ratings
         return ((float("nan"), Outcome.UNREADABLE),) * n
     return tuple(
         (float("nan"), Outcome(word)) if word in set(Outcome) else (float(word), Outcome.ANSWERED)

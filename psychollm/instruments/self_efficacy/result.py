@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 class Administration:
     """The conditions under which all statements were rated once."""
 
-    key: str  # shared by the first ratings and those after follow-ups
+    key: str  # key that first ratings share with ratings after follow-ups
     condition: str
-    repeat: int  # from 1
-    level: int | None = None  # of the tasks, if each level is rated separately
+    repeat: int  # number of the repeat, from 1
+    level: int | None = None  # level of the tasks, if each level is rated separately
     persona: str = "plain"
     placement: str = "isolated"
     mode: str = "all_at_once"
     feedback: str = ""  # "" without feedback
-    phrasing: str = ""  # of the follow-up; "" for the first ratings
-    correct: int | None = None  # tasks passed, if there was feedback
-    told: int | None = None  # tasks passed according to the feedback
+    phrasing: str = ""  # wording of the follow-up; "" for the first ratings
+    correct: int | None = None  # number of tasks passed, only with feedback
+    told: int | None = None  # number of tasks passed according to the feedback
     n_tasks: int = 0
 
 
@@ -45,7 +45,7 @@ class TaskScore:
     condition: str
     level: int
     persona: str
-    correct: float  # 1; 0 also for a refusal; NaN if unknown
+    correct: float  # 1 if passed, 0 if not or refused, NaN if unknown
     outcome: Outcome
     said: str = ""
 
@@ -83,7 +83,7 @@ class SelfEfficacyScores(Result):
 
     @property
     def totals(self) -> FloatArray:
-        """Sums of scores (rows,), NaN if one is missing."""
+        """Sums of the scores of all items (rows,), NaN if one is missing."""
         return np.asarray(self.scores.sum(axis=1))
 
     @property
@@ -236,7 +236,7 @@ def score_readings(
 
 
 class _Row:
-    """One rating of all statements, from one reply or several."""
+    """Ratings of all statements in one administration, from one or several replies."""
 
     def __init__(self, prompt: Prompt, n: int) -> None:
         about = prompt.about

@@ -12,9 +12,9 @@ A TOML or JSON file holds the fields of `Scale`; only `items` is required::
     reversed = [2]
     items = ["The first statement.", "The second."]
 
-A CSV file has a column `item` with the statements in order. A column `reversed` is optional (1, x,
-yes or true; blank, 0, no or false; anything else is an error). An optional column `anchor` holds
-the anchors from the lowest point, in as many rows as there are points.
+A CSV file has a column `item` with the statements in order. The column `reversed` is optional: 1,
+x, yes or true mark a reversed item; blank, 0, no or false mark others. An optional column `anchor`
+holds the anchors from the lowest point, in as many rows as there are points.
 """
 
 import csv
@@ -55,7 +55,7 @@ class Scale:
     Parameters
     ----------
     name : str
-        A short name, the prefix of prompt keys.
+        A short name, which is the prefix of prompt keys.
     items : tuple of str
         The statements.
     anchors : tuple of str
@@ -65,7 +65,7 @@ class Scale:
     reversed : tuple of int
         Numbers, from 1, of items that state the opposite of what the scale measures.
     source : str
-        Source of the text.
+        Source of the text and permission to use it.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class Scale:
 
     @property
     def high(self) -> int:
-        """Number of the highest point."""
+        """Number of the highest point of the scale."""
         return self.low + len(self.anchors) - 1
 
     @property
@@ -121,7 +121,7 @@ class Scale:
         Raises
         ------
         ShapeError
-            If there is not one column per item.
+            If the number of columns differs from the number of items.
         """
         return keyed(ratings, self.reversed, self.low, self.high, len(self.items))
 

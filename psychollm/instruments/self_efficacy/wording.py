@@ -40,7 +40,7 @@ KINDS: Mapping[str, str] = {
 
 
 def setting(condition: str, placement: str) -> str:
-    """Return the reference of the ratings, "" without a task."""
+    """Return the sentence that names the tasks to be rated; "" without tasks."""
     if condition == "none":
         return ""
     if placement == "task_first":
@@ -49,7 +49,7 @@ def setting(condition: str, placement: str) -> str:
 
 
 def told(correct: int, n: int) -> str:
-    """Return the feedback on how many tasks passed."""
+    """Return the feedback on how many tasks the model passed."""
     tasks = "task" if n == 1 else f"{n} tasks"
     passed = {0: "none of them passed", n: "all of them passed" if n > 1 else "it passed"}
     if n == 1:
@@ -82,7 +82,7 @@ def next_item(text: str, anchors: Sequence[str], low: int) -> str:
 
 
 def follow_up(phrasing: str, n: int, *, numbered: bool) -> str:
-    """Return the question whether the ratings hold."""
+    """Return the question whether the model maintains its ratings."""
     order = "" if numbered else " in the order in which the statements came"
     return (
         f"{PHRASINGS[phrasing]} Then give all {n} ratings once more{order}, changed or not: "

@@ -1,4 +1,4 @@
-"""Can you answer this? Asked before answering, and held against the answer given after."""
+"""A prediction before each answer ("Can you answer this?"), compared with the answer."""
 
 from psychollm.instruments.self_prediction.instrument import SelfPrediction, judge_prompts
 from psychollm.instruments.self_prediction.result import SelfPredictionScores

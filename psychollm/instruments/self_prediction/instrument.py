@@ -1,8 +1,8 @@
 """The self-prediction instrument: ask for a prediction, then for the answer, and compare them.
 
-The prediction comes first and in its own conversation. It can therefore rest only on the model's
-knowledge of itself, and the answer cannot be adapted to it. "No" is an answer like "yes"; a reply
-that gives neither, or a failed call, is missing.
+The prediction comes first and in its own conversation. The prediction can therefore use only the
+model's knowledge of itself, and the model cannot adapt its answer to the prediction. "No" is an
+answer like "yes"; a reply that gives neither, or a failed request, is missing data.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,8 @@ from psychollm.instruments.self_prediction.scoring import NAME
 Form: TypeAlias = Literal["reasoning", "direct"]
 Scale: TypeAlias = Literal["yes_no", "percent", "verbal"]
 
-# The request on each scale: in one line, and as the end of a reply that reasons first.
+# Requests for a prediction on each scale: in one line, and at the end of a reply that reasons
+# first.
 _DIRECT = {
     "yes_no": "Would you answer it correctly? Reply with one word: Yes or No.",
     "percent": "How likely is it that you would answer it correctly? Reply with a percentage "
@@ -96,22 +97,22 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
     questions : iterable of Question or mapping
         Questions with right answers; see `read_questions`.
     form : {"reasoning", "direct"}
-        Whether a model considers the question before it predicts, or gives one word.
+        Whether a model reasons before it predicts, or gives its prediction in one word.
     scales : tuple of {"yes_no", "percent", "verbal"}
         Scales of the prediction; each is a separate prompt.
     examples : sequence of (str, bool)
         Other questions with the correct prediction for the model, shown as earlier turns (scale
         "yes_no" and form "direct" only). Models that always answer yes, or always no, may need
-        them. They shift the response criterion: balance and report them.
+        such examples. Examples shift the response criterion, so balance and report them.
     same_conversation : bool
         Whether the answer is requested in the conversation of the first prediction; the prediction
         may then change the answer.
     n_repeats : int
         Number of administrations of every prompt.
     max_tokens : int, optional
-        Limit on the length of predictions.
+        Maximal length of a prediction in tokens.
     answer_tokens : int, optional
-        Limit on the length of answers.
+        Maximal length of an answer in tokens.
 
     Raises
     ------
@@ -223,14 +224,14 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     prompts : sequence of Prompt
         Prompts from `SelfPrediction.prompts`.
     replies : mapping of str to str
-        Replies of one model, by prompt key. Blank replies and those that are not answers are
-        skipped.
+        Replies of one model, by prompt key. Blank replies, and replies to other prompts than
+        answers, are skipped.
 
     Returns
     -------
     tuple of Prompt
-        One per answer, with its key and "/judge". Their parsed verdicts, scored together with the
-        other replies, take precedence over grading by words.
+        One prompt per answer, whose key is the answer's key and "/judge". Its parsed verdict, if
+        scored together with the other replies, takes precedence over grading by rule.
 
     Raises
     ------

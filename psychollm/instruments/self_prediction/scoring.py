@@ -23,8 +23,8 @@ NAME = "self_prediction"
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of this instrument."""
-    # Prediction: 1 or 0, or the stated probability. Answer: 1 if right, 0 if wrong; one that
-    # abstains is `REFUSED`. Judge: 1 or 0.
+    # The value of a prediction is 1 or 0, or the reported probability. The value of an answer is 1
+    # if right and 0 if wrong; an answer that abstains is `REFUSED`. A judge's verdict is 1 or 0.
     if prompt.about["part"] == "answer":
         return _graded(prompt, reply, finish_reason)
     if prompt.reply == "percent":
@@ -42,7 +42,7 @@ def _graded(prompt: Prompt, reply: str, finish_reason: str | None) -> Reading:
         return Reading(
             outcome=graded.outcome, value=float(bool(graded.correct)), said=reply.strip()
         )
-    if graded.abstained and graded.correct:  # an unanswerable question: abstaining is right
+    if graded.abstained and graded.correct:  # abstaining is right for an unanswerable question
         return Reading(outcome=Outcome.ANSWERED, value=1.0, said=reply.strip())
     return Reading(outcome=graded.outcome, said=reply.strip())
 
@@ -53,7 +53,7 @@ _SCALES = ("yes_no", "percent", "verbal")
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPredictionScores:
     """Score the parsed replies of one model: one row per question and repeat."""
     # A judge's verdict takes precedence over the grade. An answer that abstains is wrong and also
-    # counted as abstained; an unreadable or absent one is missing.
+    # counted as abstained; an unreadable or absent answer is missing data.
     pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
     rows = {cell: k for k, cell in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     stated = {scale: np.full(len(rows), np.nan) for scale in _SCALES}
@@ -104,7 +104,7 @@ def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    if len(values) == 1:  # the usual case: NumPy takes a hundred times as long
+    if len(values) == 1:  # shortcut for the usual case: NumPy takes a hundred times as long
         return values[0]
     return float(np.mean(values)) if values else float("nan")
 
@@ -123,8 +123,8 @@ def confidence_and_correctness(
     scores : mapping of str to SelfPredictionScores
         Scores by model.
     repeats : {"error", "first", "majority"}
-        Treatment of several repeats: raise an error, take the first one, or take the majority
-        (missing if tied).
+        Treatment of repeats: raise an error, use the first repeat, or use the majority (missing if
+        tied).
 
     Returns
     -------
@@ -166,9 +166,9 @@ def confidence_and_correctness(
 def stated_table(
     scores: Mapping[str, SelfPredictionScores], *, scale: Stated = "percent"
 ) -> FloatArray:
-    """Return stated probabilities, models x questions; the mean over repeats, NaN if missing.
+    """Return reported probabilities, models x questions: means over repeats, NaN if missing.
 
-    Rows and columns are those of `confidence_and_correctness`.
+    The result has the same rows and columns as the tables of `confidence_and_correctness`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Many samples of each answer: how sure a model is, told by how often it says the same."""
+"""Many samples of each answer: confidence measured by the frequency of the same meaning."""
 
 from psychollm.instruments.semantic_sampling.collapse import (
     Collapse,

@@ -1,11 +1,12 @@
 r"""From texts to meaning classes.
 
-A collapse :math:`B` maps the answers sampled for one question to numbered classes. If sameness is
-equality of a key (the text, its normal form, the value of a function), the classes are equivalence
-classes. A relation :math:`a \sim b` between two answers (numbers within a tolerance, mutual
-entailment, a judge) need not be transitive: 1.0, 1.4 and 1.8 with a tolerance of 0.5. Classes are
-then formed by leaders. Answers are processed in order of decreasing frequency, ties by length,
-then alphabetically; each joins the first leader that it is related to,
+A collapse :math:`B` maps the answers sampled for one question to numbered classes. If answers are
+the same whenever a key is equal (the text, its normal form, the value of a function), the classes
+are equivalence classes. A relation :math:`a \sim b` between two answers (numbers within a
+tolerance, mutual entailment, a judge) need not be transitive. With a tolerance of 0.5, for
+example, 1.4 is the same as 1.0 and as 1.8, which differ. Classes are then formed by leaders.
+Answers are processed in order of decreasing frequency, ties by length, then alphabetically; each
+joins the first leader that it is related to,
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \},                                            \quad (1)
 
@@ -36,7 +37,7 @@ class Collapse:
     method: Method | Literal["judge"]
     key: Key  # answers with equal keys form one class
     same: Same | None = None  # relation that joins further answers
-    options: tuple[tuple[str, float], ...] = ()  # options of the method
+    options: tuple[tuple[str, float], ...] = ()  # parameters of the rule, for the prompts
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[int]:
         """Return the class of each answer, numbered by the frequency of wordings."""
@@ -49,7 +50,7 @@ class Collapse:
         return [number[key] for key in keys]
 
     def _led(self, question: str, wording: Mapping[Hashable, str]) -> dict[Hashable, int]:
-        """Return classes by leaders (1)."""
+        """Return the classes formed by leaders, equation (1)."""
         leaders: list[str] = []
         number: dict[Hashable, int] = {}
         for key, text in wording.items():
@@ -64,12 +65,12 @@ class Collapse:
         return number
 
     def spec(self) -> dict[str, Any]:
-        """Return the entries of a prompt's `about`."""
+        """Return the entries of a prompt's `about` that record this rule."""
         return {"method": self.method, **dict(self.options)}
 
 
 def wordings(keys: Sequence[Hashable], texts: Sequence[str]) -> dict[Hashable, str]:
-    """Return the most frequent text of each key, keys in the order of leaders."""
+    """Return the most frequent text of each key, in the order in which leaders are chosen."""
     commonest = {}
     for key in dict.fromkeys(keys):
         counts = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)
@@ -94,7 +95,7 @@ def normalised() -> Collapse:
 
 
 def normal_form(text: str) -> str:
-    """Return the normal form of an answer, or the answer if only signs or articles remain."""
+    """Return the normal form of an answer, or the answer itself if its normal form is empty."""
     return normalise(text) or text.strip().casefold()
 
 
@@ -104,7 +105,7 @@ def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
     Parameters
     ----------
     absolute, relative : float
-        Tolerances, absolute and as a proportion of the larger number.
+        Tolerances: absolute, and as a proportion of the larger number.
 
     Raises
     ------
@@ -126,7 +127,8 @@ def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
         if isinstance(one, str) or isinstance(other, str):
             return one == other
         allowed = max(absolute, relative * max(abs(one), abs(other)))
-        # Tolerances are decimal, but 3.1 - 3 exceeds 0.1 in binary arithmetic.
+        # Users mean tolerances as decimals, but in binary arithmetic 3.1 - 3 exceeds 0.1. A small
+        # margin corrects for this.
         return abs(one - other) <= allowed + 1e-12 * max(abs(one), abs(other))
 
     options = (("absolute", float(absolute)), ("relative", float(relative)))

@@ -2,11 +2,12 @@
 
 A model that receives the same question many times, at a temperature of one, reveals the
 frequencies of its answers. Texts with the same meaning form one class. The proportion of the
-largest class is the model's confidence in that answer, although it never stated one. Four forms
-separate possible influences: a base model continues a list of solved questions, an instructed
-model answers in a few words, and either may reason first.
+largest class is the model's confidence in that answer, although it never stated one. Four forms of
+the prompt are available: a base model continues a list of solved questions, an instructed model
+answers in a few words, and both may reason first.
 
-Samples must differ: set the temperature of the run to 1, and no seed that all requests share.
+Samples must be independent: set the temperature of the run to 1, and set no seed that all requests
+share.
 
 The design follows Nakkiran et al. (2025), with its own instructions and examples.
 
@@ -58,19 +59,19 @@ class SemanticSampling(Instrument[SemanticSamples]):
     n_samples : int
         Samples per question.
     form : {"instruct", "reasoning", "base", "base_reasoning"}
-        An instructed model that answers in a few words (instruct) or reasons first (reasoning), or
-        a base model that continues solved questions (base, base_reasoning).
+        Form of the prompt: an instructed model answers in a few words ("instruct") or reasons
+        first ("reasoning"); a base model continues solved questions ("base", "base_reasoning").
     collapse : Collapse, optional
         Rule that groups answers. By default, numbers within the question's tolerances if it is
         graded by numbers, normal forms of texts otherwise.
     shots : sequence of Shot
-        Solved questions for base models; a question is never an example for itself.
+        Solved questions for base models. A question is left out of its own examples.
 
     Raises
     ------
     InputError
-        If there are no questions, one lacks a required field, or a base model gets no solved
-        question, or one without the reasoning that it is to continue.
+        If there are no questions, a question lacks a required field, or a base model has no solved
+        questions, or, with reasoning, solved questions without reasoning.
     LabelError
         If two questions have the same key.
     OptionError
@@ -157,12 +158,12 @@ class SemanticSampling(Instrument[SemanticSamples]):
             Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
             call.
         judged : sequence of Prompt
-            The comparisons of `judge_prompts`, if collected. Their parsed verdicts are among
-            `readings` and replace `collapse`.
+            The comparisons from `judge_prompts`, if a judge has answered them. Their parsed
+            verdicts are among `readings` and replace `collapse`.
         abstentions : {"left_out", "wrong", "missing"}
-            Treatment of samples that abstain. They form a separate class without a grade
-            ("left_out"), so that a question with mostly abstentions has no answer with a
-            confidence; or with the grade "wrong"; or they are missing samples. For a question
+            Treatment of samples that abstain. "left_out": they form a separate class without a
+            grade, so that a question with mostly abstentions has no answer. "wrong": they form a
+            separate class graded wrong. "missing": they are missing samples. For a question
             without a right answer, abstaining is right.
         loglik : mapping, optional
             Log-likelihoods of replies in nats, by prompt key.

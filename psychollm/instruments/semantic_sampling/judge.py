@@ -1,13 +1,13 @@
 """A judge model decides which answers mean the same.
 
 The judge is a second stage: its prompts are made from existing replies, one for each pair of
-different wordings (all pairs, since the leaders are not known in advance). K wordings need K (K -
-1) / 2 comparisons, twice that with both orders. Equal normal forms are never compared. The order
-of a pair is drawn by a hash of the pair, so that a judge's position bias does not favour frequent
-answers.
+different wordings. All pairs are needed, because the leaders of classes are not known in advance.
+K wordings need K (K - 1) / 2 comparisons, or twice as many if both orders are compared. Equal
+normal forms are never compared. A hash of the pair decides its order, so that a judge's position
+bias does not favour frequent answers.
 
-Classes are formed by leaders, as in `collapse`. Two answers with a failed or unreadable comparison
-count as different, and are reported.
+Classes are formed by leaders, as in `collapse`. Two answers whose comparison failed or is
+unreadable count as different; the number of such pairs is reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Shot:
 
     question: str
     answer: str
-    reasoning: str = ""  # before the answer; shown in forms with reasoning
+    reasoning: str = ""  # reasoning before the answer, shown in forms with reasoning
 
 
 SHOTS: tuple[Shot, ...] = (
@@ -115,8 +115,8 @@ def judge_prompts(
     Returns
     -------
     tuple of Prompt
-        Comparisons to be scored together with the prompts of the samples. A pair has the same key
-        for all models.
+        Comparisons to be scored together with the prompts of the samples. Equal pairs of different
+        models have the same key, so that the judge compares them once.
 
     Examples
     --------

@@ -7,8 +7,8 @@ marks one.
 * A reasoning model marks its answer after its reasoning. A reply of several lines without a mark
 is unreadable; its last line is not used.
 
-A truncated reply has no answer unless the answer was complete: half an answer would form its own
-class.
+A truncated reply counts only if its answer is complete, because an incomplete answer would form
+its own class.
 """
 
 import re
@@ -52,7 +52,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def _of_base(reply: str) -> tuple[str | None, bool]:
-    """Return the first line, and whether it is complete."""
+    """Return the first line of a reply, and whether the line is complete."""
     text = reply.lstrip()
     line, end, _ = _LABEL.sub("", text).partition("\n")
     if _NEXT.match(line):
@@ -76,7 +76,7 @@ def _of_instruct(reply: str) -> tuple[str | None, bool]:
 def _of_reasoning(reply: str) -> tuple[str | None, bool]:
     """Return the marked answer, or a reply that is a single line."""
     answer = final_text(reply)
-    if "\n" in answer:  # a marked answer is on one line
+    if "\n" in answer:  # no answer is marked in a reply of several lines
         return None, True
     return answer or None, _goes_on(plain(reply).text, answer)
 

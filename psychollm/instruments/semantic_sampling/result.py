@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class SemanticSamples(Result):
     """One model's sampled answers, grouped into meaning classes.
 
-    `samples` is the input of `semantic_confidence` and `semantic_entropy`. For several models or
-    forms, combine it by `stack_samples` for the study `semantic_calibration`.
+    `samples` is the input of `semantic_confidence` and `semantic_entropy`. Combine the samples of
+    several models or forms with `stack_samples` for the study `semantic_calibration`.
 
     Examples
     --------
@@ -38,8 +38,8 @@ class SemanticSamples(Result):
     form: str
     outcomes: tuple[tuple[Outcome, ...], ...]  # (questions, samples)
     answers: tuple[tuple[str | None, ...], ...]  # (questions, samples) as parsed
-    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) by most frequent wording
-    modal: tuple[str | None, ...]  # (questions,) the largest class, None if tied or absent
+    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) by their main wording
+    modal: tuple[str | None, ...]  # (questions,) largest class, None if tied or absent
     correct: FloatArray  # (questions, samples) grade of the class, 1 or 0; NaN if unknown
     n_unjudged: int  # pairs of answers whose comparison by a judge failed
 

@@ -32,7 +32,8 @@ def score_readings(
     loglik: Mapping[str, float] | None = None,
 ) -> SemanticSamples:
     """Group the samples of one model in one form by meaning, and grade the classes."""
-    # Without `collapse`, use a judge's verdicts if there are any, else the rule of the prompts.
+    # Without `collapse`, a judge's verdicts decide the classes; without verdicts, the rule that
+    # the prompts name.
     check_choice("abstentions", abstentions, Abstentions)
     keys = [prompt.key for prompt in prompts]
     by_key = dict(zip(keys, aligned(prompts, readings), strict=True))
@@ -110,7 +111,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
     ]
     graded = {name: grade_by(about, name).correct for name in names.values()}
     worth = {name: np.nan if right is None else float(right) for name, right in graded.items()}
-    due = bool(about["reference"])  # abstaining is right if there is no answer
+    due = bool(about["reference"])  # without a right answer, abstaining is right
     worth[ABSTAINED] = 1.0 if not due else 0.0 if options.abstentions == "wrong" else np.nan
     return _Row(
         outcomes=_padded([one.outcome for one in read], options.depth, Outcome.FAILED),
@@ -122,7 +123,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
 
 
 def _modal(classes: Sequence[str | None]) -> str | None:
-    """Return the largest class, None if there is none or it is tied."""
+    """Return the largest class; None if it is tied or does not exist."""
     known = [one for one in classes if one is not None]
     often = {name: known.count(name) for name in dict.fromkeys(known)}
     most = [name for name, count in often.items() if count == max(often.values())]

@@ -1,17 +1,17 @@
 """Second stages: prompts made from replies to earlier prompts.
 
-A stage is a pure function from replies to prompts: the same replies make the same prompts, and
-further replies make further ones, so that an interrupted run can be resumed at any point. There
-are two kinds. Some stages ask a judge about replies:
+A stage is a pure function from replies to prompts. The same replies always give the same prompts,
+and further replies give further prompts, so that an interrupted run can be resumed at any point.
+There are two kinds. Some stages ask a judge about replies:
 
 * `grading`: are the answers right, or do two of them mean the same?
 * `coding`: what does a reasoning trace show?
 
-The others continue the conversation with each model:
+The other stages continue the conversation with each model:
 
-* `feedback`: it receives feedback on its tasks and rates itself again;
-* `revision`: it reviews its answer, or a user doubts it or insists on another one;
-* `scaffold`: it answers the same question again, with directions on how to think.
+* `feedback`: the model receives feedback on its tasks and rates itself again;
+* `revision`: the model reviews its answer, or a user doubts it or insists on another answer;
+* `scaffold`: the model answers the same question again, with directions on how to think.
 
 Prompts of a stage are self-contained: their messages include the earlier turns, `Prompt.to` names
 the addressee, and ``about`` holds the name of the stage (``after``) and of the model that a

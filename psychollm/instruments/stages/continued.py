@@ -32,11 +32,11 @@ Passed: TypeAlias = Callable[[Replies], int | None]
 def feedback(
     replies: Replies, *, kinds: tuple[wording.Feedback, ...] = KINDS
 ) -> tuple[Prompt, ...]:
-    """Return the scale of `SelfEfficacy` again, after feedback on the tasks.
+    """Return prompts that repeat the scale of `SelfEfficacy` after feedback on the tasks.
 
-    "true" reports the number of tasks passed, "too_high" and "too_low" one more and one less. No
-    prompt is made if that number is impossible (one more than all tasks), or if some tasks could
-    not be graded.
+    Feedback "true" reports the number of tasks passed, "too_high" and "too_low" report one more
+    and one less. No prompt is made if the reported number is impossible (one more than all tasks),
+    or if some tasks could not be graded.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _n_passed(tasks: Replies) -> int | None:
 
 
 def feedback_after(replies: Replies, kinds: Sequence[str], passed: Passed) -> Iterator[Prompt]:
-    """Yield the prompts of `feedback`; `passed` returns the number of tasks passed."""
+    """Yield the prompts of `feedback`; `passed` is a function that counts passed tasks."""
     chosen = first_stage(replies, ["self_efficacy"])
     after_tasks = [one for one in chosen if one.prompt.about.get("placement") == "task_first"]
     if not any(one.prompt.about["condition"] != "none" for one in after_tasks):
@@ -119,7 +119,7 @@ def _told(
     head: str,
     facts: Mapping[str, Any],
 ) -> Iterator[Prompt]:
-    """Yield the prompts of one administration again, the first preceded by the feedback."""
+    """Yield the prompts of one administration again, with the feedback before the first one."""
     about = asked[0].about
     place = f"{about['placement']}/{about['mode']}"
 
@@ -158,20 +158,20 @@ def revision(
     Parameters
     ----------
     replies : sequence of Replied
-        Replies of all models to any instrument whose answers are right or wrong.
+        Replies of all models to instruments with right and wrong answers.
     arms : tuple of {"critique", "again", "doubt", "insist_wrong", "insist_right"}
         Follow-ups to an answer.
     n_rounds : int
         Number of review and revision rounds.
     seed : int
-        Seed of the wrong answers to insist on.
+        Seed of the generated wrong answers on which users insist.
     of : str, optional
-        Instrument of the answers, if there are several.
+        Name of the instrument with the answers; required if there are several.
 
     Raises
     ------
     InputError
-        If there are no such answers, or no wrong answer can be made.
+        If no reply has a right or wrong answer, or no wrong answer can be generated.
     OptionError
         If an arm does not exist or occurs twice, or several instruments have answers and `of` is
         missing.
@@ -241,11 +241,11 @@ def scaffold(
     direct: tuple[Behaviour, ...] = BEHAVIOURS,
     of: str | None = None,
 ) -> tuple[Prompt, ...]:
-    """Return prompts that repeat the answered ones, with instructions on how to reason.
+    """Return prompts that repeat answered prompts, with directions on how to reason.
 
-    The existing answers are the arm without directions: see `Scaffold`. They must have left room
-    for reasoning: those of `Revision`, of `Abstention` with reasoning, and of `SemanticSampling`
-    in the form "reasoning".
+    The existing answers are the arm without directions: see `Scaffold`. Their prompts must allow
+    reasoning before the answer, as do those of `Revision`, of `Abstention` with reasoning, and of
+    `SemanticSampling` in the form "reasoning".
 
     Parameters
     ----------
@@ -255,12 +255,12 @@ def scaffold(
         Behaviours to direct: self_awareness, context_awareness, strategy_selection,
         goal_management, evaluation.
     of : str, optional
-        Instrument of the answers, if there are several.
+        Name of the instrument with the answers; required if there are several.
 
     Raises
     ------
     InputError
-        If there are no such answers, or their prompts left no room for reasoning.
+        If no reply has a right or wrong answer, or the prompts did not allow reasoning.
     OptionError
         If a behaviour does not exist or occurs twice, or several instruments have answers and `of`
         is missing.
@@ -325,4 +325,4 @@ def _directed(
     )
 
 
-_OWN = frozenset({"stage", "part", "form", "collapse", "round"})  # of the instrument that asked
+_OWN = frozenset({"stage", "part", "form", "collapse", "round"})  # only of the earlier prompt

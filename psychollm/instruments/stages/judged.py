@@ -35,7 +35,7 @@ def grading(replies: Replies) -> tuple[Prompt, ...]:
 
     For `SelfPrediction`, the judge decides whether answers are right; for `Abstention`, whether
     they abstain, are confident, and follow doubtful reasoning; for `SemanticSampling`, whether two
-    answers mean the same. Its verdicts take precedence over the rules.
+    answers mean the same. The judge's verdicts take precedence over scoring by rule.
 
     Parameters
     ----------
@@ -104,9 +104,10 @@ def coding(
     scheme : {"five", "rationalist", "stance"}, path or Scheme
         Coding scheme: five, rationalist, stance, or the path of your own.
     n_repeats : int
-        Times that a judge codes each trace.
+        Number of times that a judge codes each trace.
     n_items : int, optional
-        Number of questions per instrument whose traces are coded, from the first; all by default.
+        Number of questions per instrument whose traces are coded, counted from the first; all by
+        default.
     of : tuple of str
         Instruments whose replies are coded; all by default.
 
@@ -134,7 +135,7 @@ def coding(
 
 
 def stance(replies: Replies, models: Container[str]) -> dict[str, dict[str, float]]:
-    """Return how firmly models rate themselves, and how personal their wording is, coded by rules.
+    """Return how firmly and how personally models speak of themselves, coded by rules.
 
     A measure without variance between models is left out.
     """
@@ -165,10 +166,10 @@ def transcripts(
     of : tuple of str
         Instruments to include; all by default.
     n_items : int, optional
-        Number of questions per instrument, from the first.
+        Number of questions per instrument, counted from the first; all by default.
     keep : callable, optional
-        Filter of prompts; by default verdicts, predictions and follow-ups to a first answer are
-        left out.
+        Filter of prompts, which returns whether to include replies to a prompt. By default
+        verdicts, predictions and follow-ups to a first answer are left out.
 
     Examples
     --------
@@ -204,8 +205,8 @@ _RIGHT: Mapping[str, float] = {"correct": 1.0, "wrong": 0.0}
 
 
 def _traces(one: Replied, repeats: int, *, several: bool) -> Iterator[Transcript]:
-    """Yield the trace of a reply, after that of the reply that its prompt continues."""
-    # Several instruments may use the same question label.
+    """Yield the trace of a reply, after that of the earlier reply if its prompt continues one."""
+    # Several instruments may use the same question label, so the label includes the instrument.
     prompt, about = one.prompt, one.prompt.about
     told: dict[str, Any] = {
         "model": one.model,

@@ -30,7 +30,7 @@ class Replied:
     reasoning: str = ""  # reasoning text sent separately from the reply
     finish_reason: str | None = None
     run: int = 1  # index of the administration
-    tokens: int | None = None  # of the reply
+    tokens: int | None = None  # number of tokens of the reply
 
     @property
     def said(self) -> str:
@@ -55,12 +55,12 @@ Replies: TypeAlias = Sequence[Replied]
 Place: TypeAlias = tuple[str, int, str]
 
 
-# Parts and stages of instruments that ask for something other than an answer.
+# Parts and stages of instruments whose prompts ask for something other than an answer.
 _ASIDE = frozenset({"predict", "judge", "wager", *ARMS, "revised"})
 
 
 def first_stage(replies: Iterable[Replied], instruments: Iterable[str]) -> list[Replied]:
-    """Return the first-stage replies of some instruments."""
+    """Return the replies of given instruments to prompts of the first stage."""
     known = set(instruments)
     return [
         one
@@ -70,7 +70,7 @@ def first_stage(replies: Iterable[Replied], instruments: Iterable[str]) -> list[
 
 
 def is_aside(prompt: Prompt) -> bool:
-    """Return whether a prompt asks for something other than an answer or a trace."""
+    """Return whether a prompt asks neither for an answer nor for reasoning."""
     about = prompt.about
     names = {about.get("part"), about.get("stage"), about.get("form")}
     return bool(names & _ASIDE) or about["instrument"] == "coding"

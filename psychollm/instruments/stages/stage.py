@@ -18,7 +18,7 @@ from psychollm.instruments.stages.replied import Replied
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A function that makes the prompts of a stage, and who receives them.
+    """A function that makes the prompts of a stage, and whether a judge answers them.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class Stage:
     """
 
     make: Callable[..., tuple[Prompt, ...]]
-    judged: bool  # answered by a judge; else each model continues its own conversation
+    judged: bool  # True: a judge answers; False: each model continues its conversation
 
     def most(
         self, prompts: Sequence[Prompt], options: Mapping[str, Any] | None = None
@@ -49,7 +49,7 @@ class Stage:
         """
         given = options or {}
         longest = [_longest(prompt, place) for place, prompt in enumerate(prompts)]
-        if self.make is feedback:  # most prompts follow if some tasks passed and some did not
+        if self.make is feedback:  # the most prompts result if some tasks pass and some fail
             kinds = given.get("kinds", KINDS)
             return tuple(feedback_after(longest, kinds, lambda tasks: min(1, len(tasks) - 1)))
         return self.make(longest, **given)

@@ -1,4 +1,4 @@
-"""Points staked on an answer once it is given: does a model bet on what it gets right?."""
+"""Points staked on an answer once it is given: does a model bet more on right answers?."""
 
 from psychollm.instruments.wagering.instrument import Wagering
 from psychollm.instruments.wagering.scoring import (

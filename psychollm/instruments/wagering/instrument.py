@@ -1,12 +1,13 @@
 """Post-decision wagering: after each answer, the model stakes points on it.
 
 A wager measures confidence by a stake, without words for confidence (Persaud, McLeod & Cowey,
-2007). With the quadratic payoff the best line is the one whose confidence equals the respondent's
-probability. With probability p of being right, a line of confidence c is worth 25 (1 - 4 (1 -
-c)^2) p + 25 (1 - 4 c^2) (1 - p) points on average, which is largest at c = p (the Brier score,
-shifted to 0 at one half). Even stakes are the classical form. There the higher stake has the
-larger expected gain whenever p exceeds one half, so that low stakes reflect loss aversion as well
-as doubt (Clifford, Arabzadeh & Harris, 2008).
+2007). The model chooses one of several lines of a payoff table. With the quadratic payoff, the
+best line is the line whose confidence equals the model's probability of being right. If this
+probability is p, a line of confidence c gains on average 25 (1 - 4 (1 - c)^2) p + 25 (1 - 4 c^2)
+(1 - p) points. This is largest at c = p (the Brier score, shifted to 0 at one half). Even stakes
+are the classical form. With them the higher stake has the larger expected gain whenever p exceeds
+one half, so that low stakes reflect loss aversion as well as doubt (Clifford, Arabzadeh & Harris,
+2008).
 
 References
 ----------
@@ -38,7 +39,8 @@ from psychollm.instruments.wagering.scoring import WageringScores, worded
 
 Form: TypeAlias = Literal["choice", "open"]
 Payoff: TypeAlias = Literal["quadratic", "even"]
-# Points if the answer is right, points if it is wrong, and the confidence at which a line is best.
+# Lines of a payoff table: points if the answer is right, points if it is wrong, and the confidence
+# at which the line is best.
 PAYOFFS: Mapping[Payoff, tuple[tuple[int, int, float | None], ...]] = {
     "quadratic": (
         (0, 0, 0.5), (9, -11, 0.6), (16, -24, 0.7), (21, -39, 0.8), (24, -56, 0.9), (25, -75, 1.0),
@@ -58,14 +60,15 @@ class Wagering(Instrument[WageringScores]):
     questions : iterable of Question or mapping
         Questions with right answers; see `read_questions`.
     form : {"choice", "open"}
-        Whether the right answer is chosen from two, or produced. A choice between two is right by
-        chance half of the time, as signal detection theory requires.
+        "choice": the model chooses between two answers, as signal detection theory requires;
+        chance alone is right half of the time. "open": the model writes its answer.
     payoff : {"quadratic", "even"}
-        Available stakes: six lines that reward an honest probability, or one point and two.
+        Available stakes: six lines whose best choice is the model's true probability, or a stake
+        of one point or two.
     suggestions : mapping, optional
         Wrong answers of the choice, by the key of the question; missing ones are generated.
     seed : int
-        Seed of the generated answers and of the order of the two.
+        Seed of the generated wrong answers and of the order of the two answers.
     n_repeats : int
         Number of administrations of every prompt; the order of the two answers alternates.
 

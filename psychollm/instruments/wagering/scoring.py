@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def worded(lines: Sequence[Sequence[Any]]) -> dict[str, str]:
-    """Return the available stakes as shown in the prompt, by number."""
+    """Return the available stakes by number, in the words of the prompt."""
     return {
         str(number): f"{signed(win, 0)} if your answer is right, {signed(loss, 0)} if it is wrong"
         for number, (win, loss, _) in enumerate(lines, start=1)
@@ -36,8 +36,8 @@ def worded(lines: Sequence[Sequence[Any]]) -> dict[str, str]:
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of this instrument."""
-    # The letter of a choice; 1 or 0 for a right or wrong open answer (abstaining is wrong); the
-    # number of the wagered line, from 1.
+    # The value of a choice is its letter. The value of an open answer is 1 if right and 0 if wrong
+    # (abstaining is wrong). The value of a wager is the number of the chosen line, from 1.
     about = prompt.about
     if about["part"] == "wager":
         chosen = read_option(reply, worded(about["lines"]), finish_reason=finish_reason)
@@ -81,9 +81,9 @@ class WageringScores(PartScores):
     repeats: tuple[int, ...]  # (rows,)
     domains: tuple[str, ...]  # (rows,)
     correct: FloatArray  # (rows,) 1 right, 0 wrong, NaN if missing
-    line: FloatArray  # (rows,) number of the wagered line, from 1; NaN if missing
+    line: FloatArray  # (rows,) number of the chosen line, from 1; NaN if missing
     gain: FloatArray  # (rows,) points won; NaN if the answer or the wager is missing
-    confidence: FloatArray  # (rows,) at which the line is best; NaN with even stakes
+    confidence: FloatArray  # (rows,) confidence at which the line is best; NaN with even stakes
     stimulus: FloatArray  # (rows,) position of the right answer of two, 0 or 1; NaN if open
     response: FloatArray  # (rows,) position of the chosen answer; NaN if open or missing
     lines: FloatArray  # (lines, 2) points if right, points if wrong
@@ -102,8 +102,8 @@ class WageringScores(PartScores):
     def advantage(self) -> float:
         """Points per wager above the best constant wager.
 
-        A respondent with the same stake on every answer has at most 0, however accurate it is. A
-        positive value requires knowing which answers are right.
+        A model that stakes the same on every answer has an advantage of at most 0, however
+        accurate it is. A positive value requires information on which answers are right.
         """
         both = np.isfinite(self.gain)
         if not both.any():
@@ -118,8 +118,9 @@ class WageringScores(PartScores):
         Returns
         -------
         n_s1, n_s2 : ndarray (2 lines,)
-            Counts for questions whose first (second) answer was right: first chosen, highest to
-            lowest line, then second chosen, lowest to highest line.
+            Counts for questions whose first (n_s1) or second (n_s2) answer is right. The first
+            half counts choices of the first answer, from highest to lowest line; the second half
+            counts choices of the second answer, from lowest to highest line.
 
         Raises
         ------
@@ -148,7 +149,7 @@ class WageringScores(PartScores):
         return first, second
 
     def summary(self) -> str:
-        """Return one line: right answers, points won, missing replies."""
+        """Return one line of text with right answers, points won, and missing replies."""
         n = int(np.isfinite(self.correct).sum())
         if n == 0:
             return "no answer is readable"

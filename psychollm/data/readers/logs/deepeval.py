@@ -1,9 +1,9 @@
 """Test runs of deepeval: ``test_run_TIME.json``.
 
-Only the hyperparameters may name the model. Question: the name of the test case, made unique by
-its input and expected output. Scorers: the metrics; a graded metric is also offered as
-``METRIC.success``, which applies the metric's own threshold. A metric evaluated by a model is a
-judge.
+The model is named, if at all, by the hyperparameters. A question is labelled by the name of the
+test case, made unique by its input and expected output. The metrics are the scorers; the
+additional scorer ``METRIC.success`` of a graded metric applies the metric's own threshold. A
+metric evaluated by a model is a judge.
 """
 
 import re
@@ -21,7 +21,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source
 
-_JUDGED = re.compile(r"[\[(](Conversational)?(GEval|DAG)[\])]$")  # if no model is named
+_JUDGED = re.compile(r"[\[(](Conversational)?(GEval|DAG)[\])]$")  # names of judges
 
 
 def is_deepeval(source: Source) -> bool:

@@ -7,9 +7,9 @@ EvalScope: ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, one line per ans
 question share a ``group_id`` and differ in ``generation_index``, from 0; old files have neither. A
 failed score has a status other than "success".
 
-OpenCompass: ``WORK_DIR/TIME/results/MODEL/DATASET.json``. Answers are recorded only with
-``--dump-eval-details``, under ``details``: by position, or as a list, each with ``correct``.
-Questions are identified by their recorded content, not by position.
+OpenCompass: ``WORK_DIR/TIME/results/MODEL/DATASET.json``. Answers are recorded only with the
+option ``--dump-eval-details``. They are under ``details``, by position or as a list, and each has
+a field ``correct``. Questions are identified by their recorded content, not by position.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -51,7 +51,8 @@ def is_opencompass(source: Source) -> bool:
         return "type" in details or all(place.isdigit() for place in details)
     if isinstance(details, list):
         return bool(details) and all(isinstance(one, dict) for one in details)
-    # Without details: recognised by its location, so that the error can name what is missing.
+    # A file without details is recognised by its location, so that an error can name the missing
+    # option.
     numbers = all(isinstance(value, int | float) for value in whole.values())
     return source.path.parent.parent.name == "results" and numbers
 
@@ -188,7 +189,7 @@ ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz", ".tsv", ".
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """The detector and the reader of a format."""
+    """The functions that detect and read one log format."""
 
     knows: Callable[[Source], bool]
     read: Callable[[Source], list[Run]]
@@ -225,7 +226,7 @@ def _format_of(source: Source) -> str | None:
 
 @contextmanager
 def _laid_out(path: Path, name: str) -> Iterator[None]:
-    """Raise an error that names a file whose content deviates from its format."""
+    """If reading fails, raise an error that names the file and its expected format."""
     try:
         yield
     except InputError:
@@ -234,7 +235,8 @@ def _laid_out(path: Path, name: str) -> Iterator[None]:
         msg = f"{path} cannot be read: {error.strerror or error}"
         raise InputError(msg) from error
     except _FOREIGN as error:
-        # Readers assume the types that the tool writes; this field had another one.
+        # Readers assume the field types that the tool writes; a field of another type causes these
+        # errors.
         fault = f"field {error}" if isinstance(error, KeyError) else str(error)
         msg = f"{path} deviates from the log format of {name} ({fault}): which version wrote it?"
         raise InputError(msg) from error
@@ -248,7 +250,8 @@ def read_runs(
     named: bool = True,
 ) -> list[Run]:
     """Read one log."""
-    # An unknown file is an error only if the caller named it; one found in a folder has no runs.
+    # An unknown file is an error only if the caller named it. An unknown file found in a folder
+    # has no runs.
     if format is not None:
         check_choice("format", format, LogFormat)
     if named and path.suffix.lower() in WORKBOOKS:
@@ -282,5 +285,5 @@ def _unknown(source: Source) -> str:
 
 
 def readable(path: Path) -> bool:
-    """Return whether the name of a file in a folder is that of a possible log."""
+    """Return whether a file found in a folder may be a log, judged by its name."""
     return path.name.lower().endswith(ENDINGS)

@@ -1,10 +1,10 @@
 """Instance-level records of Every Eval Ever: ``UUID_samples.jsonl``.
 
 One record per question and metric. The metric is identified by ``evaluation_result_id`` and named
-in the aggregate file ``UUID.json``, if that is in the same folder. These ids differ between
-models, so that a single one without a name is ignored. Repeats have no field: records of one
-question and metric are numbered in order. Records written by psychollm name the respondent and the
-item in their metadata, and their scorer is "grade".
+in the aggregate file ``UUID.json``, if that is in the same folder. The ids differ between models,
+so a single id without a name is not used as a scorer. Repeats have no field of their own: records
+of one question and metric are numbered in order. Records written by psychollm name the respondent
+and the item in their metadata, and their scorer is "grade".
 
 References
 ----------
@@ -21,7 +21,7 @@ from psychollm.data.readers.logs.source import Source, parse
 
 _KEPT = ("evaluation", "evaluation_result_id", "error", "input", "metadata", "sample_id",
          "sample_hash")  # fmt: skip
-_OWN = "/grade"  # suffix of ids written by psychollm
+_OWN = "/grade"  # suffix of ids in records written by psychollm
 _NEEDED = {"model_id", "evaluation_name", "sample_id", "evaluation"}
 
 

@@ -1,9 +1,9 @@
 """Runs of HELM: ``per_instance_stats.json`` with ``run_spec.json`` and ``scenario_state.json``.
 
-Question: ``instance_id``, unique only within a scenario; repeat: ``train_trial_index``; scorers:
-the statistics of an instance except counts and times. A perturbed copy of a question counts as a
-filter. Each split of a run is a separate task. ``max_prob`` is the confidence, if the model
-returned likelihoods.
+The question is ``instance_id``, which is unique only within a scenario. The repeat is
+``train_trial_index``. The scorers are the statistics of an instance, without counts and times. A
+perturbed copy of a question counts as a filter. Each split of a run is a separate task.
+``max_prob`` is the confidence, if the model returned likelihoods.
 """
 
 import re
@@ -46,7 +46,7 @@ def read_helm(source: Source) -> list[Run]:
     by_split: dict[str, list[Sample]] = {}
     for one in source.document:
         if not one.get("stats"):
-            continue  # an entry without statistics is not an answer
+            continue  # an entry without statistics holds no answer
         split, sample = _sample(one, asked)
         by_split.setdefault(split, []).append(sample)
     task = _task(str(spec.get("name") or source.path.parent.name))
@@ -81,7 +81,7 @@ def _perturbation(found: Mapping[str, Any]) -> str:
 
 
 class _Trial(NamedTuple):
-    """The subject of one entry of a run."""
+    """Identifies one entry of a run: question, version and trial."""
 
     question: str
     version: str  # original or perturbed text
@@ -123,7 +123,8 @@ def _sample(
         for name, mean in means.items()
         if not _BOOKKEEPING.fullmatch(name)
     }
-    # Without likelihoods, HELM writes a log-likelihood of 0 and a probability of 1.
+    # If the model returned no likelihoods, HELM writes a log-likelihood of 0 and a probability of
+    # 1, which are ignored.
     confidence = means.get("max_prob") if means.get("logprob") != 0.0 else None
     return split, Sample(
         question=trial.question,

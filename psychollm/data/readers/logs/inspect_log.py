@@ -1,16 +1,17 @@
 """Logs of Inspect AI: ``.eval`` archives and ``.json`` files.
 
 An archive holds ``header.json`` (the run), ``samples/*.json`` (one answer each) and a journal; an
-unfinished log has only the journal. The ``.json`` form holds the same in one object. Model:
-``eval.model``; task: ``eval.task``; question: ``sample.id``, a number or a text, unique within one
-dataset; repeat: ``sample.epoch``. Version 1 of the format, until mid-2024, has one scorer:
-``sample.score``, named in ``results.scorer``.
+unfinished log has only the journal. The ``.json`` form holds the same in one object. The model is
+``eval.model``, and the task ``eval.task``. The question is ``sample.id``, a number or a text that
+is unique within a data set. The repeat is ``sample.epoch``. Version 1 of the format, until
+mid-2024, has one score, ``sample.score``, whose scorer is named in ``results.scorer``.
 
-A scorer whose scores contain the conversation with a grader is a judge.
+A scorer is a judge if its scores contain the conversation with a grader model.
 
 A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
-and which need not be wrong), a number, a truth value, or several of these by name; each name is
-then a scorer, ``scorer.name``. A failed sample has no score, even if Inspect was told to score it.
+but which may count as missing), a number, a truth value, or several of these by name. In the last
+case each name is a scorer, ``scorer.name``. A failed sample has no score, even if Inspect was told
+to score it.
 """
 
 import re
@@ -36,7 +37,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source, parse
 
-MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # of one run; every sample stores all scorers
+MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # limits for one run; every sample stores all scorers
 HEADER, JOURNAL = "header.json", "_journal/start.json"
 _GRADES: dict[str, Score] = {
     "c": 1.0,
@@ -49,7 +50,8 @@ _GRADES: dict[str, Score] = {
     "false": 0.0,
 }
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-# Transport settings and seeds: runs that differ only in these are repeats.
+# Transport settings and seeds. Runs that differ only in these settings are repeats of one
+# respondent.
 _NO_CONFIGURATION = frozenset({
     "adaptive_connections", "attempt_timeout", "batch", "cache", "custom_outputs",
     "max_connections", "max_retries", "seed", "timeout",
@@ -77,7 +79,7 @@ def read_inspect(source: Source) -> list[Run]:
             raise InputError(msg)
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
-        # Read one at a time: the rest of a sample may be large, and is released.
+        # Samples are read one at a time, because their unused parts may be large.
         members = (_member(source, archive, one) for one in names)
         return [_run(source, log, members)]
 
@@ -125,7 +127,7 @@ def _notes(
 ) -> Iterator[str]:
     status, results = log.get("status", "started"), _fields(log.get("results"))
     config, asked = about.get("config") or {}, results.get("total_samples")
-    part = config.get("limit") or config.get("sample_id")  # a subset of the dataset
+    part = config.get("limit") or config.get("sample_id")  # the run used a subset of the data set
     if not isinstance(asked, int) and not part:
         asked, epochs = (about.get("dataset") or {}).get("samples"), config.get("epochs") or 1
         asked = asked * epochs if isinstance(asked, int) and isinstance(epochs, int) else None
@@ -160,7 +162,7 @@ def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterat
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings that may distinguish two respondents of one model."""
     steps = (log.get("plan") or {}).get("steps") or []
-    # Older logs have no ``params_passed``; their ``params`` holds only passed parameters.
+    # Older logs have no ``params_passed``, but their ``params`` contains only passed parameters.
     solver = [
         {one.get("solver"): one.get("params_passed", one.get("params")) or {}} for one in steps
     ]
@@ -215,7 +217,7 @@ def _spent(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scores of a sample by scorer; version 1 has one, named elsewhere."""
+    """Return the scores of a sample by scorer; in version 1 the run names the only scorer."""
     if (one := found.get("score")) and not found.get("scores"):
         stated = (log.get("results") or {}).get("scorer") or {}
         return {str(stated.get("name") or "score"): one}
@@ -223,7 +225,7 @@ def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _judges(found: Mapping[str, Any], log: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the scorers that used a model, known by their metadata or by Inspect's names."""
+    """Yield scorers that are models, recognised by their metadata or by Inspect's names."""
     for name, one in _scores(found, log).items():
         if "grading" in _fields(one.get("metadata")) or name.startswith("model_graded_"):
             yield from parts_of(name, one.get("value"))

@@ -1,13 +1,14 @@
 """Details of lighteval: ``details/ORG/MODEL/TIME/details_TASK_TIME.parquet``.
 
-Columns ``doc``, ``metric`` and ``model_response`` (not the names in lighteval's documentation).
-``doc.id`` is a position; questions are identified by their content. Scorers: the fields of
-``metric``. The settings of the model are in ``results/ORG/MODEL/results_TIME.json``.
+The columns are ``doc``, ``metric`` and ``model_response`` (lighteval's documentation has other
+names). ``doc.id`` is only a position, so questions are identified by their content. The scorers
+are the fields of ``metric``. The settings of the model are in
+``results/ORG/MODEL/results_TIME.json``.
 
 Before version 0.11 rows were flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
-``metrics``, without an id. Some of those versions wrote every field as the text of a Python
+``metrics``, without an id. Some of these versions wrote every field as the text of a Python
 literal; others did so if the fields of a task did not fit one schema. Such text is parsed and
-never run. JSON lines pushed to the Hub have the same rows.
+never executed. JSON lines pushed to the Hub have the same rows.
 """
 
 import re
@@ -23,7 +24,7 @@ _NAME = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.p
 _NEEDED = {"doc", "metric"}
 _FLAT = {"example", "gold_index", "metrics"}
 _CONTENT = {"example", "choices", "gold", "gold_index", "instruction"}
-_LONGEST = 1 << 20  # characters of a text that is parsed
+_LONGEST = 1 << 20  # longest text that is parsed, in characters
 _NUMPY = re.compile(r"\bnp\.(?:float|int|bool)\w*\(([^()]*)\)")  # a number printed by NumPy 2
 _NAN = re.compile(r"\b(?:nan|inf)\b(?=\s*[,}\]])")
 _NO_CONFIGURATION = frozenset({
@@ -50,7 +51,7 @@ def read_lighteval(source: Source) -> list[Run]:
     time = name["time"] if name else ""
     model, settings, note = _model(source.path, time)
     rows = _rows(source)
-    # A file may have been renamed, because some systems do not allow a character of its name.
+    # The file may have been renamed, because some systems forbid a character of its original name.
     stated = (rows[0].get("doc") or {}).get("task_name") if rows else None
     task = str(stated or (name["task"] if name else source.path.stem))
     return [

@@ -3,8 +3,8 @@
 One row per question and filter. Its metrics are the scorers, and ``doc_hash`` identifies the
 question (``doc_id`` is only a position). The results file, not the samples, names the model;
 without it the name of the folder is used. Rows of older versions do not name their filter: the
-filters are then called ``#1``, ``#2``, in the order of the rows. The filter aggregates repeated
-samples, which are therefore not repeats here.
+filters are then called ``#1``, ``#2``, in the order of the rows. Filters aggregate repeated
+samples, so a log contains no repeats.
 
 In multiple choice, `confidence` is the model's probability of its chosen option relative to all
 options; it belongs to the metric ``acc``.
@@ -63,14 +63,14 @@ def read_lm_eval(source: Source) -> list[Run]:
             samples=samples,
             configuration=_configuration(results, task),
             created=time,
-            # The harness adds files to one folder: only the newest counts.
+            # The harness adds files to the same folder, so only the newest is used.
             identity=f"{source.path.parent}/{task}" if time else "",
             notes=(*note, *_deviations(results, task, samples)),
         )
     ]
 
 
-# Metrics that are means over samples.
+# Only metrics that are means over samples are compared.
 _MEANS = frozenset({"acc", "acc_norm", "exact_match", "em", "f1", "contains", "mc1", "mc2"})
 
 
@@ -133,7 +133,7 @@ def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
 def _sample(row: Mapping[str, Any], seen: Counter[Any], source: Source) -> Sample:
     names = row.get("metrics") or [name for name in row if name not in _NO_METRICS]
     scores = {str(name): as_score(row.get(name)) for name in names}
-    # A metric that is a pair or a text is part of a task-level statistic, not a score.
+    # A metric that is a pair or a text is an input of a statistic of the task, not a score.
     kept = {
         name: score for name, score in scores.items() if score is not None or row.get(name) is None
     }

@@ -13,7 +13,7 @@ from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.run import Run, Sample, Score, as_score, digest, flatten
 from psychollm.data.readers.logs.source import Source
 
-_LOOK_AT = 20  # lines inspected for detection
+_LOOK_AT = 20  # number of lines inspected to detect the format
 Events = list[Mapping[str, Any]]
 
 
@@ -51,7 +51,7 @@ def read_openai_evals(source: Source) -> list[Run]:
 
 
 def _samples(name: str, events: Events) -> list[Sample]:
-    """Return a sample for each verdict: several of one kind are repeats."""
+    """Return a sample for each verdict; several verdicts of one kind are repeats."""
     asked = next((one["data"].get("prompt") for one in _of("sampling", events)), None)
     expected = next((one["data"].get("expected") for one in _of("match", events)), None)
     content = digest(asked, expected) if asked else ""

@@ -2,11 +2,12 @@
 
 The JSONL form has the same results, one per line, without the name and the time of the run.
 
-Respondent: the label of the provider; several prompts are several configurations. Question: the
-variables and assertions of a test, because ``--repeat`` gives each repeat a separate index.
-Scorers: ``success`` (all assertions hold); ``score`` if it is not redundant; each named metric. A
-failed call is missing, not wrong. Model-graded assertions are judges, named by their metric or
-type, such as ``llm-rubric``. They are parts of ``success``, which count if requested.
+The respondent is the label of the provider; several prompts are several configurations. A question
+is identified by the variables and assertions of a test, because ``--repeat`` gives each repeat a
+separate index. The scorers are ``success`` (all assertions hold), ``score`` if it differs from
+``success``, and each named metric. A failed call is missing, not wrong. Model-graded assertions
+are judges, named by their metric or type, such as ``llm-rubric``. Judges are parts of ``success``
+and are read only on request.
 """
 
 import json
@@ -17,13 +18,13 @@ from typing import Any
 from psychollm.data.readers.logs.run import Run, Sample, Score, as_score, digest, flatten
 from psychollm.data.readers.logs.source import Source
 
-_CALL_FAILED = 2  # failureReason: 0 none, 1 an assertion, 2 the call
+_CALL_FAILED = 2  # failureReason: 0 none, 1 failed assertion, 2 failed call
 _LABEL = 60
 _JUDGES = re.compile(
     r"(not-)?(agent-rubric|answer-relevance|context-(faithfulness|recall|relevance)|factuality"
     r"|conversation-relevance|g-eval|llm-rubric|model-graded-.+|pi|search-rubric)"
 )
-_LINE = {"promptIdx", "testIdx", "success", "provider"}  # in every line of JSONL
+_LINE = {"promptIdx", "testIdx", "success", "provider"}  # fields that every line of JSONL has
 
 
 def is_promptfoo(source: Source) -> bool:
@@ -71,7 +72,7 @@ def _results(source: Source) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]
 
 
 def _same(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return an identity of the run, because ``-o`` may write it to two files."""
+    """Return an identity of the run, because the option ``-o`` may write a run to two files."""
     ids = sorted(str(one.get("id") or "") for one in found)
     return digest(ids) if all(ids) else ""
 
@@ -86,12 +87,12 @@ def _success(found: Mapping[str, Any]) -> float | None:
 
 
 def _error(found: Mapping[str, Any]) -> str:
-    """Return why a call failed; ``error`` alone may report a failed assertion."""
+    """Return why a call failed; the field ``error`` may also report a failed assertion."""
     reply = found.get("response") or {}
     stated = reply.get("error") if isinstance(reply, Mapping) else None
     if found.get("failureReason") == _CALL_FAILED or stated:
         whole = str(stated or found.get("error") or "").strip()
-        return whole.partition("\n")[0] or "failed call"  # without a stack trace
+        return whole.partition("\n")[0] or "failed call"  # without its stack trace
     return ""
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 from psychollm._base.errors import CodeError
 from psychollm._base.untrusted_json import as_number
 
-NO_ANSWER: Literal["no answer"] = "no answer"  # stated by the log, and sometimes counted as wrong
-_ROUNDED = 1e-3  # rounding of means in logs
+NO_ANSWER: Literal["no answer"] = "no answer"  # recorded by the log, which may count it as wrong
+_ROUNDED = 1e-3  # tolerance for means that logs round
 UNSCORED, INVALIDATED = "not scored", "invalidated in the log"
 Score: TypeAlias = float | Literal["no answer"] | "Word" | None
 
@@ -28,16 +28,16 @@ class Sample:
 
     question: str  # label, unique within the task of one run
     scores: Mapping[str, Score]  # by scorer; None without a score
-    repeat: int | None = None  # from 1; None: by order of occurrence
-    filter: str = ""  # extraction of the answer that was scored
-    error: str = ""  # why there is no score
+    repeat: int | None = None  # number of the repeat, from 1; None: by order of occurrence
+    filter: str = ""  # method that extracted the scored answer
+    error: str = ""  # reason why there is no score
     confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
     content: str = ""  # digest of the question; "" if the log does not hold it
     about: Mapping[str, str] = field(default_factory=dict)  # additional fields to keep
-    parts: Mapping[str, Score] = field(default_factory=dict)  # scorers that count if requested
+    parts: Mapping[str, Score] = field(default_factory=dict)  # scores of parts, used on request
 
     def __post_init__(self) -> None:
-        """Raise for a repeat number that no table can hold: the log is damaged."""
+        """Raise an error for a repeat number that no table can hold: the log is damaged."""
         if self.repeat is not None and abs(self.repeat) >= 2**53:
             msg = f"question {self.question!r}: the repeat number is 2**53 or more; is it damaged?"
             raise CodeError(msg)
@@ -50,13 +50,13 @@ class Run:
     model: str
     task: str
     samples: tuple[Sample, ...]
-    format: str = ""  # this and the file are set by the caller of the reader
+    format: str = ""  # set, like the file, by the caller of the reader
     source: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # time in a form that sorts
     identity: str = ""  # a later run with the same identity replaces this one
     judges: tuple[str, ...] = ()  # scorers, or parts, that are verdicts of models
-    invalid: str = ""  # why the run must not be used
+    invalid: str = ""  # reason why the run must not be used
     notes: tuple[str, ...] = ()
 
 
@@ -78,7 +78,7 @@ def differs(name: str, stated: float, scores: Iterable[Any]) -> Iterator[str]:
 
 
 def digest(*parts: Any) -> str:
-    """Return a digest of the content of a question, "" if there is none."""
+    """Return a digest of the content of a question; "" without content."""
     if not any(parts):
         return ""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)

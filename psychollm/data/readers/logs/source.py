@@ -32,7 +32,7 @@ class Reading:
     layout: Layout = "auto"
     labels: bool = True
     missing: Missing = field(default_factory=Missing)
-    score_map: Mapping[str, float] = field(default_factory=dict)  # values of words
+    score_map: Mapping[str, float] = field(default_factory=dict)  # numeric values of words
 
 
 class Source:
@@ -56,7 +56,7 @@ class Source:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        """Open the file as bytes; text in UTF-16 becomes UTF-8."""
+        """Open the file as bytes; UTF-16 text is converted to UTF-8."""
         with self.path.open("rb") as file:
             encoding = encoding_of(file.read(2))
             file.seek(0)

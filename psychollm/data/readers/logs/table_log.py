@@ -1,10 +1,11 @@
-"""Tables of scores not written by a known tool: text, Parquet or JSONL, a row per score or model.
+"""Tables of scores not written by a known tool: text, Parquet or JSONL.
 
 The columns `model`, `question` and `score`, or others with common names, are needed. The columns
 `task`, `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (of the question) are
-optional. Other names are passed as a mapping from these to the columns of the file. Without
-columns of questions and scores, a file has a row per model and a column per question, or the
-transpose (`psychollm.data.readers.wide`). Without a column `task` the task has no name here.
+optional. If a file has other names, the caller maps these roles to its columns. Without columns of
+questions and scores, a file is taken as wide: a row per model and a column per question, or the
+transpose (`psychollm.data.readers.wide`). Without a column `task`, the task has no name at this
+point.
 """
 
 import warnings
@@ -45,7 +46,7 @@ def is_table(source: Source) -> bool:
         first = header[label_column(header, None)]
         if wide or is_unnamed(first) or is_called(first, MODELS):
             return True
-        # A list for questions, such as of their clusters, has only one more column.
+        # A list for questions, such as of their clusters, has only one column besides the label.
         return is_called(first, QUESTIONS) and len(header) > 2 and may_be_table(source)
     try:
         places(header, source.reading.columns, source.path)
@@ -86,14 +87,14 @@ def unknown_table(source: Source) -> str:
 
 
 def holds_confidence(source: Source) -> bool:
-    """Return whether a table holds both scores and confidences."""
+    """Return whether a table has columns of both scores and confidences."""
     return is_table(source) and "confidence" in _header(source)
 
 
 def _is_wide(header: Sequence[str], source: Source) -> bool:
-    """Return whether there is a row per model: the columns of a row per score are absent."""
+    """Return whether a table has a row per model: columns for a row per score are absent."""
     known = known_columns(header)
-    # A row per question also has a column of questions, but none of models or scores.
+    # A table with a row per question also has a column of questions, but none of models or scores.
     long = known["score"] or (known["question"] and known["model"])
     return not source.reading.columns and source.reading.layout != "long" and not long
 
@@ -240,7 +241,7 @@ def _sample(
 
 
 def _text(value: Any) -> str:
-    if value is None or value != value:  # NaN
+    if value is None or value != value:  # true for NaN
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -295,7 +296,8 @@ def _parquet_rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
     with source.parquet(dictionaries=names) as file:
         place = 0
         for batch in file.iter_batches(columns=names):
-            # Repeated texts are stored once: they may be long, and take one byte in the file.
+            # Repeated texts are stored once, because they may be long although the file compresses
+            # them.
             columns = [_shared(batch.column(name)) for name in names]
             for cells in zip(*columns, strict=True):
                 place += 1
