@@ -7,13 +7,13 @@ order, the sampling variance
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
 
 over single answers i. With clustered or weighted questions, sums over clusters replace answers,
-because they are independent for any dependence within clusters (Liang & Zeger), with the
-corrections of `estimates.clustered`; with weights only, each question is a cluster. Standard
-errors are the root of (1). Like few clusters, few errors limit the precision of statistics that
-compare them with correct answers. For intervals the variance is therefore also computed within and
-between correct and wrong answers, with the degrees of freedom of Welch and Satterthwaite; the
-larger variance and the fewer degrees of freedom are used. Intervals are symmetric on a scale on
-which the statistic is nearly normal, so that they stay inside its bounds:
+because these sums are independent for any dependence within clusters (Liang & Zeger). Corrections
+for few clusters are those of `estimates.clustered`. With weights only, each question is a cluster.
+Standard errors are the root of (1). Few errors, like few clusters, limit the precision of
+statistics that compare wrong with correct answers. For intervals the variance is therefore also
+computed within and between correct and wrong answers, with the degrees of freedom of Welch and
+Satterthwaite; the larger variance and the fewer degrees of freedom are used. Intervals are
+symmetric on a scale on which the statistic is nearly normal, so that they stay inside its bounds:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
 * ``"proportion"``: Wilson's interval with as many trials as would give the variance (1);
@@ -44,7 +44,7 @@ from psychollm.estimates.clustered import (
 )
 from psychollm.estimates.intervals import normal_multiplier, wilson
 
-_FEW_HOLD = 4.0  # degrees of freedom of the errors, or of the correct answers
+_FEW_HOLD = 4.0  # least degrees of freedom of wrong, and of correct, answers
 
 
 def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
@@ -57,7 +57,7 @@ def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
 
 
 def cluster_shares(tally: Tally) -> FloatArray:
-    """Return the proportion of weight of each cluster or question (clusters,); may be empty."""
+    """Return each cluster's (or question's) proportion of the total weight (clusters,)."""
     if not tally.n:
         return np.empty(0)
     sizes = cluster_sums(tally, np.ones((tally.n, 1)))[:, 0]
@@ -66,8 +66,9 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, are in a few clusters."""
-    # With fewer degrees of freedom bootstrap intervals have a coverage of 69 to 93 % if one answer
-    # in eleven is wrong; with more, of at least 93 % (validation/coverage_clusters.py).
+    # With fewer degrees of freedom, bootstrap intervals have a coverage of 69 to 93 % if one
+    # answer in eleven is wrong. With more degrees of freedom, coverage is at least 93 %
+    # (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
     sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T
@@ -88,9 +89,10 @@ def student_multiplier(level: float, df: float) -> float:
 
 
 def skew_allowance(growth: float, level: float) -> float:
-    """Return the addition to an upper bound if the variance is `growth` times the true value."""
+    """Return the increase of an upper bound if the variance is `growth` times the true value."""
     # The variance of squares and of information grows with their value, so that small samples
-    # underestimate it. On the scale of roots it is constant: (x^(1/2) + z growth^(1/2) / 2)^2.
+    # underestimate it. On the scale of square roots the variance is constant, so that the bound is
+    # (x^(1/2) + z growth^(1/2) / 2)^2.
     return 0.25 * normal_multiplier(level) ** 2 * growth
 
 
@@ -105,11 +107,11 @@ _ZERO = 1e-20  # a smaller variance is rounding error
 class Sandwich:
     """Variances of statistics and their degrees of freedom; NaN for one cluster."""
 
-    variance: FloatArray  # (statistics,) of equation (1)
-    apart: FloatArray  # (statistics,) from correct and wrong answers separately
+    variance: FloatArray  # (statistics,) variances by equation (1)
+    apart: FloatArray  # (statistics,) variances from correct and wrong answers separately
     df: FloatArray  # (statistics,) degrees of freedom of intervals
-    skewed: FloatArray  # (statistics,) those of statistics that are skewed with few clusters
-    clusters: int  # or answers, without clusters
+    skewed: FloatArray  # (statistics,) degrees of freedom of statistics skewed with few clusters
+    clusters: int  # number of clusters, or of answers without clusters
 
     @property
     def se(self) -> FloatArray:
@@ -158,13 +160,13 @@ def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
 class _Kind:
     """Contribution of the correct, or the wrong, answers to the variance of statistics."""
 
-    mean: FloatArray  # (statistics,) of their scores
-    sums: FloatArray  # (clusters, statistics) of deviations from it, corrected
+    mean: FloatArray  # (statistics,) means of the scores
+    sums: FloatArray  # (clusters, statistics) sums of deviations from the mean, corrected
     df: float
 
 
 def _of_kind(tally: Tally, scores: FloatArray, counted: FloatArray) -> _Kind:
-    """Take correct, or wrong, answers alone: `counted` (n, 1) is how much of each is one."""
+    """Use only correct, or only wrong, answers; `counted` (n, 1) is the weight of each answer."""
     sizes = cluster_sums(tally, counted)
     total = float(sizes.sum())
     if total <= 0.0:
@@ -192,8 +194,8 @@ def interval_on(
     level: float = 0.95,
 ) -> FloatArray:
     """Return the interval (2,) of a statistic from its variance, symmetric on a scale."""
-    # NaN if the value is, or for zero variance on an unbounded scale. `trials` are those of
-    # Wilson's interval for a value at a bound.
+    # The interval is NaN for a NaN value, and for zero variance on an unbounded scale. `trials` is
+    # the number of trials of Wilson's interval for a value at a bound.
     multiplier = student_multiplier(level, df)
     if np.isnan(value) or np.isnan(multiplier):
         return np.full(2, np.nan)
@@ -231,8 +233,8 @@ def _inside_unit(
         reach = student_multiplier(level, df) * np.sqrt(variance) / spread
         step = reach * np.array([-1.0, 1.0])
         return np.asarray(1.0 / (1.0 + (1.0 - value) / value * np.exp(-step)))
-    # The effective number of trials; a value within rounding error of a bound counts as at the
-    # bound.
+    # This is the effective number of trials. A value within rounding error of a bound counts as
+    # equal to it.
     size = spread / variance if inside else trials
     return wilson(np.clip(value * size, 0.0, size), size, level=level, df=df)
 
@@ -241,7 +243,7 @@ def wilson_from_draws(
     value: FloatArray, draws: FloatArray, trials: FloatArray, *, level: float
 ) -> FloatArray:
     """Return Wilson's intervals with the effective number of trials implied by the draws."""
-    # Percentiles of draws are too short for rates near 0 or 1, and have zero length at 0 or 1. The
+    # Percentile intervals are too short for rates near 0 or 1, and have zero length at 0 or 1. The
     # number of trials follows from the binomial variance at the rate of the sample or the mean of
     # the draws, whichever is nearer to one half. Shapes: value (points,); draws (resamples,
     # points); trials (points,); returns (points, 2).

@@ -1,8 +1,8 @@
 """Definition of a metric, and estimation of any set of metrics for all models together.
 
-A metric turns tallies into numbers. Its `compute` takes the distinct confidences of one model and
-any number of resampled tallies, so that the sample, the bootstrap and the jackknife are one call
-each; the resamples of questions are drawn once and shared by all models and all metrics.
+A metric computes numbers from tallies. Its `compute` takes the distinct confidences of one model
+and any number of resampled tallies, so that the sample, the bootstrap and the jackknife each need
+one call. Resamples of questions are drawn once and shared by all models and all metrics.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,8 +37,8 @@ Bounds = Callable[[FloatArray, FloatArray, float], FloatArray]
 # tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
 Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 
-# Resamples times distinct confidences per block: tallies fit in the cache, and the overhead of
-# calls is small.
+# Size of a block, in resamples times distinct confidences. Tallies of this size fit in the cache,
+# and the overhead of calls is small.
 _CELLS = 80_000
 
 
@@ -79,7 +79,7 @@ class Output:
 
     key: str  # in a panel, such as "aurc_normalised"
     heading: str
-    meaning: str = ""  # in a line
+    meaning: str = ""  # definition in one line
     better: Better = ""  # "near": close to `neutral` is better; "": no direction
     neutral: float | None = None  # for uninformative, or for calibrated, confidence
     digits: int = 2  # decimals
@@ -110,8 +110,9 @@ class Metric:
     outputs : tuple of Output, optional
         Description of each statistic in panels; by default its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
-        Closed forms of standard errors and intervals with their names, values shared by resamples,
-        columns that only bounds use, and position in a panel.
+        Fields of the library's own metrics: closed forms of standard errors and intervals with
+        their names, values shared by resamples, columns that only bounds use, and position in a
+        panel.
 
     Examples
     --------
@@ -127,33 +128,34 @@ class Metric:
     array([0.33])
     """
 
-    # names of the numbers, one per output
+    # names of the statistics, one per output
     names: tuple[str, ...]
     # values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN where
     # undefined
     compute: Compute
-    # one reason per output: why it is undefined, or its qualification
+    # returns one reason per output, for undefined or qualified values
     flags: Callable[[Tally], tuple[Reason, ...]] | None = None
     # interval method of the draws, for all outputs or one each
     interval: Interval | tuple[Interval, ...] = "bca"
     # closed form of standard errors and bounds for independent binary answers with equal weights;
     # resamples are still drawn for differences between models
     analytic: Analytic | None = None
-    # name of the closed form, for all outputs or one each; empty for outputs that use their draws
+    # name of the closed form, for all outputs or one each; empty for outputs whose intervals use
+    # draws
     method: str | tuple[str, ...] = ""
-    # the same for weights, clusters or fractional correctness: a sandwich; `analytic` itself if
-    # only the name of the method differs
+    # closed form for weights, clusters or fractional correctness (a sandwich); `analytic` itself
+    # if only the name of the method differs
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
     # input of `compute` instead of the values: quantities shared by resamples, such as bin edges
     prepare: Callable[[Tally], Any] | None = None
     # number of columns appended by `compute` for the bounds only
     carried: int = 0
-    # computes all bounds of one model from its draws with carried columns; `method` names it
+    # computes all bounds of one model from its draws with carried columns; `method` is its name
     bounds: Bounds | None = None
     # description in panels; empty for metrics that panels include only on request
     outputs: tuple[Output, ...] = ()
-    # position in its section of the panel; without one, last
+    # position in its section of the panel; metrics without one are last
     rank: int = 100
 
     def __post_init__(self) -> None:
@@ -206,7 +208,7 @@ class Metric:
 
     @property
     def sandwich(self) -> Analytic | None:
-        """Closed form for weighted or clustered questions, or None."""
+        """Closed form for weighted or clustered questions; None without one."""
         return self.analytic if self.robust is None and self.robust_method else self.robust
 
     @property
@@ -280,8 +282,8 @@ def _computed(
     outputs = np.empty((counts.shape[0], len(tables), width))
     for row, tally in enumerate(tables):
         correct, wrong = tally.resampled(counts)
-        # Separately for each model: matrix products round by their shape, and other models in the
-        # table must not change the last bit.
+        # Models are computed separately: rounding in matrix products depends on their shape, and
+        # other models in the table must not change the last bit of a result.
         rows = max(16, _CELLS // max(1, tally.values.size))
         for start in range(0, counts.shape[0], rows):
             block = slice(start, start + rows)
@@ -308,7 +310,7 @@ def _checked(metric: Metric, columns: FloatArray, counts: FloatArray) -> FloatAr
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Values and resamples of all metrics, to be split into estimates."""
+    """Values and resamples of all metrics, from which estimates are made."""
 
     metrics: tuple[Metric, ...]
     answers: StatedAnswers
@@ -361,10 +363,10 @@ class Drawn:
         if not tally.n:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
-        # Sandwiches account for the number of clusters with errors; resamples do not.
+        # Sandwich variances account for the number of clusters with errors, unlike resamples.
         if not one and metric.sandwich is None and in_few_clusters(tally):
             one = Reason.FEW_CLUSTERS
-        if metric.flags is None:  # a user's metric: its NaN is the only reason available
+        if metric.flags is None:  # a user's metric gives no reason for NaN
             return tuple(one if known else Reason.NO_VALUE for known in defined)
         return tuple(flag or one for flag in metric.flags(tally))
 
@@ -398,7 +400,7 @@ class Drawn:
         return self.answers.clusters is not None
 
     def _method(self, metric: Metric, output: int) -> str:
-        """Name of the closed form of an output; empty if it has none."""
+        """Return the name of an output's closed form; empty without one."""
         methods = metric.method if self.answers.plain else metric.robust_method
         return methods if isinstance(methods, str) else methods[output]
 
@@ -408,7 +410,7 @@ class Drawn:
         return np.asarray(np.isfinite(outputs), dtype=np.bool_)
 
     def _own_bounds(self, metric: Metric) -> FloatArray | None:
-        """Return the bounds (models, outputs, 2) that a metric reads from its columns."""
+        """Return the bounds (models, outputs, 2) computed from a metric's carried columns."""
         if metric.bounds is None:
             return None
         columns, defined = self.columns(metric), self._defined(metric)
@@ -437,7 +439,7 @@ class Drawn:
 
 
 def _without_interval(estimate: Estimate, single: BoolArray) -> Estimate:
-    """Resamples of a single question or cluster equal the sample, so they have no interval."""
+    """Remove intervals of models with a single question or cluster: resamples do not vary."""
     return replace(
         estimate,
         se=np.where(single, np.nan, estimate.se),

@@ -23,7 +23,7 @@ class StatedAnswers(Result):
 
     confidence: FloatArray  # (models, questions) inside [0, 1], NaN if missing
     correct: FloatArray  # (models, questions) 1 or 0, or the probability of being correct
-    present: BoolArray  # (models, questions) both are known
+    present: BoolArray  # (models, questions) whether both are known
     weights: FloatArray  # (questions,) with mean one
     clusters: IntArray | None  # (questions,) numbered from zero
     models: Labels
@@ -31,7 +31,7 @@ class StatedAnswers(Result):
 
     @property
     def n(self) -> FloatArray:
-        """Questions with both, per model (models,)."""
+        """Number of questions with both values, per model (models,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.float64)
 
     @property
@@ -46,7 +46,7 @@ class StatedAnswers(Result):
 
     @property
     def counted(self) -> bool:
-        """Whether each answer counts once, and is correct or wrong."""
+        """Whether all answers have equal weight and are correct or wrong."""
         whole = bool(((self.correct == 0.0) | (self.correct == 1.0)).all())
         return whole and not self.weighted
 
@@ -128,16 +128,16 @@ class PairedAnswers(Result):
     """Yes/no confidence and correctness of the same models on the same questions."""
 
     # `yes` and `correct` are 0 if `present` is False, so that sums and products skip missing
-    # values. `said` and `right` include values without their counterpart: the votes of other
-    # models do not need their correctness.
+    # values. `said` and `right` also include values without the other one, because a vote counts
+    # even if the model's correctness is unknown.
 
     yes: FloatArray  # (models, questions) 1 if both are known and the model said yes
     correct: FloatArray  # (models, questions) 1 if both are known and it was correct
-    present: BoolArray  # (models, questions) both are known
-    said: FloatArray  # (models, questions) 1 if the model said yes
-    answered: BoolArray  # (models, questions) its confidence is known
-    right: FloatArray  # (models, questions) 1 if the model was correct
-    graded: BoolArray  # (models, questions) its correctness is known
+    present: BoolArray  # (models, questions) whether both are known
+    said: FloatArray  # (models, questions) 1 if the model said yes, with or without correctness
+    answered: BoolArray  # (models, questions) whether confidence is known
+    right: FloatArray  # (models, questions) 1 if the model was correct, with or without confidence
+    graded: BoolArray  # (models, questions) whether correctness is known
     models: tuple[Any, ...]
     questions: tuple[Any, ...]
 
@@ -159,7 +159,7 @@ class PairedAnswers(Result):
 
     @property
     def n(self) -> FloatArray:
-        """Questions with both, per model (models,)."""
+        """Number of questions with both values, per model (models,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.float64)
 
     @property
@@ -174,7 +174,7 @@ class PairedAnswers(Result):
 
 
 def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> PairedAnswers:
-    """Align confidence and correctness; an aligned pair passed as either is returned."""
+    """Align confidence and correctness; a pair that is already aligned is returned unchanged."""
     for given in (confidence, correctness):
         if isinstance(given, PairedAnswers):
             return given
@@ -184,6 +184,6 @@ def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> Pai
 def binary_tables(
     confidence: ResponsesLike, correctness: ResponsesLike
 ) -> tuple[Responses, Responses]:
-    """Return both tables as binary `Responses`, correctness in the order of confidence."""
+    """Return both tables as binary `Responses`, with correctness in the order of confidence."""
     said = as_responses(confidence, argument="confidence", binary=True)
     return said, as_responses(correctness, argument="correctness", like=said, binary=True)

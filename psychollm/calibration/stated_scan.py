@@ -1,10 +1,10 @@
-"""Stated confidence and correctness of tables larger than memory, read once.
+"""Stated confidence and correctness of tables larger than memory, read in one data pass.
 
 Metrics of confidence and correctness need the answers of one model at a time. Answers are
-therefore stored by model in a folder (`data.cells`), and read a few models at a time, as the same
-`StatedAnswers` that a table in memory gives, with the same order of questions and so the same
-resamples. A cell holds the question, the index of the confidence level, and correctness, in four
-bytes.
+therefore stored by model in a folder (`data.cells`), and read a few models at a time. They are
+returned as the same `StatedAnswers` as from a table in memory, with the same order of questions
+and thus the same resamples. A cell holds the question, the index of the confidence level, and
+correctness, in four bytes.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from psychollm.data.pour import Batch, answered_twice, pour
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-LEVELS = 1024  # most distinct confidences of a table
+LEVELS = 1024  # largest number of distinct confidences
 MAX_QUESTIONS = (1 << 32) // (2 * LEVELS)
 BLOCK_BYTES = 48_000_000  # size of the tables of some models in memory
 DENSE_BYTES = 1_000_000_000
 SMALL_MODELS, SMALL_BYTES = 100, 100_000_000
 _CELL = 17  # bytes: two numbers and a flag
-_BUCKET = 8  # models sorted together
+_BUCKET = 8  # number of models sorted together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=True)
@@ -61,7 +61,7 @@ class StatedScan:
     levels: FloatArray  # (levels,)
     weights: FloatArray  # (questions,) with mean one
     clusters: IntArray | None  # (questions,) numbered from zero
-    _cells: FolderCells  # rows are models; columns as `_packed` makes them
+    _cells: FolderCells  # rows are models; columns are encoded by `_packed`
 
     @property
     def n(self) -> FloatArray:
@@ -132,7 +132,7 @@ class StatedScan:
         Raises
         ------
         ShapeError
-            If they would take more than 1 GB.
+            If the tables would exceed 1 GB.
         """
         k, n = len(self.models), len(self.questions)
         if k * n * _CELL > DENSE_BYTES:
@@ -202,13 +202,13 @@ def scan_stated(
     ------
     CodeError
         If a confidence is not inside [0, 1], an answer is neither correct nor wrong, or there are
-        too many distinct confidences.
+        more than 1,024 distinct confidences.
     LabelError
-        If a model answers a question twice, a label is missing, or there is no such column.
+        If a model answers a question twice, a label is missing, or a column does not exist.
     InputError
-        If there is nothing to read, it cannot be read, or the folder cannot be written.
+        If the source has no answers or cannot be read, or the folder cannot be written.
     OptionError
-        If the folder holds something else, or a database has several tables and none is named.
+        If the folder is not empty, or a database has several tables and none is named.
     MissingPackageError
         If pyarrow, or for a database file duckdb, is not installed.
 
@@ -321,7 +321,7 @@ class _Stated:
 
 
 def _packed(question: AnyArray, level: IntArray, right: IntArray) -> AnyArray:
-    """Return question, level and correctness as one column of a table of cells."""
+    """Return question, level and correctness, packed into the column number of a cell."""
     return question.astype(np.int64) * (2 * LEVELS) + 2 * level + right
 
 

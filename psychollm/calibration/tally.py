@@ -16,9 +16,9 @@ class Tally:
     values: FloatArray  # (groups,) distinct confidences, increasing
     correct: FloatArray  # (groups,) weighted number of correct answers
     wrong: FloatArray  # (groups,) weighted number of wrong answers
-    n: int  # answers
-    question: IntArray  # (n,) the column of each answer, in order of confidence
-    group: IntArray  # (n,) the index of its confidence in `values`
+    n: int  # number of answers
+    question: IntArray  # (n,) index of each answer's question, in order of confidence
+    group: IntArray  # (n,) index of each answer's confidence in `values`
     right: FloatArray  # (n,) correctness: 1, 0 or a probability
     weight: FloatArray  # (n,) weights, with mean one over all questions
     cluster: IntArray | None  # (n,) clusters of questions, numbered without gaps
@@ -67,7 +67,7 @@ def _tally(answers: StatedAnswers, row: int) -> Tally:
 
 
 def _numbered(clusters: IntArray) -> IntArray:
-    """Return renumbered clusters, without those that have no answers of this model."""
+    """Return renumbered clusters, without clusters that have no answers of this model."""
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 

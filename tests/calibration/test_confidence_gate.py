@@ -7,7 +7,7 @@ from scipy.stats import beta, binom, norm, t
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, PsychollmWarning, ShapeError
 from psychollm.calibration import confidence_gate
-from psychollm.calibration.gates.promise import fewest_answers, steps_of
+from psychollm.calibration.gates.guarantee import fewest_answers, steps_of
 
 
 def by_hand(confidence, right, at_most=0.1, certainty=0.9):
@@ -83,7 +83,7 @@ def test_few_answers_promise_nothing_and_say_so():
     gate = confidence_gate([0.9] * 21, [1] * 21)
     assert gate.fewest == 22
     assert not gate.promised.any()
-    assert gate.flags[0][0].name == "FEW_FOR_PROMISE"
+    assert gate.flags[0][0].name == "FEW_FOR_GUARANTEE"
     assert confidence_gate([0.9] * 22, [1] * 22).promised.all()
     assert "too few answers" in gate.summary()
 

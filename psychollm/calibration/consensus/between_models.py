@@ -1,16 +1,17 @@
 r"""Association of mean confidence with accuracy across models.
 
 Ordinary least squares of the models' yes rates on their accuracies (and the reverse), with exact t
-and F distributions, because the points are the models. Agreement with the line y = x *on average*,
-at every accuracy, is tested by
+and F distributions. The observations of this regression are the models, not the questions.
+Agreement with the line y = x *on average*, at every accuracy, is tested by
 
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
 
 with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of the fitted line.
-Its error variance is that of models about their line: models that all miss y = x, half above and
-half below, agree with it on average. A second test asks whether *every* model says yes as often as
-it is right. McNemar's exact test (t for clusters or fractional correctness) compares each model's
-false positives and negatives; the p-value is k times the smallest of the k p-values.
+The error variance is the variance of models about their line. Models of which half are above y = x
+and half below therefore agree with this line on average. A second test asks whether *every* model
+says yes as often as it is right. McNemar's exact test (a t test with clusters or fractional
+correctness) compares each model's false positives and false negatives; the p-value is k times the
+smallest of the k p-values.
 
 Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
 eight models.
@@ -69,8 +70,8 @@ class Line(Result):
     identity_f: float  # F statistic (1), joint test of intercept = 0 and slope = 1
     identity_p: float
     n: int
-    mean: float  # of the predictor
-    sum_of_squares: float  # of the predictor about its mean
+    mean: float  # mean of the predictor
+    sum_of_squares: float  # sum of squares of the predictor about its mean
     level: float
     reason: Reason
 
@@ -129,12 +130,12 @@ class BetweenModels(Result):
     pearson_interval: FloatArray  # (2,) Fisher z
     spearman: float
     spearman_interval: FloatArray  # (2,) Bonett-Wright
-    spearman_p: float  # permutation, two-sided
+    spearman_p: float  # two-sided p-value by permutation
     permutations: int  # number of permutations
     exact: bool  # whether all permutations were used
     equal_p: float  # p-value: every model says yes as often as it is right
-    reason: Reason  # why the correlations are undefined
-    n: int  # models with both rates
+    reason: Reason  # reason if the correlations are undefined
+    n: int  # number of models with both rates
     level: float
     labels: tuple[Any, ...]  # (models,)
 
@@ -253,7 +254,8 @@ def least_squares(
     level: float = 0.95,
 ) -> Line:
     """Fit a line by least squares with exact small-sample inference."""
-    # NaN with a reason below three points or if all `x` are equal. Shapes: x, y (points,).
+    # With fewer than three points, or if all `x` are equal, results are NaN with a reason. Shapes:
+    # x, y (points,).
     n = x.size
     centred = x - x.mean() if n else x
     square = float(centred @ centred)
@@ -311,7 +313,7 @@ def _t_multiplier(df: int, level: float) -> float:
 def _t_p(value: float, se: float, df: int) -> float:
     if df < 1 or not np.isfinite(value):
         return np.nan
-    if se == 0.0:  # the points lie on the line
+    if se == 0.0:  # all points are on the line
         return 1.0 if value == 0.0 else 0.0
     return float(2.0 * stdtr(df, -abs(value / se)))
 
@@ -322,7 +324,7 @@ def _identity_test(x: FloatArray, y: FloatArray, residual: float) -> tuple[float
     if df < 1 or not np.isfinite(residual):
         return np.nan, np.nan
     excess = max(float(((y - x) ** 2).sum()) - residual, 0.0)
-    if residual <= 1e-28 * max(float((y**2).sum()), 1e-300):  # the points lie on a line
+    if residual <= 1e-28 * max(float((y**2).sum()), 1e-300):  # all points are on one line
         return (0.0, 1.0) if excess <= 1e-24 * float((y**2).sum()) else (np.inf, 0.0)
     statistic = (excess / 2.0) / (residual / df)
     return statistic, float(fdtrc(2, df, statistic))
@@ -359,7 +361,7 @@ def _permutation_p(
     if k < 3:
         return np.nan, 0, True
     u, v = x - x.mean(), y - y.mean()
-    observed = abs(u @ v) * (1.0 - 1e-12)  # ties with the observed order count as extreme
+    observed = abs(u @ v) * (1.0 - 1e-12)  # ties with the observed value count as extreme
     if k <= _EXACT_UP_TO:
         orders = np.array(list(permutations(range(k))))
         extreme = np.abs(v[orders] @ u) >= observed

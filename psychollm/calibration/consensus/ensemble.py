@@ -1,10 +1,10 @@
 """Comparison of the mean vote of several models with the best single model.
 
 For each model's correctness, the mean vote of all models is compared with the answer of the best
-single model. The best model is chosen on one half of the questions and evaluated on the other,
-both ways, which avoids selection bias. The AUROC favours a mean vote, which has many levels, over
-a binary answer. The fair comparison splits the vote at the single model's own yes rate. Bootstrap
-intervals condition on the chosen models.
+single model. The best model is chosen on one half of the questions and evaluated on the other
+half, and vice versa, which avoids selection bias. The AUROC favours a mean vote, which has many
+levels, over a binary answer. A fair comparison therefore converts the vote to yes and no at the
+single model's own yes rate. Bootstrap intervals condition on the chosen models.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ _VOTE, _SINGLE, _VOTE_CUT = range(3)
 
 
 def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
-    """Return the label of the model evaluated on a half (models,), or None."""
+    """Return the label of the best single model evaluated on a half (models,), or None."""
     import pandas as pd
 
     labels = [None if model < 0 else found.labels[model] for model in found.chosen[half]]
@@ -63,17 +63,17 @@ class EnsembleGain(Result):
     ((2, 6), 6)
     """
 
-    vote: Estimate  # area of the mean vote of all models
-    single: Estimate  # area of the best single answer, chosen on the other half
-    vote_cut: Estimate  # area of the vote split at that single model's yes rate
+    vote: Estimate  # AUROC of the mean vote of all models
+    single: Estimate  # AUROC of the best single answer, chosen on the other half
+    vote_cut: Estimate  # AUROC of the vote split at that single model's yes rate
     gain: Estimate  # vote - single
     gain_at_equal_rate: Estimate  # vote_cut - single
-    chosen: IntArray  # (2, models) the single model evaluated on each half, or -1
+    chosen: IntArray  # (2, models) index of the single model evaluated on each half, or -1
     mean_gain: float  # over the models
     mean_gain_interval: FloatArray  # (2,)
     mean_gain_at_equal_rate: float
     mean_gain_at_equal_rate_interval: FloatArray  # (2,)
-    reason: tuple[Reason, ...]  # (models,) why there is no comparison
+    reason: tuple[Reason, ...]  # (models,) reason if there is no comparison
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
@@ -148,7 +148,7 @@ def ensemble_gain(
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """One half of the questions with the answer of the model that was best on the other."""
+    """One half of the questions, with the answer of the model that was best on the other half."""
 
     chosen: int
     n: int
@@ -157,14 +157,14 @@ class _Half:
     vote_cut: CutSignal
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Areas of vote, single answer and cut vote (replicates, 3)."""
+        """AUROCs of mean vote, single answer and yes/no vote (replicates, 3)."""
         signals = (self.vote, self.single, self.vote_cut)
         return np.column_stack([signal.areas(counts) for signal in signals])
 
 
 @dataclass(frozen=True, slots=True)
 class _Contest:
-    """Everything about one model's correctness."""
+    """The comparison for one model's correctness."""
 
     halves: tuple[_Half, ...]  # two, or none without a comparison
 
@@ -194,14 +194,14 @@ class _Contest:
         return cls(tuple(found))
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Areas averaged over the two halves (replicates, 3)."""
+        """AUROCs averaged over the two halves (replicates, 3)."""
         if not self.halves:
             return np.full((len(counts), 3), np.nan)
         return np.asarray(np.mean([half.areas(counts) for half in self.halves], axis=0))
 
 
 def _best_single(paired: PairedAnswers, m: int, where: BoolArray) -> int:
-    """Return the model whose answer has the largest area for the correctness of m; -1 if none."""
+    """Return the model whose answer has the largest AUROC for the correctness of m; else -1."""
     answered = paired.answered * where
     said, right = paired.said * where, paired.right[m]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -260,6 +260,6 @@ def _mean(values: FloatArray) -> float:
 
 
 def _means(draws: FloatArray) -> FloatArray:
-    """Mean over models with a value, in each resample (replicates,)."""
+    """Return the mean over models with a value, in each resample (replicates,)."""
     kept = draws[:, np.isfinite(draws).any(axis=0)]
     return np.full(len(draws), np.nan) if not kept.size else np.asarray(kept.mean(axis=1))

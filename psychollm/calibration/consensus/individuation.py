@@ -1,4 +1,4 @@
-r"""Own confidence against the common factor: which predicts a model's correctness better.
+r"""Own confidence and the common factor, compared as predictors of a model's correctness.
 
 For each model m, with s the factor score of a question estimated *without* model m, two nested
 logistic regressions of its correctness A on s and on s with its own answer Y,
@@ -6,15 +6,15 @@ logistic regressions of its correctness A on s and on s with its own answer Y,
 .. math:: \operatorname{logit} P(A = 1) = a + b s \qquad\text{and}\qquad
           \operatorname{logit} P(A = 1) = a + b s + c Y,                                  \quad (1)
 
-are compared by their likelihood ratio (1 degree of freedom), adjusted for the number of models.
-A second test replaces s by the mean vote of the other models, which needs no factor model. AUROCs
-measure how well each signal ranks: s, the mean vote, Y, s with Y, and s split at the model's own
-yes rate. The last is the fair comparison for a binary answer, because the AUROC favours graded
-scores.
+are compared by their likelihood ratio (1 degree of freedom), adjusted for the number of models. A
+second test replaces s by the mean vote of the other models, which needs no factor model. AUROCs
+measure how well each signal discriminates: s, the mean vote, Y, s with Y, and s converted to yes
+and no at the model's own yes rate. The last signal allows a fair comparison with a binary answer,
+because the AUROC favours graded scores.
 
-A small p-value in (1) does *not* by itself establish privileged access. s is measured with error,
-so that an answer that reflects only the common factor still improves the prediction, significantly
-so with many questions. `private_signal` corrects for that error.
+A small p-value in (1) does *not* by itself establish privileged access. The score s is measured
+with error. An answer that reflects only the common factor therefore still improves the prediction,
+significantly so with many questions. `private_signal` corrects for that error.
 """
 
 from dataclasses import dataclass, replace
@@ -51,8 +51,8 @@ from psychollm.estimates.resampling import (
     bootstrap_estimate,
 )
 
-# Factor score, mean vote of the others, own answer, factor score split at the own yes rate,
-# cross-fitted factor score, the same with the own answer.
+# The signals are: factor score, mean vote of the others, own answer, factor score split at the own
+# yes rate, cross-fitted factor score, and cross-fitted factor score with the own answer.
 SIGNALS = ("shared", "consensus", "own", "shared_cut", "shared_fitted", "both")
 
 
@@ -69,7 +69,7 @@ class AnswerTest:
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """One model: its tests, and its signals ready for resampling."""
+    """One model's tests, and its signals prepared for resampling."""
 
     reason: Reason
     n: int
@@ -78,7 +78,7 @@ class OwnAnswer:
     signals: dict[str, RankedSignal | CutSignal]
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Areas of all signals in each resample (replicates, signals)."""
+        """Return the AUROCs of all signals in each resample (replicates, signals)."""
         found = np.full((len(counts), len(SIGNALS)), np.nan)
         if not self.reason:
             for place, name in enumerate(SIGNALS):
@@ -97,7 +97,7 @@ def own_answer(
     present: BoolArray,
     folds: IntArray,
 ) -> OwnAnswer:
-    """Fit and sort the parts that do not depend on the resample."""
+    """Compute the parts that do not depend on the resample."""
     used = present & np.isfinite(shared) & np.isfinite(consensus)
     reason = _why_not(yes[used], correct[used], shared[used], present)
     n = int(used.sum())
@@ -129,7 +129,7 @@ def own_answer(
 def _why_not(
     yes: FloatArray, correct: FloatArray, shared: FloatArray, present: BoolArray
 ) -> Reason:
-    """Return why a model cannot be tested; arguments have the used questions only."""
+    """Return the reason why a model cannot be tested; arguments contain only used questions."""
     if not yes.size and present.any():
         return Reason.NO_SHARED_SCORE
     if reason := untestable(yes, correct):
@@ -179,22 +179,22 @@ class Individuation(Result):
     ((8,), 8)
     """
 
-    odds_ratio: Estimate  # exp(c): of correctness, own yes versus no
+    odds_ratio: Estimate  # exp(c): odds ratio of correctness, own yes versus no
     statistic: FloatArray  # (models,) likelihood ratio of (1)
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
     consensus_p_value: FloatArray  # (models,) with the mean vote instead of the factor score
     consensus_p_adjusted: FloatArray  # (models,)
-    shared: Estimate  # area of the shared score
-    consensus: Estimate  # area of the mean vote of the others
-    own: Estimate  # area of the model's own answer
-    shared_cut: Estimate  # area of the factor score split at the model's own yes rate
-    both: Estimate  # area of factor score and own answer, cross-fitted
-    own_minus_shared: Estimate  # difference of areas, paired
-    own_minus_cut: Estimate  # the same at equal yes rates
-    both_minus_shared: Estimate  # both cross-fitted
-    average: Estimate  # areas and differences averaged over models; its labels name them
-    reason: tuple[Reason, ...]  # (models,) why there is no test
+    shared: Estimate  # AUROC of the factor score
+    consensus: Estimate  # AUROC of the mean vote of the others
+    own: Estimate  # AUROC of the model's own answer
+    shared_cut: Estimate  # AUROC of the factor score split at the own yes rate
+    both: Estimate  # AUROC of factor score and own answer, cross-fitted
+    own_minus_shared: Estimate  # paired difference of AUROCs
+    own_minus_cut: Estimate  # paired difference of AUROCs at equal yes rates
+    both_minus_shared: Estimate  # paired difference of cross-fitted AUROCs
+    average: Estimate  # AUROCs and differences averaged over models; labels name them
+    reason: tuple[Reason, ...]  # (models,) reason if there is no test
     adjustment: str
     n_bootstrap: int
     level: float
@@ -233,7 +233,7 @@ def individuation(
         1 = yes or correct, 0 = no or wrong.
     scores : array_like (models, questions), optional
         Factor score of each question, estimated without the model of the row; NaN where missing.
-        By default the mean vote of the other models.
+        By default the mean vote of the other models is used.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of models.
     n_folds : int
@@ -248,9 +248,9 @@ def individuation(
     Returns
     -------
     Individuation
-        NaN with a reason for a model without variation in its answers or in its correctness. If a
-        cell of the 2 x 2 table of answer and correctness is empty, the odds ratio is Firth's and
-        flagged `SEPARATED`. The likelihood ratio remains valid.
+        Values are NaN with a reason for a model without variation in its answers or in its
+        correctness. If a cell of the 2 x 2 table of answer and correctness is empty, the odds
+        ratio is Firth's and flagged `SEPARATED`. The likelihood ratio remains valid.
 
     Raises
     ------
@@ -332,7 +332,7 @@ def _assemble(
 
 
 def _column(name: str, areas: FloatArray) -> FloatArray:
-    """Return an area, or the difference of two, from areas (..., signals)."""
+    """Return one AUROC, or the difference of two, from AUROCs (..., signals)."""
     if name in CONTRASTS:
         first, second = CONTRASTS[name]
         return _column(first, areas) - _column(second, areas)
@@ -342,7 +342,7 @@ def _column(name: str, areas: FloatArray) -> FloatArray:
 def _average(
     observed: FloatArray, draws: FloatArray, left_out: BoolArray, level: float
 ) -> Estimate:
-    """Average areas and differences over the models that have them; one row for each."""
+    """Average AUROCs and differences over the models that have them; one row for each."""
     names = (*_AREAS, *CONTRASTS)
     reason = Reason.TOO_FEW if left_out.all() else Reason.NONE
     tested = int((~left_out).sum())

@@ -1,6 +1,6 @@
 r"""Logistic regression with a few predictors, plain or with Firth's penalty.
 
-Newton's method with step halving on
+Newton's method with step halving maximises
 
 .. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\},        \quad (1)
 
@@ -42,9 +42,9 @@ class Logistic(Result):
 
     coefficients: FloatArray  # (predictors,)
     covariance: FloatArray  # (predictors, predictors) inverse information
-    log_likelihood: float  # of (1) without its penalty
-    objective: float  # (1)
-    separated: bool  # whether the outcome is separated
+    log_likelihood: float  # log likelihood: (1) without its penalty
+    objective: float  # the maximum of (1)
+    separated: bool  # whether a combination of predictors predicts the outcome perfectly
     penalised: bool
     convergence: Convergence
 
@@ -56,8 +56,8 @@ class Logistic(Result):
 
 def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
     """Fit a logistic regression."""
-    # With `separated`, the log likelihood is its supremum and the coefficients are meaningless.
-    # Shapes: design (observations, predictors); outcome (observations,).
+    # If the outcome is `separated`, the log likelihood is the supremum and the coefficients are
+    # meaningless. Shapes: design (observations, predictors); outcome (observations,).
     problem = _Problem(design, outcome, penalised)
     beta = np.zeros(design.shape[1])
     point = problem.at(beta)
@@ -89,7 +89,7 @@ def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False
 
 
 class _Point(NamedTuple):
-    """The objective (1) at one point."""
+    """The objective (1) and its derivatives at one point."""
 
     value: float
     gradient: FloatArray
@@ -124,7 +124,7 @@ class _Problem:
     def climb(
         self, beta: FloatArray, step: FloatArray, value: float
     ) -> tuple[FloatArray, _Point] | None:
-        """Halve the Newton step until the objective rises; None if it never does."""
+        """Halve the Newton step until the objective increases; None if it never does."""
         for _ in range(_MAX_HALVINGS):
             point = self.at(beta + step)
             if point.value > value:
@@ -134,7 +134,7 @@ class _Problem:
 
     def is_recession(self, step: FloatArray) -> bool:
         """Return whether a step lowers no observation's likelihood (Albert & Anderson 1984)."""
-        # With a finite maximum no such direction exists; otherwise Newton's steps become one of
-        # unit length within a few iterations.
+        # If the maximum is finite, no such step exists. If not, Newton's steps converge to such a
+        # step within a few iterations.
         gain = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ step)
         return bool(gain.max() > 0.5 and gain.min() >= -_RECESSION * gain.max())

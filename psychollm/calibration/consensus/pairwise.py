@@ -1,17 +1,18 @@
-r"""Pairwise calibration: which model is correct if one says yes and another no.
+r"""Pairwise calibration: which model is more often correct if one says yes and another no.
 
 For each ordered pair of models (i, j), on the questions with :math:`Y_i = 1, Y_j = 0`,
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 
-Part of it needs no self-knowledge: the better model is right more often on any questions (base
-rate), and questions on which i says yes and j no differ in difficulty. `excess` is (1) minus its
-expectation without self-knowledge. With factor scores this is the difference of the two models'
-probabilities of being correct given the score, otherwise the base rate :math:`E[A_i - A_j]` over
-all questions that both have.
+Part of this difference needs no self-knowledge: the better model is right more often on any
+questions (base rate), and questions on which i says yes and j no differ in difficulty. `excess` is
+(1) minus its expectation without self-knowledge. With factor scores, the expectation is the
+difference of the two models' probabilities of being correct given the score. Without them it is
+the base rate :math:`E[A_i - A_j]` over all common questions.
 
-Pooled values average over all disagreements: each question and pair that disagrees on it counts
-once. Standard errors are clustered by question. Unanimous questions are counted and left out.
+Pooled values are means over all disagreements: each pair that disagrees on a question counts once
+for this question. Standard errors are clustered by question. Unanimous questions are counted and
+left out.
 """
 
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class PairwiseCalibration(Result):
     se: FloatArray  # (models, models)
     interval: FloatArray  # (models, models, 2) Bonett-Price
     n: FloatArray  # (models, models) questions on which row says yes and column no
-    base_rate: FloatArray  # (models, models) difference over all questions that both have
+    base_rate: FloatArray  # (models, models) difference over all common questions
     expected: FloatArray  # (models, models) difference expected without self-knowledge
     excess: FloatArray  # (models, models) difference - expected
     pooled_difference: float
@@ -62,8 +63,8 @@ class PairwiseCalibration(Result):
     pooled_excess: float
     pooled_excess_se: float
     pooled_excess_interval: FloatArray  # (2,)
-    control: str  # basis of `expected`
-    n_disagreements: int  # pairs x questions
+    control: str  # basis of `expected`: factor scores or base rates
+    n_disagreements: int  # number of disagreements, over pairs and questions
     n_questions_split: int  # questions on which at least two models disagree
     n_questions_unanimous: int  # questions left out because all agree
     level: float
@@ -185,7 +186,7 @@ class _Table:
         return np.asarray(self.yes.sum(axis=0) * self.no.sum(axis=0), dtype=np.float64)
 
     def weight(self) -> FloatArray:
-        """Weight of each value in the sum of (yes-sayer - no-sayer) over disagreeing pairs."""
+        """Weight of each model's correctness in the sum of differences over disagreeing pairs."""
         says_yes, says_no = self.yes.sum(axis=0), self.no.sum(axis=0)
         return np.asarray(self.yes * says_no - self.no * says_yes, dtype=np.float64)
 
@@ -234,7 +235,7 @@ def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return sums of base rates over each question's disagreements, and their sampling error."""
-    # The second is the influence of each question on that sum through the base rates.
+    # The sampling error is each question's influence on the sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)
     share = _ratio(table.yes @ table.no.T, both)

@@ -1,7 +1,7 @@
 """Signals that may rank correct answers above wrong ones, and their AUROCs.
 
 A signal is one number per question: a factor score, the mean vote of the other models, or the
-model's own answer. Areas are computed for many resamples of the questions at once.
+model's own answer. AUROCs are computed for many resamples of the questions at once.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 
 @dataclass(frozen=True, slots=True)
 class RankedSignal:
-    """The questions sorted by one signal, ready for any number of resamples."""
+    """The questions sorted by one signal, prepared for any number of resamples."""
 
     order: IntArray  # (used,) questions by increasing signal
-    opens: BoolArray  # (used,) starts of groups of ties
+    opens: BoolArray  # (used,) whether a group of tied questions begins here
     correct: BoolArray  # (used,) whether the model was correct, in that order
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Return the area in each resample (replicates,), NaN if one class is absent."""
+        """Return the AUROC in each resample (replicates,); NaN if one class is absent."""
         return np.asarray(weighted_areas(counts, self.order, self.opens, self.correct))
 
 
@@ -41,16 +41,16 @@ def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> R
 
 @dataclass(frozen=True, slots=True)
 class CutSignal:
-    """A yes/no signal, ready for any number of resamples."""
+    """A yes/no signal, prepared for any number of resamples."""
 
-    # Questions tied at the cut have the same probability of yes, `share`.
+    # All questions tied at the threshold have the same probability of yes, `share`.
 
     codes: NDArray[np.uint8]  # (questions,) class of each question, 0 if not used
     share: float
 
     def areas(self, counts: FloatArray) -> FloatArray:
         """Return (1 + hit rate - false alarm rate) / 2 in each resample (replicates,)."""
-        # NaN where one class is absent.
+        # The value is NaN if no answer, or every answer, is correct.
         sums = coded_sums(counts, self.codes, _N_CODES)
         with np.errstate(invalid="ignore", divide="ignore"):
             alarms, hits = (
@@ -60,7 +60,7 @@ class CutSignal:
         return np.asarray(0.5 * (1.0 + hits - alarms), dtype=np.float64)
 
 
-_N_CODES = 7  # not used; wrong: no, tied, yes; correct: no, tied, yes
+_N_CODES = 7  # classes: not used; wrong (no, tied, yes); correct (no, tied, yes)
 
 
 def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSignal:
@@ -76,23 +76,23 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
     """Return a yes for the questions with the highest signal, with yes rate `rate`."""
-    # Questions tied at the threshold get a fraction, the expectation of breaking ties at random.
-    # Shapes: signal (questions,); used (questions,); returns (questions,).
+    # Questions tied at the threshold get a fraction, which is the expected yes if ties are broken
+    # at random. Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
-    # Signals that differ only by rounding are tied, so that all machines split equally.
+    # Signals that differ only by rounding count as tied, so that results agree on all machines.
     values = signal[used]
     values = np.round(values / max(np.abs(values).max(initial=0.0), 1e-300), 10)
     wanted = rate * values.size
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    above = values.size - np.cumsum(count)  # questions above each level
+    above = values.size - np.cumsum(count)  # number of questions above each level
     cut[used] = np.clip((wanted - above) / count, 0.0, 1.0)[place]
     return cut
 
 
 def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
     """Return the mean vote of the other models for each model and question."""
-    # NaN where no other model answered.
-    # Shapes: yes (models, questions); present (models, questions); returns (models, questions).
+    # The value is NaN if no other model answered the question. Shapes: yes (models, questions);
+    # present (models, questions); returns (models, questions).
     voters = present.sum(axis=0) - present
     votes = yes.sum(axis=0) - yes
     scores = np.full(yes.shape, np.nan)
@@ -102,8 +102,8 @@ def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
 
 def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> FloatArray:
     """Return log odds predicted for each question from the other folds."""
-    # Fits are penalised, and so finite under separation. Shapes: design (questions, predictors);
-    # outcome (questions,); folds (questions,); returns (questions,).
+    # Fits are penalised, so that they are finite under separation. Shapes: design (questions,
+    # predictors); outcome (questions,); folds (questions,); returns (questions,).
     predicted = np.empty(outcome.size)
     for fold in np.unique(folds):
         inside = folds == fold
@@ -119,7 +119,7 @@ class SharedExpectation:
     chance: FloatArray  # (models, questions) NaN without a score
     residual: FloatArray  # (models, questions) correctness - probability, 0 if unknown
     design: FloatArray  # (questions, predictors) 0 without a score
-    covariance: FloatArray  # (models, predictors, predictors) of the coefficients
+    covariance: FloatArray  # (models, predictors, predictors) covariances of the coefficients
 
     def drift(self, weight: FloatArray) -> FloatArray:
         """Return the influence of each question on a weighted sum of the probabilities."""
@@ -134,9 +134,9 @@ def shared_expectation(
     scores: FloatArray, right: FloatArray, graded: BoolArray
 ) -> SharedExpectation:
     """Predict each model's correctness from the factor score alone."""
-    # A logistic regression of each model's correctness on a cubic in the score, penalised, so that
-    # it is finite for a model that is always correct.
-    # Shapes: scores (questions,); right (models, questions); graded (models, questions).
+    # Each model's correctness is regressed on a cubic in the score by logistic regression. A
+    # penalty makes the fit finite for a model that is always correct. Shapes: scores (questions,);
+    # right (models, questions); graded (models, questions).
     scored = np.isfinite(scores)
     design = _cubic(scores, scored)
     chance = np.full(right.shape, np.nan)

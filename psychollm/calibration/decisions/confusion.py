@@ -84,19 +84,19 @@ class Confusion(Result):
     (array([1., 2.]), array([0.5, 0. ]))
     """
 
-    tp: FloatArray  # (models,) yes and correct
-    fp: FloatArray  # (models,) yes and wrong
-    fn: FloatArray  # (models,) no and correct
-    tn: FloatArray  # (models,) no and wrong
-    n: FloatArray  # (models,) questions with both answers
-    left_out: FloatArray  # (models,) questions with only one of the two
-    yes_rate: Estimate  # share of yes, (tp + fp) / n
-    accuracy: Estimate  # share correct, (tp + fn) / n
-    precision: Estimate  # share correct among yes, tp / (tp + fp)
-    recall: Estimate  # share yes among correct, tp / (tp + fn)
-    specificity: Estimate  # share no among wrong, tn / (tn + fp)
-    npv: Estimate  # share wrong among no, tn / (tn + fn)
-    agreement: Estimate  # share where yes/no and correct/wrong coincide, (tp + tn) / n
+    tp: FloatArray  # (models,) number of answers with yes and correct
+    fp: FloatArray  # (models,) number of answers with yes and wrong
+    fn: FloatArray  # (models,) number of answers with no and correct
+    tn: FloatArray  # (models,) number of answers with no and wrong
+    n: FloatArray  # (models,) number of questions with both values
+    left_out: FloatArray  # (models,) number of questions with only one value
+    yes_rate: Estimate  # proportion of yes, (tp + fp) / n
+    accuracy: Estimate  # proportion correct, (tp + fn) / n
+    precision: Estimate  # proportion correct among yes, tp / (tp + fp)
+    recall: Estimate  # proportion of yes among correct answers, tp / (tp + fn)
+    specificity: Estimate  # proportion of no among wrong answers, tn / (tn + fp)
+    npv: Estimate  # proportion wrong among no, tn / (tn + fn)
+    agreement: Estimate  # proportion of yes-correct and no-wrong, (tp + tn) / n
     overconfidence: Estimate  # yes rate - accuracy, (fp - fn) / n
     f_score: Estimate  # weighted harmonic mean of precision and recall, at `beta`
     f1_abstain: Estimate  # F1 of no for wrong answers
@@ -134,14 +134,14 @@ def confusion(
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct, 0 = no or wrong. Only questions with both values count.
     yes_above : float, optional
-        Threshold for stated probabilities inside [0, 1]: a confidence above it counts as yes. By
-        default confidence is binary.
+        Threshold for stated probabilities in [0, 1]: a confidence above it counts as yes. By
+        default confidence must be binary.
     beta : float
         Weight of recall relative to precision in `f_score`.
     clusters : array_like (questions,), optional
-        Cluster of each question; whole clusters are resampled. Needs ``bootstrap``.
+        Cluster of each question; whole clusters are resampled. Requires ``bootstrap``.
     weights : array_like (questions,), optional
-        Weight of each question. Needs ``bootstrap``.
+        Weight of each question. Requires ``bootstrap``.
     bootstrap : int or Bootstrap
         Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals have a
         closed form unless there are weights, clusters or fractional correctness.
@@ -153,8 +153,8 @@ def confusion(
     Returns
     -------
     Confusion
-        Rates without a denominator are NaN, as is phi if a margin of the table is empty. The flags
-        name the reason.
+        Rates whose denominator is zero are NaN, as is phi if a margin of the table is empty. The
+        flags give the reason.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def _answers(
     clusters: ArrayLike | None,
     weights: ArrayLike | None,
 ) -> StatedAnswers:
-    """Return yes/no or stated answers, with correctness."""
+    """Return confidence, binary or stated as a probability, with correctness."""
     if yes_above is not None:
         return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     paired = paired_answers(confidence, correctness)
@@ -235,7 +235,7 @@ def _answers(
 
 
 def _cells(answers: StatedAnswers, cut: float) -> Cells:
-    """Return the tables (models,), with equal weights of questions."""
+    """Return the tables (models,), in which all questions have equal weight."""
     with np.errstate(invalid="ignore"):
         yes = answers.present & (answers.confidence > cut)
     correct = np.where(answers.present, answers.correct, 0.0)

@@ -1,6 +1,7 @@
-r"""F-beta over a range of beta, which weights the costs of errors.
+r"""F-beta over a range of beta, which weights recall relative to precision.
 
-With TP yes-and-correct answers, Y yes answers and C correct answers,
+Let TP be the number of correct answers with a yes, Y the number of yes answers, and C the number
+of correct answers. Then
 
 .. math:: F_\beta = \frac{(1 + \beta^2)\, TP}{\beta^2 C + Y}, \qquad
           \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}                 \quad (1)
@@ -61,15 +62,15 @@ class FBeta(Result):
     betas: FloatArray  # (betas,)
     value: FloatArray  # (models, betas)
     interval: FloatArray  # (models, betas, 2) bootstrap percentiles
-    all_yes: FloatArray  # (models, betas) F-beta of always saying yes
-    rate_matched: FloatArray  # (models, betas) expected F-beta of yes at random at the same rate
+    all_yes: FloatArray  # (models, betas) F-beta if the model always said yes
+    rate_matched: FloatArray  # (models, betas) F-beta expected for yes at random at its rate
     beats_all_yes: FloatArray  # (models, betas) proportion of resamples in which F-beta > all-yes
-    win_probability: FloatArray  # (models, betas) proportion of resamples won
+    win_probability: FloatArray  # (models, betas) proportion of resamples with it best
     winner: IntArray  # (betas,) index of the best model, -1 if all are zero or undefined
     leaders: IntArray  # (segments,) successive best models from beta = 0 to infinity
     crossings: FloatArray  # (segments - 1,) betas at which the best model changes
-    reason: tuple[Reason, ...]  # (models,) why a curve is undefined or zero
-    n: FloatArray  # (models,) questions with both answers
+    reason: tuple[Reason, ...]  # (models,) reason if a curve is undefined or zero
+    n: FloatArray  # (models,) number of questions with both values
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
@@ -189,8 +190,9 @@ def lower_envelope(
     tp: FloatArray, yes: FloatArray, correct: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the successive best models from beta = 0 to infinity, and the betas between them."""
-    # Follows the lower envelope of the lines (1) by (2). Among models with equal lines, the
-    # first is chosen. Models without a correct yes are never best.
+    # The best models form the lower envelope of the lines (1), whose crossings follow from (2).
+    # Among models with equal lines, the first is chosen. Models without a correct yes are never
+    # best.
     able = np.flatnonzero(tp > 0)
     if not able.size:
         return np.empty(0, dtype=np.int64), np.empty(0)
@@ -219,7 +221,7 @@ def _check_betas(betas: Any) -> FloatArray:
 
 
 def _parts(paired: PairedAnswers) -> FloatArray:
-    """Return yes-and-correct, yes, correct, present: (4, models, questions)."""
+    """Return four masks (4, models, questions): correct yes, yes, correct, and known."""
     return np.stack([paired.yes * paired.correct, paired.yes, paired.correct, paired.present])
 
 
@@ -234,7 +236,7 @@ def _rate_matched(
 def _bands(
     draws: FloatArray, grid: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return pointwise bands, and proportions of resamples above all-yes and best, by beta."""
+    """Return by beta: bands, and proportions of resamples above always-yes, and best."""
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))
@@ -252,7 +254,7 @@ def _share(event: Any, defined: Any) -> FloatArray:
 
 
 def _win_share(score: FloatArray) -> FloatArray:
-    """Proportion of resamples in which each model is best; ties are divided equally."""
+    """Return the proportion of resamples in which each model is best; ties are divided."""
     filled = np.where(score > 0, score, 0.0)
     best = (filled == filled.max(axis=1, keepdims=True)) & (filled > 0)
     among = np.maximum(best.sum(axis=1, keepdims=True), 1)

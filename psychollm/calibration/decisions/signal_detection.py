@@ -1,8 +1,8 @@
 r"""Type-2 signal detection: sensitivity and criterion of yes answers for correctness.
 
-The signal is a correct answer and the response is yes. With C correct answers, TP of them with a
-yes, and W wrong ones, FP with a yes, rates are computed with half an answer added to each cell, so
-that they are never 0 or 1 (Hautus). With z the normal quantile,
+The signal is a correct answer and the response is yes. Of C correct answers, TP have a yes; of W
+wrong answers, FP have a yes. Half an answer is added to each cell, so that rates are never 0 or 1
+(Hautus). With the normal quantile z,
 
 .. math:: H = \frac{TP + \frac12}{C + 1}, \quad F = \frac{FP + \frac12}{W + 1}, \quad
           d' = z(H) - z(F), \quad c = -\tfrac12 \left(z(H) + z(F)\right).               \quad (1)
@@ -69,8 +69,8 @@ class SignalDetection(Result):
 
     sensitivity: Estimate  # d'
     criterion: Estimate  # c
-    hit_rate: Estimate  # share of yes among correct answers, as observed
-    false_alarm_rate: Estimate  # share of yes among wrong answers, as observed
+    hit_rate: Estimate  # proportion of yes among correct answers, as observed
+    false_alarm_rate: Estimate  # proportion of yes among wrong answers, as observed
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes(
@@ -94,7 +94,7 @@ def signal_detection(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SignalDetection:
-    """Type-2 d' and c (1): how well yes and no distinguish correct from wrong answers.
+    """Compute type-2 d' and c (1): how well yes distinguishes correct from wrong answers.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def signal_detection(
     Returns
     -------
     SignalDetection
-        NaN with a reason for a model that is always or never correct. Intervals of d' and c follow
-        (2), those of the rates are Wilson's. With weights or clusters they come from the
-        resamples.
+        Values are NaN with a reason for a model that is always or never correct. Intervals of d'
+        and c use (2); intervals of the rates are Wilson's. With weights or clusters all intervals
+        are estimated from the resamples.
 
     Raises
     ------
@@ -151,14 +151,14 @@ def signal_detection(
 
 
 def _rates(t: Cells) -> tuple[FloatArray, FloatArray]:
-    """H and F of (1), NaN without correct or wrong answers."""
+    """Return H and F of (1); NaN without correct or without wrong answers."""
     hits = np.where(t.correct > 0, (t.tp + 0.5) / (t.correct + 1.0), np.nan)
     alarms = np.where(t.wrong > 0, (t.fp + 0.5) / (t.wrong + 1.0), np.nan)
     return hits, alarms
 
 
 def _density(rate: FloatArray) -> FloatArray:
-    """Return the normal density at z of a rate."""
+    """Return the normal density at the normal quantile of a rate."""
     return np.asarray(np.exp(-0.5 * ndtri(rate) ** 2) / np.sqrt(2.0 * np.pi), dtype=np.float64)
 
 
@@ -209,7 +209,7 @@ def _error(t: Cells) -> FloatArray:
 
 
 def _hidden(t: Cells) -> FloatArray:
-    """Return the variance (2) of rates of 0 or 1, which clusters underestimate."""
+    """Return the variance (2) of rates of 0 or 1, which cluster sums underestimate."""
     hits, alarms = _variances(t)
     extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
     return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)

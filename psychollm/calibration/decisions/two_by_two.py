@@ -1,7 +1,8 @@
 r"""Statistics of a 2 x 2 table with their intervals, for any number of tables.
 
 Cells are named as for binary confidence: TP and FP are correct and wrong answers with a yes, FN
-and TN those with a no. Y, N, C, W are the margins yes, no, correct, wrong.
+and TN are correct and wrong answers with a no. The margins yes, no, correct and wrong are Y, N, C
+and W.
 
 .. math:: \phi = \frac{TP \cdot TN - FP \cdot FN}{\sqrt{Y N C W}}, \qquad
           \kappa = \frac{2 (TP \cdot TN - FP \cdot FN)}{Y W + N C},                     \quad (1)
@@ -9,16 +10,16 @@ and TN those with a no. Y, N, C, W are the margins yes, no, correct, wrong.
 .. math:: F_\beta = \frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}, \qquad
           J = \frac{TP}{C} - \frac{FP}{W}.                                              \quad (2)
 
-None of them changes if all cells are multiplied by a number. With derivatives :math:`g_i` by the
-cells :math:`n_i` the delta method therefore gives
+These statistics do not change if all cells are multiplied by a number. With derivatives
+:math:`g_i` by the cells :math:`n_i`, the delta method therefore gives
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 
-Proportions have Wilson's interval, J Newcombe's from two of these, and the yes rate minus accuracy
-that of Bonett and Price. Those of phi, kappa (on Fisher's z) and F (on log odds) use (3) in the
-table with half an answer added to each cell, and are widened to include the estimate. They are
-defined even with empty cells. With 50 answers their coverage is 92 to 97 % at nominal 95 %; that
-of the plain delta method is as low as 81 %.
+Proportions have Wilson's interval, J has Newcombe's interval from two of these, and the yes rate
+minus accuracy has the interval of Bonett and Price. Intervals of phi and kappa (on Fisher's z) and
+of F (on log odds) use (3) in the table with half an answer added to each cell, and are widened to
+include the estimate. They are defined even with empty cells. With 50 answers their coverage is 92
+to 97 % at nominal 95 %; the coverage of the plain delta method is as low as 81 %.
 
 References
 ----------
@@ -70,27 +71,27 @@ class Cells:
 
     @property
     def yes(self) -> FloatArray:
-        """Answers with a yes."""
+        """Number of answers with a yes."""
         return self.tp + self.fp
 
     @property
     def no(self) -> FloatArray:
-        """Answers with a no."""
+        """Number of answers with a no."""
         return self.fn + self.tn
 
     @property
     def correct(self) -> FloatArray:
-        """Correct answers."""
+        """Number of correct answers."""
         return self.tp + self.fn
 
     @property
     def wrong(self) -> FloatArray:
-        """Wrong answers."""
+        """Number of wrong answers."""
         return self.fp + self.tn
 
     @property
     def n(self) -> FloatArray:
-        """All answers."""
+        """Number of all answers."""
         return self.tp + self.fp + self.fn + self.tn
 
     @property
@@ -111,10 +112,10 @@ class CellStatistic:
     value: Callable[[Cells], FloatArray]  # (...), NaN where undefined
     gradient: Callable[[Cells], FloatArray]  # (4, ...) derivatives by the cells
     closed_form: Callable[[Cells, float], Bounds]  # interval for independent answers
-    method: str  # of the closed form
+    method: str  # name of the closed form
     scale: Scale  # scale of the interval
-    size: Callable[[Cells], FloatArray]  # answers in the denominator
-    cases: Callable[[Cells], Cases]  # why it is undefined, or what qualifies it
+    size: Callable[[Cells], FloatArray]  # number of answers in the denominator
+    cases: Callable[[Cells], Cases]  # reasons for undefined or qualified values
     hidden: Callable[[Cells], FloatArray] | None = None  # variance that clusters underestimate
 
     def flags(self, cells: Cells) -> tuple[Reason, ...]:
@@ -141,7 +142,7 @@ class CellStatistic:
 def cells_of(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, *, yes_above: float
 ) -> Cells:
-    """Return the tables of tallies (resamples, groups): a yes is a confidence above a cut."""
+    """Return the tables of tallies (resamples, groups); a confidence above `cut` is a yes."""
     cut = int(np.searchsorted(values, yes_above, side="right"))
     return Cells(
         correct[:, cut:].sum(axis=1),
@@ -170,7 +171,7 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
         errors = sandwich(tally, gradients)
-        # Differences of proportions are skewed if few clusters contain a rare cell.
+        # Differences of proportions have skewed distributions if few clusters contain a rare cell.
         contrasts = np.array([each.scale == "Fisher z" for each in statistics])
         hidden = np.array(
             [float(one.hidden(cells)[0]) if one.hidden else 0.0 for one in statistics]
@@ -200,13 +201,13 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
 
 
 def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
-    """Return derivatives by the groups of a tally from those by the cells (4,)."""
+    """Return derivatives by the groups of a tally from derivatives by the cells (4,)."""
     tp, fp, fn, tn = gradient
     return np.where(yes, tp, fn), np.where(yes, fp, tn)
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return a fraction, NaN if its denominator is zero."""
+    """Return a fraction; NaN if its denominator is zero."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 
@@ -255,7 +256,7 @@ def f_score(beta: float) -> CellStatistic:
 def weighted_fraction(
     name: str, part: Sequence[float], whole: Sequence[float], cases: Callable[[Cells], Cases]
 ) -> CellStatistic:
-    """Return a fraction of weighted sums of cells, its interval by the delta method."""
+    """Return a fraction of weighted sums of cells, with an interval by the delta method."""
 
     def value(t: Cells) -> FloatArray:
         return ratio(_summed(t, part), _summed(t, whole))
@@ -275,7 +276,7 @@ def weighted_fraction(
 
 
 def one_class(t: Cells) -> Cases:
-    """Return the reason if answers are of one kind only."""
+    """Return the reason if all answers are correct or all are wrong."""
     return ((t.correct == 0, Reason.NO_CORRECT), (t.wrong == 0, Reason.NO_WRONG))
 
 

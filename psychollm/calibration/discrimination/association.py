@@ -23,11 +23,11 @@ def gamma(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Goodman and Kruskal's gamma between a score and correctness; for yes/no scores, Yule's Q.
+    """Compute Goodman and Kruskal's gamma of score and correctness (Yule's Q for yes and no).
 
-    Gamma is the proportion of concordant minus the proportion of discordant pairs. A pair is a
-    correct and a wrong answer with different scores. Because gamma ignores ties, it also depends
-    on how freely a model uses the ends of its scale (Masson and Rotello, 2009).
+    Gamma is the proportion of concordant pairs minus the proportion of discordant pairs. A pair
+    consists of a correct and a wrong answer with different scores. Because gamma ignores ties, it
+    also depends on how freely a model uses the ends of its scale (Masson and Rotello, 2009).
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def gamma(
     Returns
     -------
     Estimate
-        NaN with a reason for one class or a constant score. The flag `AT_BOUND` marks an order
-        that is perfect except for ties.
+        Values are NaN with a reason if a model is always or never correct, or its score is
+        constant. The flag `AT_BOUND` marks an order that is perfect except for ties.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def somers_d(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Somers' d of a score given correctness: 2 AUROC - 1.
+    """Compute Somers' d of a score given correctness: 2 AUROC - 1.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def somers_d(
     Returns
     -------
     Estimate
-        NaN with a reason for a model that is always or never correct.
+        Values are NaN with a reason for a model that is always or never correct.
 
     Raises
     ------
@@ -150,9 +150,9 @@ def tau_b(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Kendall's tau-b between a score and each model's correctness; for yes/no scores, phi.
+    """Compute Kendall's tau-b of a score and correctness (phi for yes/no scores).
 
-    With a graded score it cannot reach one, because all pairs of equal correctness are ties.
+    With a graded score, tau-b cannot reach one, because all pairs of equal correctness are ties.
 
     Parameters
     ----------
@@ -175,7 +175,8 @@ def tau_b(
     Returns
     -------
     Estimate
-        NaN with a reason for one class or a constant score.
+        Values are NaN with a reason if a model is always or never correct, or its score is
+        constant.
 
     Raises
     ------
@@ -211,9 +212,9 @@ def point_biserial(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Product-moment correlation between a score and each model's correctness.
+    """Compute the product-moment correlation of a score and each model's correctness.
 
-    Unlike the rank coefficients, it depends on the scale of the score.
+    Unlike rank coefficients, this correlation depends on the scale of the score.
 
     Parameters
     ----------
@@ -236,7 +237,8 @@ def point_biserial(
     Returns
     -------
     Estimate
-        NaN with a reason for one class or a constant score.
+        Values are NaN with a reason if a model is always or never correct, or its score is
+        constant.
 
     Raises
     ------

@@ -1,27 +1,29 @@
 r"""Meta-information: bits of information of stated confidence about correctness.
 
-Dayan's meta-I is the mutual information of correctness Y and confidence C, with H the binary
-entropy of a share of correct answers,
+Dayan's meta-I is the mutual information of correctness Y and confidence C. With the binary entropy
+H of a proportion of correct answers, it is
 
 .. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g),                        \quad (1)
 
-between 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence;
-its ratio to :math:`H(\bar y)` compares models of unequal accuracy. It needs no scale of confidence
-and no two classes of stimuli, so that it suits open questions. It does not measure calibration.
+which is 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence.
+The ratio of meta-I to :math:`H(\bar y)` compares models of unequal accuracy. Meta-I requires
+neither a scale of confidence nor two classes of stimuli, so it suits open questions. It does not
+measure calibration.
 
-The observed (1) is biased upwards, because any partition of few answers fits their correctness by
-chance. Its mean over all permutations of correctness is known in closed form (Vinh, Epps & Bailey)
+The plug-in estimate (1) is biased upwards, because by chance accuracy differs between confidence
+groups. Its mean over all permutations of correctness is known in closed form (Vinh, Epps & Bailey)
 and is subtracted: the result is unbiased within a few thousandths of a bit from 50 answers on, and
 may be negative. More than `n_bins` distinct confidences are pooled into that many groups of about
 equal size, with ties kept together.
 
-The standard error combines two parts: that of the mean of the pointwise information,
+The standard error combines two parts. The first is the standard error of the mean pointwise
+information,
 
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C),             \quad (2)
 
-summed over clusters if any, which vanishes for uninformative C, and that of chance,
-:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups, n being the effective number of answers. The first
-increases with the information; the upper bound allows for the resulting skewness.
+summed over clusters if any; it vanishes for uninformative C. The second, due to chance, is
+:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups and an effective number of n answers. The first
+part increases with the information; the upper bound allows for the resulting skewness.
 
 References
 ----------
@@ -104,7 +106,7 @@ def confidence_information(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> ConfidenceInformation:
-    """Mutual information of each model's stated confidence and its correctness (meta-I).
+    """Compute the mutual information of each model's confidence and correctness (meta-I).
 
     Parameters
     ----------
@@ -130,8 +132,8 @@ def confidence_information(
     Returns
     -------
     ConfidenceInformation
-        NaN with a reason for a model that is always or never correct. Constant confidence gives 0
-        with the reason `CONSTANT`.
+        Values are NaN with a reason for a model that is always or never correct. Constant
+        confidence gives 0 with the reason `CONSTANT`.
 
     Raises
     ------
@@ -190,7 +192,7 @@ def information_metric(*, n_bins: int = N_BINS, corrected: bool = True) -> Metri
 
 
 def _edges(mass: FloatArray, n_bins: int) -> IntArray:
-    """Return the start of each group of distinct confidences, and their number."""
+    """Return the starts of the groups of distinct confidences, and the number of groups."""
     if mass.size <= n_bins or not mass.sum() > 0.0:
         return np.arange(mass.size + 1, dtype=np.int64)
     middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
@@ -235,15 +237,15 @@ def _closed_form(
     shares = cluster_shares(tally)
     variance = partial(_mean_variance, tally, shares)
     varied = variance(right - margin[0])
-    # Two clusters with equal accuracy have no variance; their effective size is at most the number
-    # of answers.
+    # Clusters with equal accuracy have zero variance, so the effective size is limited to the
+    # number of answers.
     effective = min(margin[0] * margin[1] / varied, tally.n) if varied > 0.0 else tally.n
     chance = np.sqrt(0.5 * (np.count_nonzero(mass) - 1)) / (effective * np.log(2.0))
     sampled = [variance(told - bits), variance(share)]
     errors = np.sqrt(np.array(sampled) + np.array([chance, chance / entropy]) ** 2)
     df = np.inf if tally.cluster is None else float(satterthwaite(shares))
     reach = student_multiplier(level, df) * errors
-    # The sampled variance increases with the information, which is not chance-corrected there.
+    # The estimated variance increases with the information, here without correction for chance.
     skew = [
         skew_allowance(own / counted, level) if counted > 0.0 else 0.0
         for own, counted in zip(sampled, (bits, bits / entropy), strict=True)
@@ -252,7 +254,7 @@ def _closed_form(
 
 
 def _mean_variance(tally: Tally, shares: FloatArray, deviations: FloatArray) -> float:
-    """Variance of a weighted mean over answers, or over clusters of them."""
+    """Return the variance of a weighted mean over answers, or over clusters of answers."""
     sums = cluster_sums(tally, deviations[:, None])
     if tally.cluster is None:
         return float((sums**2).sum() / tally.weight.sum() ** 2)

@@ -1,29 +1,30 @@
 r"""Seven rank statistics of a score and correctness, computed in one pass.
 
-Of the pairs of one correct and one wrong answer, P are concordant (the correct one scores higher),
-Q discordant, and T tied; C answers are correct and W wrong, n in all, with :math:`m_g` at the g-th
-score:
+Consider all pairs of one correct and one wrong answer: P pairs are concordant (the correct answer
+scores higher), Q are discordant, and T are tied. Of n answers C are correct and W wrong, and
+:math:`m_g` answers have the g-th score. Then
 
 .. math:: A = \frac{P + T/2}{C W}, \quad \gamma = \frac{P - Q}{P + Q}, \quad
           d = \frac{P - Q}{C W} = 2 A - 1, \quad
           \tau_b = \frac{P - Q}{\sqrt{C W \cdot \tfrac12 (n^2 - \sum_g m_g^2)}}:        \quad (1)
 
-the area under the ROC curve, Goodman and Kruskal's gamma (of yes/no answers, Yule's Q), Somers' d
-of the score given correctness, and Kendall's tau-b; and also average precision (of correct answers
-from the top, of wrong ones from the bottom; ties enter together) and the correlation of score and
-correctness.
+are the area under the ROC curve, Goodman and Kruskal's gamma (Yule's Q for yes/no answers),
+Somers' d of the score given correctness, and Kendall's tau-b. The other statistics are average
+precision, for correct answers from the highest score and for wrong answers from the lowest (tied
+answers enter together), and the correlation of score and correctness.
 
-None of them changes if all answers are counted twice, and all have derivatives by the numbers of
-answers, from which `psychollm.calibration.influence` computes standard errors and intervals; for
-gamma it is Goodman and Kruskal's standard error. For independent answers the area and d have
-DeLong's variance instead, which differs by terms of order 1/n: with the placement :math:`V_i =
-(W_{<} + W_{=}/2) / W` of each correct answer among the wrong ones, and likewise of the wrong ones,
-it is :math:`s^2(V^+)/C + s^2(V^-)/W`.
+These statistics do not change if all answers are counted twice. They have derivatives by the
+numbers of answers, from which `psychollm.calibration.influence` computes standard errors and
+intervals. For gamma the result is Goodman and Kruskal's standard error. For independent answers,
+the area and d have DeLong's variance instead, which differs by terms of order 1/n. It is
+:math:`s^2(V^+)/C + s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W` of each
+correct answer among the wrong ones, and likewise of each wrong answer.
 
-At values of 0, 1 or -1 the estimated variance is zero. The bound then is Wilson's with min(C, W)
-trials, which is conservative because no score has a variance larger than A (1 - A) / min(C, W)
-(Birnbaum and Klose). At nominal 95 %, intervals had a coverage of 93 to 96 % in simulations with
-50, 200 and 1,000 answers; only that of average precision near one (.97) had 90 % with 50 answers.
+At values of 0, 1 or -1 the estimated variance is zero. The bound is then Wilson's bound with
+min(C, W) trials, which is conservative because no score has a variance larger than A (1 - A) /
+min(C, W) (Birnbaum and Klose). At nominal 95 %, intervals had a coverage of 93 to 96 % in
+simulations with 50, 200 and 1,000 answers; only the interval of average precision near one (.97)
+had 90 % with 50 answers.
 
 References
 ----------
@@ -94,10 +95,10 @@ _SCALES: tuple[Scale, ...] = (
 
 def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
     """Return the seven statistics of tallies."""
-    # In the order of `NAMES`; NaN where undefined.
-    # Shapes: values (groups,); correct, wrong (resamples, groups); returns (resamples, 7).
+    # The statistics are in the order of `NAMES`; undefined ones are NaN. Shapes: values (groups,);
+    # correct, wrong (resamples, groups); returns (resamples, 7).
     sums = np.empty((correct.shape[0], 11))
-    # Centred, to avoid cancellation in the variance.
+    # Scores are centred, which avoids cancellation in the variance.
     centre = values.mean() if values.size else 0.0
     order_sums(values - centre, correct, wrong, sums)
     c, w, up, down, tied, squares, of_correct, of_wrong, first, second, cross = sums.T
@@ -127,7 +128,7 @@ def gradients(tally: Tally) -> list[Gradient]:
     c, w = tally.correct, tally.wrong
     below_c, below_w = np.cumsum(c) - c, np.cumsum(w) - w
     above_c, above_w = c.sum() - below_c - c, w.sum() - below_w - w
-    up, down = (below_w, above_c), (above_w, below_c)  # of P, of Q; by correct, by wrong
+    up, down = (below_w, above_c), (above_w, below_c)  # of P, of Q; by correct, by wrong answers
     with np.errstate(invalid="ignore", divide="ignore"):
         area, gamma, somers, tau = _of_pairs(c, w, up, down)
         precision = _of_precision(c, w)
@@ -192,11 +193,11 @@ def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatA
     se, moderate, df = errors.se, errors.larger, errors.df
     correct, wrong = float(tally.correct.sum()), float(tally.wrong.sum())
     if min(correct, wrong) < 2.0:
-        # The variance cannot be estimated from one answer.
+        # The variance cannot be estimated from a single correct or wrong answer.
         se[[0, 2]], df[:], own = np.nan, 1.0, 0.0
     else:
         own = float(df[0])
-        # Within correct and within wrong answers is DeLong's variance.
+        # The variance within correct and within wrong answers is DeLong's.
         se[[0, 2]] = np.sqrt(errors.apart[[0, 2]])
     model = hanley_mcneil_variance(float(values[0]), correct, wrong)
     moderate[0] = (own * moderate[0] + _PRIOR_DF * model) / (own + _PRIOR_DF)
@@ -226,13 +227,13 @@ def _bounded(
         ]
     )
     if tally.values.size == 1:
-        # A constant score has an area of one half for any correctness.
+        # A constant score has an area of exactly one half, so its interval has no width.
         bounds[0], bounds[2] = 0.5, 0.0
     return bounds
 
 
 def _flags(tally: Tally) -> tuple[Reason, ...]:
-    """Return why the statistics are undefined, or their qualification."""
+    """Return the reason for each undefined or qualified statistic."""
     right = float(tally.right.sum())
     if right <= 0.0 or right >= tally.n:
         return (Reason.NO_CORRECT if right <= 0.0 else Reason.NO_WRONG,) * len(NAMES)
@@ -338,10 +339,10 @@ def auroc(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Area under the ROC curve of a score for each model's correctness.
+    """Compute the area under the ROC curve of a score for each model's correctness.
 
-    This is the probability that a random correct answer scores higher than a random wrong one;
-    ties count one half.
+    The area is the probability that a random correct answer scores higher than a random wrong
+    answer; ties count one half.
 
     Parameters
     ----------
@@ -366,8 +367,8 @@ def auroc(
     Returns
     -------
     Estimate
-        NaN with a reason for a model that is always or never correct. A constant score gives 0.5
-        with the reason `CONSTANT`.
+        Values are NaN with a reason for a model that is always or never correct. A constant score
+        gives 0.5 with the reason `CONSTANT`.
 
     Raises
     ------
@@ -404,7 +405,7 @@ def average_precision(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Mean precision at each correct answer, from the highest score downwards.
+    """Compute the mean precision at each correct answer, from the highest score downwards.
 
     Tied answers enter together, so that their order does not matter. The expected value of an
     uninformative score is about the proportion of correct answers.
@@ -433,7 +434,7 @@ def average_precision(
     Returns
     -------
     Estimate
-        NaN with a reason for a model without answers of the class to retrieve.
+        Values are NaN with a reason for a model without answers of the class to retrieve.
 
     Raises
     ------
@@ -470,8 +471,8 @@ def scored_answers(
     names: tuple[str, str] = ("scores", "correctness"),
 ) -> StatedAnswers:
     """Align real-valued scores with correctness; `names` are the caller's argument names."""
-    # In the order of `correctness`; its `confidence` holds the scores.
-    # Shapes: scores (models, questions); correctness (models, questions).
+    # The result is in the order of `correctness`; its field `confidence` holds the scores. Shapes:
+    # scores (models, questions); correctness (models, questions).
     own, other = names
     known = as_responses(one_model(correctness, argument=other), argument=other, binary=True)
     values = aligned_scores(scores, known, argument=own)

@@ -1,8 +1,9 @@
 """The type-2 ROC curve of every model: hit rate against false-alarm rate.
 
-At each criterion, a stated confidence above which an answer counts as confident, the hit rate is
-the proportion of correct answers above it, the false-alarm rate that of wrong ones. Between
-criteria the curve is straight, as if ties were broken at random. The area below it is the AUROC.
+A criterion is a value of stated confidence; an answer at or above it counts as confident. The hit
+rate is the proportion of correct answers that are confident, and the false-alarm rate is the same
+proportion of wrong answers. Between criteria the curve is straight, as if ties were broken at
+random. The area below it is the AUROC.
 """
 
 from dataclasses import dataclass
@@ -42,14 +43,14 @@ class Type2ROC(Result):
     (array([[0.5 , 0.75, 1.  ]]), array([3., 2., 1.]))
     """
 
-    false_alarms: FloatArray  # (points,) shares of wrong answers above the criterion, increasing
-    hits: FloatArray  # (models, points) shares of correct answers above it
+    false_alarms: FloatArray  # (points,) false-alarm rates, increasing
+    hits: FloatArray  # (models, points) hit rates at these
     interval: FloatArray  # (models, points, 2) pointwise
     criteria: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
-    criterion_false_alarms: tuple[FloatArray, ...]  # share of wrong answers at or above each
-    criterion_hits: tuple[FloatArray, ...]  # share of correct answers at or above each
-    n_correct: FloatArray  # (models,)
-    n_wrong: FloatArray  # (models,)
+    criterion_false_alarms: tuple[FloatArray, ...]  # false-alarm rate at each
+    criterion_hits: tuple[FloatArray, ...]  # hit rate at each criterion
+    n_correct: FloatArray  # (models,) number of correct answers
+    n_wrong: FloatArray  # (models,) number of wrong answers
     auroc: Estimate
     flags: tuple[Reason, ...]  # (models,)
     n_bootstrap: int
@@ -122,8 +123,9 @@ def type2_roc(
     Returns
     -------
     Type2ROC
-        NaN with a reason for a model that is always or never correct. Bands cover the hit rate at
-        one false-alarm rate. They are Wilson intervals with the bootstrap variance, made monotone.
+        Values are NaN with a reason for a model that is always or never correct. Bands are
+        pointwise: each covers the hit rate at one false-alarm rate. They are Wilson intervals with
+        the bootstrap variance, made monotone.
 
     Raises
     ------

@@ -1,14 +1,14 @@
 r"""Binned calibration errors: gaps between accuracy and confidence within bins.
 
-With :math:`d_b` the gap of bin b, accuracy minus mean confidence, and :math:`s_b` its proportion
-of the n answers, the four errors are
+Let :math:`d_b` be the gap of bin b (accuracy minus mean confidence), and :math:`s_b` the bin's
+proportion of the n answers. The four errors are
 
 .. math:: \text{ECE} = \sum_b s_b |d_b|, \quad
           \text{RMSCE} = \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
           \text{MCE} = \max_b |d_b|, \quad
           \text{ACE} = \frac1B \sum_b |d_b|                                               \quad (1)
 
-over the B bins with answers. Each is biased upwards, often severely, because noise adds to
+over the B bins with answers. Each error is biased upwards, often severely, because noise increases
 absolute gaps. Every error is therefore reported with its expectation under calibration
 (:math:`E_0`), a p-value, and corrected estimates:
 
@@ -19,18 +19,19 @@ absolute gaps. Every error is therefore reported with its expectation under cali
             \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big),                         \quad (2)
 
   without bins of a single answer (Kumar, Liang & Ma). :math:`E_0` is the bias of a calibrated
-  model. For a true gap, noise is on both sides of it, so that ECE minus :math:`E_0` is too small.
-* `corrected`: the error for which this sample would be the median; see
+  model. For a miscalibrated model noise increases and decreases gaps, so that the bias is smaller
+  and ECE minus :math:`E_0` is too small.
+* `corrected`: the population error for which this sample is the median; see
   `psychollm.calibration.errors.calibration_error`. It is valid for good and bad calibration, and
   its interval is for the error in the population, with the same bins.
 
 Coverage of the 95 % interval was simulated for calibrated, mildly (0.06) and strongly (0.30)
-miscalibrated models with continuous, eleven or two different confidences. That of the ECE is 92 to
-98 % with 200 and 1,000 questions and 90 to 97 % with 50, and lowest for strong miscalibration; for
-a calibrated model only the lower bound can miss. That of the RMSCE with 50 questions, and of the
-MCE, is 96 to 100 %.
-Bootstrap percentiles never cover the ECE of a calibrated model. In the population, ACE and MCE
-include rare bins; the interval refers to bins with answers in the sample.
+miscalibrated models with continuous, eleven or two different confidences. Coverage for the ECE is
+92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50. It is lowest for strong
+miscalibration; for a calibrated model only the lower bound can miss. Coverage for the RMSCE with
+50 questions, and for the MCE, is 96 to 100 %. Bootstrap percentiles never cover the ECE of a
+calibrated model. In the population, ACE and MCE include rare bins; the interval refers to bins
+with answers in the sample.
 
 References
 ----------
@@ -121,7 +122,7 @@ def calibration_error(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> BinnedCalibrationError:
-    """Binned calibration error of each model, with its expectation under calibration.
+    """Compute each model's binned calibration error, with its expectation under calibration.
 
     Parameters
     ----------
@@ -130,13 +131,14 @@ def calibration_error(
     norm : {"l1", "l2", "max", "average"}
         ECE, RMSCE, MCE or ACE (1).
     bins : {"auto", "width", "mass", "discrete", "sweep"}
-        "auto" makes each distinct confidence a bin if a model states at most 20, and uses bins of
-        equal width otherwise. "mass" makes bins with equally many answers; ties stay together.
-        "sweep" makes the most mass bins, up to 100, with increasing accuracy (Roelofs et al.).
+        "auto" makes each distinct confidence a bin if a model states at most 20 values, and uses
+        bins of equal width otherwise. "mass" makes bins with equal numbers of answers; ties are
+        not split. "sweep" uses the largest number of mass bins, up to 100, for which accuracy
+        increases with confidence (Roelofs et al.).
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
-        Which side of a bin is closed.
+        Side on which bins are closed.
     n_null : int
         Number of data sets simulated under calibration.
     clusters : array_like (questions,), optional
@@ -224,15 +226,15 @@ class _Shared:
     bins: Bins
     binning: Binning
     norm: Norm
-    gap: FloatArray  # (bins,) mean of residuals times share, in the sample
+    gap: FloatArray  # (bins,) sum of residuals in each bin over n, in the sample
     share: FloatArray  # (bins,)
-    shape: FloatArray  # (bins,) gaps of norm one
+    shape: FloatArray  # (bins,) gaps, scaled to an error of one
     scale: FloatArray  # (scales,)
     short: float  # correction factor for the noise of resamples
 
 
 def _bins(tally: Tally, binning: Binning) -> Bins:
-    """Return the bins of a tally; for the sweep, the final ones."""
+    """Return the bins of a tally; for "sweep", the final bins."""
     counts = tally.correct + tally.wrong
     if binning.kind != "sweep":
         return bins_of(tally.values, counts, binning)
@@ -248,7 +250,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     share = size[0] / n
     distance, square = gap[0] / size[0], _square_residuals(tally, bins) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)
-    # If all gaps are zero, they have no shape: use that of the noise.
+    # If all gaps are zero, the direction of the noise replaces their direction.
     around = np.sqrt(square)
     noise = _norm(around, share, norm)
     shape = distance / value if value > 0.0 else around / noise if noise > 0.0 else around
@@ -325,7 +327,7 @@ def _norm(distance: FloatArray, share: FloatArray, norm: Norm) -> float:
 
 
 def _strays(square: FloatArray, share: FloatArray, norm: Norm) -> float:
-    """Return the effect of noise on the error, from mean squares of gaps (bins,)."""
+    """Return the increase of the error by noise, from mean squares of gaps (bins,)."""
     if not square.size:
         return 0.0
     if norm == "max":

@@ -31,8 +31,8 @@ BinKind: TypeAlias = Literal["auto", "width", "mass", "discrete", "sweep"]
 Closed: TypeAlias = Literal["right", "left"]
 
 SAME = 1e-7
-DISCRETE_LIMIT = 20  # most distinct confidences that "auto" uses as bins
-SWEEP_LIMIT = 100  # most bins of the sweep
+DISCRETE_LIMIT = 20  # largest number of distinct confidences that "auto" uses as bins
+SWEEP_LIMIT = 100  # largest number of bins of "sweep"
 _ROUNDING = 1e-9
 
 
@@ -70,7 +70,7 @@ class Bins:
 
     @property
     def stop(self) -> IntArray:
-        """The group after each bin (bins,)."""
+        """Index of the first group after each bin (bins,)."""
         return np.bincount(self.index, minlength=self.size).cumsum().astype(np.int64)
 
 
@@ -94,7 +94,7 @@ def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
 
 
 def levels(values: FloatArray) -> IntArray:
-    """Return ranks from zero of increasing confidences, equal up to rounding."""
+    """Return ranks, from zero, of increasing confidences; values equal up to rounding are tied."""
     return (
         np.concatenate([np.zeros(min(1, values.size)), np.diff(values) > SAME])
         .cumsum()
@@ -103,10 +103,10 @@ def levels(values: FloatArray) -> IntArray:
 
 
 def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) -> IntArray:
-    """Return the mass bin of each group (groups,), levels kept whole."""
+    """Return the mass bin of each group (groups,) without splitting ties."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
-    # Whole counts are exact; rounding of weights must not move an edge.
+    # Whole counts are exact. The tolerance prevents rounding of weights from moving an edge.
     position = n_bins * (through if left else before) / through[-1:]
     index = np.ceil(position - _ROUNDING) - 1 if left else np.floor(position + _ROUNDING)
     index = np.clip(index, 0, n_bins - 1)
@@ -152,12 +152,12 @@ class ReliabilityBins(Result):
     """
 
     model: IntArray  # (rows,) index in `labels`
-    lower: FloatArray  # (rows,) edges; equal if the bin is one confidence
+    lower: FloatArray  # (rows,) lower edge; equal to `upper` if the bin is one confidence
     upper: FloatArray  # (rows,)
-    confidence: FloatArray  # (rows,) mean
-    accuracy: FloatArray  # (rows,) share correct
-    n: FloatArray  # (rows,) answers, weighted
-    interval: FloatArray  # (rows, 2) of accuracy, Wilson
+    confidence: FloatArray  # (rows,) mean confidence
+    accuracy: FloatArray  # (rows,) proportion of correct answers
+    n: FloatArray  # (rows,) weighted number of answers
+    interval: FloatArray  # (rows, 2) Wilson interval of accuracy
     level: float
     labels: tuple[Any, ...]  # (models,)
 
@@ -181,8 +181,8 @@ def reliability_bins(
     level: float,
 ) -> ReliabilityBins:
     """Return the bins of every model."""
-    # Wilson intervals with the effective number of independent answers, which is smaller with
-    # unequal weights or clusters.
+    # The Wilson intervals use the effective number of independent answers, which unequal weights
+    # and clusters reduce.
     rows = [_rows(tally, binned(tally), level) for tally in tables]
     names = ("lower", "upper", "confidence", "accuracy", "n", "interval")
     columns = {name: np.concatenate([part[i] for part in rows]) for i, name in enumerate(names)}
@@ -208,8 +208,9 @@ def _rows(tally: Tally, bins: Bins, level: float) -> tuple[FloatArray, ...]:
 
 def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
     """Return the effective number of independent answers of each accuracy (bins,)."""
-    # Kish's effective size for weights. With clusters, the size implied by the variance between
-    # clusters, between one and the number of answers; without variance, the number of clusters.
+    # With weights, this is Kish's effective size. With clusters, it is the size implied by the
+    # variance between clusters, limited to at least one and at most the number of answers; without
+    # variance it is the number of clusters.
     own_bin = bins.index[tally.group]
     weight = np.bincount(own_bin, tally.weight, minlength=bins.size)
     worth = weight**2 / np.bincount(own_bin, tally.weight**2, minlength=bins.size)

@@ -1,29 +1,32 @@
 r"""Shared inference for binned and smooth calibration errors.
 
-A calibration error is a norm of gaps between accuracy and confidence. Noise adds to every norm:
-the error of a sample exceeds that of the population, and the error of a resample, with the noise
-of both, that of the sample. Percentiles of resamples therefore miss the population value, most for
-well-calibrated models: they never reach zero.
+A calibration error is a norm of gaps between accuracy and confidence. Noise increases every norm.
+The error of a sample therefore exceeds the error of the population on average, and the error of a
+resample, which has the noise twice, exceeds the error of the sample. Percentiles of resamples thus
+miss the population value, most clearly for well-calibrated models: they never reach zero.
 
-Resamples do estimate the noise. Let the gaps of the population be proportional to those of the
-sample, :math:`\theta c` with :math:`\|c\| = 1`, and let :math:`e^*` be the differences of a
-resample's gaps from the sample's. Then
+Resamples do estimate the noise. Assume that the gaps of the population are proportional to the
+gaps of the sample, :math:`\theta c` with :math:`\|c\| = 1`. Let :math:`e^*` be the differences
+between a resample's gaps and the sample's gaps. Then
 
 .. math:: T^*(\theta) = \|\theta c + e^*\|                                                \quad (1)
 
-has the distribution of the error of a sample from a population with error :math:`\theta`.
-:math:`\theta = 0` is a calibrated model; :math:`\theta` equal to the error of the sample is the
-ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of the sample
-is between the :math:`\alpha/2` quantiles of (1). Its lower bound is zero if T is within noise. The
-:math:`\theta` for which T is the median of (1) is the *corrected* error, which is median-unbiased.
+has the distribution of the error of a sample from a population with error :math:`\theta`. A
+calibrated model has :math:`\theta = 0`; with :math:`\theta` equal to the error of the sample, (1)
+is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of the
+sample is between the :math:`\alpha/2` quantiles of (1). Its lower bound is zero if T is within
+noise. The :math:`\theta` for which T is the median of (1) is the *corrected* error, which is
+median-unbiased.
 
-A sample closer to the diagonal than expected under calibration would exclude even zero, and one
-without any gap would establish calibration. The upper bound is therefore at least that of a sample
-with the mean error of calibrated ones (1), as in the power-constrained limits of Cowan et al.
+If a sample has smaller gaps than expected under calibration, the interval would exclude even zero;
+without any gap it would claim perfect calibration. The upper bound is therefore at least the upper
+bound of a sample that has the mean error of calibrated samples, as in the power-constrained limits
+of Cowan et al.
 
-Comparisons need draws of the corrected error. They are points of its confidence distribution: the
-errors for which a proportion u of samples exceeds this one, u being the rank of the resample's
-error. Their percentiles are the interval, and they preserve the correlation between models.
+Comparisons need draws of the corrected error. The draws are points of its confidence distribution.
+A point is the error :math:`\theta` under which a proportion u of samples has a larger error than
+this sample; u is the rank of the resample's error. The percentiles of these draws form the
+interval, and the draws preserve the correlation between models.
 
 Coverage is approximate because the direction c is estimated.
 
@@ -58,7 +61,7 @@ N_SCALES = 16
 
 
 def scales(value: float, noise: float) -> FloatArray:
-    """Return the grid of theta of (1), denser near zero, where the norm bends most."""
+    """Return the grid of theta of (1), denser near zero, where the norm is most curved."""
     # The grid ends four noise SDs beyond the value.
     top = value + 4.0 * noise
     return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
@@ -66,10 +69,10 @@ def scales(value: float, noise: float) -> FloatArray:
 
 def short(tally: Tally) -> float:
     r"""Return the correction factor for the noise of resamples, :math:`\sqrt{n / (n - 3)}`."""
-    # Resamples of n answers have the variance of the sample, which is (n - 1) / n of the
-    # population's. The t distribution with n - 1 degrees of freedom has variance (n - 1) / (n -
-    # 3). For clusters only the first factor applies here, because the percentile levels already
-    # allow for the tails (`estimates.clustered`).
+    # Resamples of n answers have the variance of the sample, which is (n - 1) / n times that of
+    # the population. The t distribution with n - 1 degrees of freedom has variance (n - 1) / (n -
+    # 3). For clusters only the first factor is used, because the percentile levels already allow
+    # for the tails (`estimates.clustered`).
     if tally.cluster is None:
         return float(np.sqrt(1.0 + 3.0 / max(tally.n - 3.0, 1.0)))
     varied = 1.0 - float((cluster_shares(tally) ** 2).sum())
@@ -78,7 +81,8 @@ def short(tally: Tally) -> float:
 
 def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:
     """Return lower bound, corrected error and upper bound of a calibration error."""
-    # Draws (resamples, scales) are errors (1) at the values of theta; rows of NaN are left out.
+    # Draws (resamples, scales) are errors (1), with one column per value of theta. Rows of NaN are
+    # ignored.
     tail = 0.5 * (1.0 - level)
     return confidence_points(value, scale, draws, np.array([tail, 0.5, 1.0 - tail]))
 
@@ -86,9 +90,9 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
 def confidence_points(
     value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
 ) -> FloatArray:
-    """Return the errors for which given proportions of samples exceed this one."""
-    # Not decreasing in the shares; NaN without a value or without draws.
-    # Shapes: shares (n,); returns (n,).
+    """Return the errors under which given proportions of samples exceed this sample's error."""
+    # The result does not decrease in the shares; it is NaN without a value or draws. Shapes:
+    # shares (n,); returns (n,).
     ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
     if not np.isfinite(value) or len(ordered) < 2:
         return np.full(shares.size, np.nan)
@@ -100,13 +104,13 @@ def confidence_points(
     curves = (1.0 - beyond) * ordered[before] + beyond * ordered[before + 1]
     at_least = max(value, float(ordered[:, 0].mean()))
     points = _last_below(scale, curves, np.where(shares > 0.5, at_least, value))
-    return np.minimum(points, 1.0)  # no gap is larger
+    return np.minimum(points, 1.0)  # no gap can exceed 1
 
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return the bounds of a metric's outputs (outputs, 2) from the columns it carries."""
-    # All outputs estimate the error in the first column; the carried columns of the sample are the
-    # grid of theta.
+    """Return the bounds of a metric's outputs (outputs, 2) from its carried columns."""
+    # All outputs estimate the error in the first column. In the sample, the carried columns hold
+    # the grid of theta.
     lower, _, upper = inverted(float(value[0]), value[outputs:], draws[:, outputs:], level)
     return np.tile([lower, upper], (outputs, 1))
 
@@ -129,14 +133,15 @@ def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatAr
 class CalibrationError(Result):
     """Calibration error of each model, with its expectation under calibration."""
 
-    # `value`, `debiased` and `corrected` have the same interval, for the error in the population.
-    # It may be below `value`, which is biased upwards; that is flagged `OUTSIDE`. Compare models
-    # by `corrected.difference`, because the noise of two errors cancels only if they are equal.
+    # `value`, `debiased` and `corrected` share one interval, which covers the error in the
+    # population. The interval may be below `value`, which is biased upwards; the flag `OUTSIDE`
+    # marks this. Compare models by `corrected.difference`: the bias by noise cancels in
+    # differences of `value` only if the two errors are equal.
 
     value: Estimate  # the error of the sample
-    expected: Estimate  # its mean under calibration, with the range of simulated values
-    p_value: Estimate  # of calibration, from simulated data sets
-    debiased: Estimate  # error minus that mean; for the RMSCE, Kumar's estimate
+    expected: Estimate  # mean error under calibration, with the range of simulated values
+    p_value: Estimate  # p-value of calibration, from simulated data sets
+    debiased: Estimate  # error minus `expected`; for the RMSCE, Kumar's estimate
     corrected: Estimate  # median-unbiased error
 
     def _axes(self) -> Axes:
@@ -182,10 +187,11 @@ class CalibrationError(Result):
 def assembled(
     metric: Metric, answers: StatedAnswers, options: Resampling, *, n_null: int
 ) -> tuple[Drawn, dict[str, Any]]:
-    """Return resamples of a calibration error, and the fields above by name."""
-    # Resamples of `debiased` are those of the error shifted to its value, because their bias
-    # differs from the sample's; those of `corrected` are points of its confidence distribution.
-    # The metric's first output is the error; its bounds are those of `family_bounds`.
+    """Return resamples of a calibration error, and the fields of the result by name."""
+    # Resamples have another bias than the sample. The resamples of `debiased` are therefore the
+    # resamples of the error, shifted to its value; the resamples of `corrected` are points of its
+    # confidence distribution. The metric's first output is the error, with bounds from
+    # `family_bounds`.
     n_null = check_count("n_null", n_null, low=2, high=DRAWS)
     options = replace(options, rng=check_generator(options.rng))
     drawn = draw([metric], answers, options)
@@ -221,7 +227,7 @@ def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
 
 
 def _again_qualified(estimate: Estimate) -> Estimate:
-    """Flag estimates outside the interval that they share with another estimate."""
+    """Flag estimates that are outside the interval they share with other estimates."""
     flags = tuple(Reason.NONE if flag is Reason.OUTSIDE else flag for flag in estimate.flags)
     return replace(estimate, flags=flags).qualified()
 

@@ -1,16 +1,16 @@
 r"""Smooth calibration error: gaps between accuracy and confidence without bins.
 
-Residuals (correctness, 1 or 0, minus confidence) are smoothed by a Gaussian of standard deviation
-sigma, reflected at 0 and 1; the error is their mean absolute value,
+Residuals are correctness (1 or 0) minus confidence. They are smoothed over confidence by a
+Gaussian of standard deviation sigma, reflected at 0 and 1. The error is the mean absolute value of
+the smoothed residuals,
 
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
           \qquad \text{smECE} = s(\sigma^*) = \sigma^*,                                   \quad (1)
 
-at the bandwidth that equals its error (Blasiok & Nakkiran): differences of confidence smaller than
-the error are smoothed over. Unlike a binned error it is continuous in the stated confidences and
-needs no number of bins. It has the same upward bias, and is reported with the same quantities: its
-expectation under calibration, a p-value, and the corrected error with its interval. The interval
-keeps the bandwidth of the sample; in the simulations described in
+at the bandwidth that equals the error (Blasiok & Nakkiran). Unlike a binned error it is continuous
+in the stated confidences and needs no number of bins. It has the same upward bias, and is reported
+with the same quantities: its expectation under calibration, a p-value, and the corrected error
+with its interval. The interval uses the bandwidth of the sample; in the simulations described in
 `psychollm.calibration.errors.binned` its coverage is 92 to 99 %.
 
 References
@@ -119,12 +119,12 @@ def reliability_curve(
     )
 
 
-Cosines: TypeAlias = tuple[FloatArray, FloatArray]  # of even and of odd terms
+Cosines: TypeAlias = tuple[FloatArray, FloatArray]  # cosines of even and of odd terms
 
-POINTS = 101  # of a reliability curve: every grid has nodes there
+POINTS = 101  # points of a reliability curve; every grid has nodes there
 RESOLUTION = 2.5  # nodes per standard deviation of the kernel
 MOST_NODES = 4000
-_COMPLETE = 2.2  # nodes per standard deviation down to which the cosine series is complete
+_COMPLETE = 2.2  # smallest number of nodes per SD for a complete series
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,8 +132,8 @@ class SmoothingGrid:
     """Nodes, with the positions of one model's confidences among them."""
 
     values: FloatArray  # (groups,)
-    beyond: FloatArray  # (groups,) fraction of each within its cell between two nodes
-    node: IntArray  # (cells,) before each cell that holds confidences
+    beyond: FloatArray  # (groups,) position of each within its cell between two nodes, from 0 to 1
+    node: IntArray  # (cells,) node before each cell that holds confidences
     stop: IntArray  # (cells,) the group after each cell
     last: int  # number of the last node
     by_node: Cosines
@@ -151,9 +151,9 @@ class SmoothingGrid:
         return nodes
 
     def counts(self, n: FloatArray) -> FloatArray:
-        """Return shares of the answers at the nodes (resamples, nodes)."""
+        """Return proportions of the answers at the nodes (resamples, nodes)."""
         nodes = np.empty((len(n), self.last + 1))
-        # The residuals of correct answers from a confidence of zero are the answers themselves.
+        # Correct answers count 1 and their confidence 0 here, so that residuals become counts.
         zero, none = np.zeros_like(self.values), np.zeros_like(n)
         self._fill(zero, n, none, nodes)
         return nodes
@@ -164,12 +164,12 @@ class SmoothingGrid:
         kernels.node_sums(values, self.beyond, self.node, self.stop, correct, wrong, nodes)
 
     def errors(self, nodes: FloatArray, sigma: float | None, start: float) -> FloatArray:
-        """Return the error at a bandwidth, or at that equal to it (resamples,)."""
+        """Return the error at a bandwidth, by default the bandwidth equal to it (resamples,)."""
         out = np.empty(len(nodes))
         kernels.smooth_errors(
             nodes, sigma or 0.0, start, self.finest, self.by_node, self.by_term, out
         )
-        return np.minimum(out, 1.0)  # rounding of the grid
+        return np.minimum(out, 1.0)  # the grid may round errors above 1
 
     def curves(self, nodes: FloatArray, sigma: float) -> FloatArray:
         """Return smoothed sums at the nodes (resamples, nodes)."""
@@ -229,7 +229,7 @@ def smooth_calibration_error(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SmoothCalibrationError:
-    """Smooth calibration error (smECE) of each model, with its expectation under calibration.
+    """Compute each model's smooth calibration error (smECE), with its expectation.
 
     Parameters
     ----------
@@ -317,11 +317,11 @@ class _Shared:
     """Quantities shared by the resamples of one model."""
 
     grid: SmoothingGrid
-    sigma: float | None  # as requested
+    sigma: float | None  # bandwidth that the caller requested
     start: float  # start of the search for the fixed point
-    bandwidth: float  # of the family, and of the curve
+    bandwidth: float  # bandwidth of the noise family and of the curve
     own: FloatArray  # (nodes,) smoothed residual of the sample
-    shape: FloatArray  # (nodes,) the same with size one
+    shape: FloatArray  # (nodes,) smoothed residual, scaled to an error of one
     scale: FloatArray  # (scales,)
     short: float  # correction factor for the noise of resamples
     curve: bool
@@ -334,11 +334,11 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
     squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
     noise = float(np.sqrt(squares.sum())) / n
     if sigma is None and noise == 0.0:
-        expected = 1.0  # all gaps are zero, also in resamples: no fine grid
+        expected = 1.0  # all gaps are zero, also in resamples
     grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
-    # Calibrated confidences of 0 and 1 have no error, but no resample needs a bandwidth far below
-    # its own error.
+    # The expected error may be zero if all confidences are 0 or 1. The grid need not be finer than
+    # the smallest error of a resample.
     needed = value if value < expected else max(expected, value / 64.0)
     if sigma is None and value > 0.0 and needed != expected:
         grid = smoothing_grid(tally.values, needed)
@@ -352,7 +352,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         start=max(value, grid.finest),
         bandwidth=bandwidth,
         own=own,
-        # If all gaps are zero, they have no shape: use a constant gap.
+        # If all gaps are zero, a constant gap replaces their direction.
         shape=own / value if value > 0.0 else np.ones_like(own),
         scale=scales(value, noise),
         short=short(tally),
@@ -362,9 +362,9 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
 
 def _expected_bandwidth(tally: Tally, n: float) -> float:
     """Return the approximate error under calibration."""
-    # With confidences spread evenly and variance v of an answer, s of (1) is about :math:`(v /
-    # (\pi^{3/2} \sigma n))^{1/2}`; where few confidences occur, it is no more than the mean size
-    # of their gaps.
+    # If confidences are spread evenly and an answer has variance v, s of (1) is about :math:`(v /
+    # (\pi^{3/2} \sigma n))^{1/2}`. With few distinct confidences, s is at most the mean absolute
+    # gap.
     counts = tally.correct + tally.wrong
     variance = counts * tally.values * (1.0 - tally.values)
     even = np.cbrt(variance.sum() / (np.pi**1.5 * n**2))

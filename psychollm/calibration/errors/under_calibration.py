@@ -8,9 +8,8 @@ Under calibration an answer with confidence f is correct with probability f:
 :math:`E_0` is the expected error due to noise, and p tests calibration. All models and metrics
 share the random numbers of the questions.
 
-Answers in one cluster are dependent, so independent draws would have too little noise. With
-clusters, the residuals :math:`y_i - f_i` of each cluster are multiplied by a common factor
-instead,
+Answers in one cluster are dependent, so independent draws would have too little noise. Instead,
+the residuals :math:`y_i - f_i` of each cluster are multiplied by one random factor,
 
 .. math:: y^*_i - f_i = v_{g(i)} (y_i - f_i), \qquad
           v_g = \begin{cases} (1 - \sqrt 5) / 2 & \text{with chance } (5 + \sqrt 5) / 10 \\
@@ -18,9 +17,9 @@ instead,
 
 which preserves any dependence within clusters (the wild bootstrap under the null hypothesis;
 Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and third moment
-one, which preserves the skewness of cluster totals. The test rejects 1 to 7 % of calibrated models
-at 5 %, fewest with few clusters; with random signs instead of (2) 6 to 9 %. Below the precision of
-five clusters of equal size there is no p-value.
+one, which preserves the skewness of cluster totals. At a nominal level of 5 %, the test rejects 1
+to 7 % of calibrated models, fewest with few clusters; with random signs instead of (2) it rejects
+6 to 9 %. No p-value is returned if precision is below that of five clusters of equal size.
 
 References
 ----------
@@ -56,7 +55,7 @@ def under_calibration(
     metrics: Sequence[Metric], answers: StatedAnswers, options: Resampling
 ) -> list[tuple[Estimate, Estimate]]:
     """Return the mean under calibration and the p-value of each output of the metrics."""
-    # The mean of (1) with its Monte Carlo error and the range of simulated values; p.
+    # The mean under (1) is returned with its Monte Carlo error and the range of simulated values.
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
     own = np.stack(

@@ -15,7 +15,7 @@ from psychollm._base.numbers import count, number, percent
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.discrimination.ranking import scored_answers
-from psychollm.calibration.gates.promise import fewest_answers, promised_step, steps_of
+from psychollm.calibration.gates.guarantee import fewest_answers, guaranteed_step, steps_of
 from psychollm.data.labels import Labels, listed, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence
@@ -47,14 +47,14 @@ class ConfidenceGate(Study, Result):
     array([False,  True])
     """
 
-    threshold: FloatArray  # (models, groups) lowest confidence that is answered, NaN if none is
-    coverage: FloatArray  # (models, groups) proportion of answers at or above it
+    threshold: FloatArray  # (models, groups) lowest answered confidence; NaN without a gate
+    coverage: FloatArray  # (models, groups) proportion of answers at or above the threshold
     error: FloatArray  # (models, groups) proportion of these that were wrong
-    upper: FloatArray  # (models, groups) its upper bound at this certainty
-    promised: BoolArray  # (models, groups) whether there is such a threshold
-    flags: tuple[tuple[Reason, ...], ...]  # (models, groups) why there is none
-    n: FloatArray  # (models, groups) answers with confidence and correctness
-    step_gate: IntArray  # (steps,) number of the gate, group by group within models
+    upper: FloatArray  # (models, groups) upper bound on the error rate
+    promised: BoolArray  # (models, groups) whether a threshold has the guarantee
+    flags: tuple[tuple[Reason, ...], ...]  # (models, groups) reason if there is no threshold
+    n: FloatArray  # (models, groups) number of answers with both values
+    step_gate: IntArray  # (steps,) index of the gate of each step
     step_threshold: FloatArray  # (steps,) distinct confidences of each gate, decreasing
     step_coverage: FloatArray  # (steps,)
     step_error: FloatArray  # (steps,)
@@ -82,8 +82,7 @@ class ConfidenceGate(Study, Result):
         confidence : array_like
             One or more confidences, on the scale of the gate. NaN gives False.
         group : hashable or array_like, optional
-            Group of all questions, or of each. A group unknown to the gate gives False, with a
-            warning.
+            Group of all questions, or of each. Unknown groups give False, with a warning.
         model : hashable, optional
             Model, if the gate has several.
 
@@ -125,7 +124,7 @@ class ConfidenceGate(Study, Result):
         columns = self._columns(group, values.shape)
         cut = np.append(self.threshold[row], np.nan)[columns]
         given = np.asarray(confidence)
-        if given.dtype in (np.float16, np.float32):  # as the threshold is on that grid
+        if given.dtype in (np.float16, np.float32):  # precision of the threshold
             cut = cut.astype(given.dtype).astype(np.float64)
         with np.errstate(invalid="ignore"):
             return np.asarray(values >= cut, dtype=np.bool_)
@@ -186,7 +185,7 @@ class ConfidenceGate(Study, Result):
         return pd.DataFrame({**sides, **steps})
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the gates and their curves; a missing gate has a reason."""
+        """Return tables of the gates and their curves, with reasons for missing gates."""
         flat = [str(flag) for row in self.flags for flag in row]
         gates = self.to_frame().assign(n=self.n.ravel().astype(int), flag=flat)
         return {"gates": gates, "curve": self.curve()}
@@ -197,7 +196,7 @@ class ConfidenceGate(Study, Result):
         return fewest_answers(self.at_most, self.certainty)
 
     def name(self, gate: int) -> str:
-        """Return the name of the nth gate, from 0, by model and then group."""
+        """Return the name of the nth gate, numbered from 0 by model and then by group."""
         row, column = divmod(gate, len(self.groups))
         model, group = self.labels[row], self.groups[column]
         if not self.grouped:
@@ -248,7 +247,7 @@ class ConfidenceGate(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw errors by the share that is answered: `psychollm.plots.plot_confidence_gate`."""
+        """Draw error rate by coverage with `psychollm.plots.plot_confidence_gate`."""
         return drawn_by("plot_confidence_gate")(self, ax=ax)
 
     def _verdict(self, order: list[int], good: int, promise: str) -> str:
@@ -295,13 +294,15 @@ def confidence_gate(
     correct : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
         1 = correct, 0 = wrong; NaN is missing.
     at_most : float
-        Largest tolerated proportion of wrong answers among those given alone.
+        Largest tolerated proportion of wrong answers among the answers that a model gives alone.
     certainty : float
-        Probability that the guarantee holds: at .9, at most one gate in ten exceeds `at_most`.
+        Probability that the guarantee holds. At .9, at most one gate in ten has an error rate
+        above `at_most`.
     groups : array_like or mapping (questions,), optional
         Group of each question, such as its domain; each group has its own gate.
     clusters : array_like or mapping (questions,), optional
-        Cluster of each question, such as its passage; clustered answers count less.
+        Cluster of each question, such as its passage; clustered answers count as fewer independent
+        answers.
 
     Returns
     -------
@@ -321,7 +322,7 @@ def confidence_gate(
     Notes
     -----
     The guarantee is Learn then Test with Clopper-Pearson bounds and a fixed sequence of thresholds
-    (`psychollm.calibration.gates.promise`). It is separate for each model and group, and applies
+    (`psychollm.calibration.gates.guarantee`). It is separate for each model and group, and applies
     to questions from the same population.
 
     Examples
@@ -353,7 +354,7 @@ def confidence_gate(
                 None if answers.clusters is None else answers.clusters[here],
                 certainty,
             )
-            step, flag = promised_step(steps, at_most, certainty)
+            step, flag = guaranteed_step(steps, at_most, certainty)
             told = np.stack([steps.threshold, steps.coverage, steps.error, steps.upper])
             table[:4, row, column] = told[:, step] if step >= 0 else [np.nan, 0.0, np.nan, np.nan]
             table[4, row, column] = here.size

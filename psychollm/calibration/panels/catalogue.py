@@ -22,7 +22,7 @@ MAIN = ("overconfidence", "corp_mcb", "auroc", "aurc_normalised", "brier")
 
 @cache
 def panel_metrics() -> tuple[Metric, ...]:
-    """Return every metric that a module of this subpackage puts in panels, in their order."""
+    """Return the metrics of all modules of this subpackage that are part of panels, in order."""
     home = __name__.rpartition(".panels.")[0]
     modules = pkgutil.walk_packages(import_module(home).__path__, f"{home}.")
     held = [value for module in modules for value in vars(import_module(module.name)).values()]

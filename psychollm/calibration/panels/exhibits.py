@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# At most as wide as the text; calibration errors have their own table.
+# These columns fit the width of the text; calibration errors have a separate table.
 _TABLE = ("accuracy", "overconfidence", "auroc", "brier", "aurc_normalised")
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24
@@ -85,7 +85,7 @@ def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
 def _of_section(
     evidence: "Evidence", section: Section, caption: str, *, folded: bool = False
 ) -> Listing | None:
-    """Return the table of a section's metrics; None if the panel has none."""
+    """Return the table of a section's metrics; None if the panel has no such metrics."""
     held = evidence.listed(section)
     table = partial(_metrics, evidence, held, caption)
     return Listing(table=table, folded=folded) if held else None

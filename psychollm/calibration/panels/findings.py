@@ -43,7 +43,7 @@ UNDRAWN = (
 
 
 def verdict(estimates: Mapping[str, Estimate], smallest: SmallestEffects) -> Finding:
-    """Return how many models are overconfident, and in how many confidence discriminates."""
+    """Describe how many models are overconfident, and in how many confidence discriminates."""
     return Finding(key=VERDICT, statement=" ".join(verdict_sentences(estimates, smallest)))
 
 
@@ -77,7 +77,7 @@ def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
 
 
 def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
-    """Return in how many models confidence discriminates correct from wrong answers."""
+    """Describe in how many models confidence discriminates correct from wrong answers."""
     judged = verdicts(auroc, smallest=smallest.auroc, null=0.5)
     what = "confidence discriminates correct from wrong answers"
     chance = f"within {smallest.auroc:g} of chance"
@@ -118,7 +118,7 @@ class Evidence:
 
     @classmethod
     def of(cls, panel: Any, curves: PanelCurves, smallest: SmallestEffects) -> "Evidence":
-        """Compare the models."""
+        """Return the evidence of a panel, with comparisons of all pairs of models."""
         estimates: Mapping[str, Estimate] = panel.estimates
         compared = [key for key in COMPARED if key in estimates] or list(estimates)[:1]
         comparisons = {
@@ -152,7 +152,7 @@ class Evidence:
 
     @property
     def n(self) -> FloatArray:
-        """Questions with confidence and correctness (models,)."""
+        """Number of questions with confidence and correctness (models,)."""
         return self.curves.error.value.n
 
     @property
@@ -269,13 +269,13 @@ class Evidence:
         )
 
     def _compared(self, key: str) -> str:
-        """Return how many pairs differ on a metric, and which model is best."""
+        """Describe how many pairs differ on a metric, and which model is best."""
         words = {
             Outcome.ABOVE: ("differs", "differ"),
             Outcome.SMALL: ("is equivalent", "are equivalent"),
         }
         pairs, least = self._pairs(key), getattr(self.smallest, key, None)
-        # The order within a pair is arbitrary: both directions are a difference.
+        # The order within a pair is arbitrary, so differences in both directions count.
         both = tuple(Outcome.ABOVE if one.shown else one for one in pairs.values())
         told = sentence(counted(Verdicts(tuple(pairs), both), words, kind="pair"))[:-1]
         alike = "" if least is None else f"; equivalent: within {number(least)}"
@@ -288,7 +288,7 @@ class Evidence:
         """Return the outcome of each defined comparison of two models."""
         compared, estimate = self.comparisons[key], self.estimates[key]
         answers = dict(zip(estimate.labels, estimate.n, strict=True))
-        # Without a smallest effect of interest, no value can be shown to be negligible.
+        # Without a smallest effect of interest, no difference can be called negligible.
         least = getattr(self.smallest, key, 0.0)
         return {
             (first, second): outcome(

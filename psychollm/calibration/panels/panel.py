@@ -3,7 +3,7 @@
 All metrics and models share the same resamples of questions, so that differences between models
 are paired. Undefined values are NaN with a reason.
 
-Panels of data larger than memory process a few models at a time, on the same resamples.
+For data larger than memory, a few models at a time are processed, on the same resamples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def streamed_estimates(
     generator = check_generator(options.rng)
     inner = replace(options, n_jobs=1, progress=False)
     pieces = [(block, replace(inner, rng=deepcopy(generator))) for block in scan.blocks()]
-    replicate_seeds(0, generator)  # leaves the generator in the same state as a panel in memory
+    replicate_seeds(0, generator)  # the generator ends in the state that a panel in memory leaves
     bar = progress_bar(show=options.progress, total=len(scan.models), label="models")
     blocks = []
     with closing(in_turn(task, pieces, workers(options.n_jobs), waiting=2)) as results:
@@ -111,7 +111,7 @@ class CalibrationPanel(Study, Result):
     level: float
     models: Labels
     _answers: StatedAnswers | StatedScan
-    _own: dict[str, Output] = field(default_factory=dict)  # for user-defined metrics
+    _own: dict[str, Output] = field(default_factory=dict)  # descriptions of user-defined metrics
 
     def __getitem__(self, metric: str) -> Estimate:
         """Return the estimate of one metric.
@@ -119,7 +119,7 @@ class CalibrationPanel(Study, Result):
         Raises
         ------
         OptionError
-            If the panel does not hold it.
+            If the panel does not contain the metric.
         """
         if metric not in self.estimates:
             msg = f"{metric!r} is not in this panel: it holds {', '.join(self.estimates)}"
@@ -146,7 +146,7 @@ class CalibrationPanel(Study, Result):
         Raises
         ------
         OptionError, LabelError
-            If the panel does not hold the metric or a model.
+            If the panel does not contain the metric or a model.
         """
         return self[metric].difference(first, second)
 
@@ -175,7 +175,7 @@ class CalibrationPanel(Study, Result):
         ----------
         n_draws : int, optional
             Number of data sets simulated under calibration, for bands and p-values. By default
-            1,000, and more for over ten models.
+            1,000, or more for more than ten models.
         rng : Generator, int or None
             Random generator or seed. The default is a fixed seed, so that a panel always has the
             same curves.
@@ -405,8 +405,8 @@ def calibration_panel(
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong. Only questions with both values count.
     metrics : sequence of str or Metric, optional
-        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all metrics that
-        have a key.
+        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all metrics
+        listed there.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -437,9 +437,9 @@ def calibration_panel(
     Metrics of yes/no confidence (precision, F1, d', ...) split stated confidence at one half. For
     another threshold pass yes/no answers.
 
-    A `StatedScan` gives the same results as its answers in memory. It takes about 300 MB per
-    worker, and 8 bytes per resample, model and statistic for the draws. Draws above 256 MB are not
-    kept, and `difference` is then not available: use fewer metrics or models.
+    A `StatedScan` gives the same results as its answers in memory. It needs about 300 MB per
+    worker, and 8 bytes per resample, model and statistic for the draws. Draws of more than 256 MB
+    are discarded, so that `difference` is unavailable: then use fewer metrics or models.
 
     Examples
     --------

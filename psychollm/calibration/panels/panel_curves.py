@@ -29,7 +29,7 @@ class PanelCurves(Result):
     risk_coverage: RiskCoverage | None  # None for fractional correctness
     roc: Type2ROC | None
     models: Labels
-    n_draws: int  # data sets simulated under calibration
+    n_draws: int  # number of data sets simulated under calibration
 
     def tables(self) -> "dict[str, pd.DataFrame]":
         """Return all curves as tables, by name."""
@@ -56,7 +56,7 @@ def panel_curves(
     """Compute all curves of the same answers."""
     confidence, correct = _frames(answers)
     source = check_generator(options.rng)
-    # One seed per curve, so that no curve depends on the others.
+    # Each curve has its own seed, so that it does not depend on the other curves.
     shared: dict[str, Any] = {
         "clusters": answers.clusters,
         "weights": answers.weights if answers.weighted else None,
@@ -67,7 +67,7 @@ def panel_curves(
     known = answers.correct[answers.present]
     certain = bool(((known == 0.0) | (known == 1.0)).all())
     n_bands = n_null = 1000 if n_draws is None else n_draws
-    if n_draws is None:  # enough that the smallest adjusted p is a fifth of alpha
+    if n_draws is None:  # enough for a smallest adjusted p-value of alpha / 5
         n_null = max(n_null, round(5 * len(answers.models) / (1.0 - options.level)))
     return PanelCurves(
         reliability=corp(confidence, correct, n_bands=n_bands, **shared),
@@ -80,7 +80,7 @@ def panel_curves(
 
 
 def _frames(answers: StatedAnswers) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return both tables with labels, with missing values in either removed from both."""
+    """Return both tables with labels; values missing in one table are removed from both."""
     import pandas as pd
 
     rows = pd.Index(answers.models, tupleize_cols=False)

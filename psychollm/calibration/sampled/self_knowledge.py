@@ -1,16 +1,16 @@
-r"""Self-knowledge before and after answering: P(IK) and P(True).
+r"""Probabilities of knowing an answer, P(IK), and of an answer's truth, P(True).
 
-P(True): the model is shown a question with a proposed answer and asked whether it is true. Of the
-probabilities of the two continuations only their ratio matters,
+P(True): the model sees a question with a proposed answer and is asked whether the answer is true.
+Only the ratio of the probabilities of the two continuations matters,
 
 .. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}},                    \quad (1)
 
 because other continuations are irrelevant.
 
-P(IK), "I know": correctness predicted from the question alone, before any answer, by a logistic
-regression from features of the question (a hidden state of the model, an embedding of the text),
-scored out of sample: groups of questions are never split between folds. The baseline is the
-constant forecast by the model's accuracy; both are returned.
+P(IK), "I know": a logistic regression predicts correctness before any answer, from features of the
+question (a hidden state of the model, an embedding of the text). Predictions are out of sample,
+and groups of questions are never split between folds. The result includes a baseline, which
+predicts the model's accuracy for every question.
 
 References
 ----------
@@ -46,7 +46,7 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     ----------
     log_true, log_false : array_like (models, questions)
         Natural logarithms of the probabilities of "True" and of "False", at most 0; ``-inf`` is a
-        probability of zero. Add up the probabilities of several spellings first.
+        probability of zero. If several spellings count, add their probabilities first.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     ShapeError
         If the two do not have the same shape.
     CodeError
-        If a value is above 0, as for probabilities passed instead of logarithms.
+        If a value is above 0, for example because probabilities were passed instead of logarithms.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class PredictedCorrectness(Result):
     """
 
     confidence: FloatArray  # (models, questions) out of sample, NaN if correctness is unknown
-    baseline: FloatArray  # (models, questions) baseline: accuracy in the training folds
+    baseline: FloatArray  # (models, questions) accuracy in the training folds
     fold: IntArray  # (questions,) the fold in which each question was predicted
     n_folds: int
     penalty: float  # inverse strength of the ridge penalty, scikit-learn's C
@@ -137,7 +137,7 @@ def predicted_correctness(
     Returns
     -------
     PredictedCorrectness
-        NaN with a reason if a training fold has one class only.
+        Values are NaN with a reason if all answers of a training fold are correct, or all wrong.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def _fill(
     fold: IntArray,
     penalty: float,
 ) -> Reason:
-    """Fill the two forecasts of one model, fold by fold; return why they are undefined."""
+    """Fill the two predictions of one model, fold by fold; return a reason if undefined."""
     correct, present = answers.correct[row], answers.present[row]
     if not present.any():
         return Reason.NO_ANSWERS
@@ -245,7 +245,7 @@ def _fill(
 
 
 def _fitted(features: FloatArray, correct: FloatArray, penalty: float) -> Any:
-    """Fit with each question as correct and as wrong, weighted by their probabilities."""
+    """Fit with each question twice, as correct and as wrong, weighted by the probabilities."""
     linear = require("sklearn.linear_model", extra="text", purpose="predicted_correctness")
     pipeline = require("sklearn.pipeline", extra="text", purpose="predicted_correctness")
     scaling = require("sklearn.preprocessing", extra="text", purpose="predicted_correctness")

@@ -3,10 +3,10 @@ r"""Confidence from the agreement of a model's own samples.
 The answer is the most frequent semantic class among M samples, and confidence is its proportion
 (``"same_sample"``). The proportion is biased upwards, because the class was chosen in the same
 sample. ``"split_sample"`` chooses the class in one half and counts it in the other, averaged over
-random halves. This is unbiased, but for a choice from M/2 samples.
+random halves. The result is unbiased, but for the class that is chosen from M/2 samples.
 
-Tied classes are the answer with equal probability. Correctness is then a probability between 0 and
-1, which all metrics of this package accept.
+If classes are tied, each is the answer with equal probability. Correctness is then a probability
+between 0 and 1, which all metrics of this package accept.
 
 References
 ----------
@@ -53,8 +53,8 @@ class SemanticConfidence(Result):
 
     confidence: FloatArray  # (models, questions) NaN with too few samples
     correct: FloatArray  # (models, questions) probability that the chosen class is right
-    sample_accuracy: FloatArray  # (models, questions) share of right samples
-    agreement: FloatArray  # (models, questions) share of pairs of samples in the same class
+    sample_accuracy: FloatArray  # (models, questions) proportion of right samples
+    agreement: FloatArray  # (models, questions) proportion of pairs of samples in one class
     n_samples: FloatArray  # (models, questions)
     n_classes: FloatArray  # (models, questions) distinct classes among the samples
     n_tied: FloatArray  # (models, questions) classes tied for most frequent, 1 if none

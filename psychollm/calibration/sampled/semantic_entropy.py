@@ -3,7 +3,7 @@ r"""Semantic entropy: dispersion of the meanings of a model's samples.
 Estimates from M samples to a question, in nats (definitions in `psychollm.kernels.semantic`):
 
 * ``"discrete"``: entropy of the class proportions; biased downwards by about (K - 1)/(2M);
-* ``"miller_madow"``: the same with (K - 1)/(2M) added, K the classes seen;
+* ``"miller_madow"``: the discrete entropy plus (K - 1)/(2M), for K observed classes;
 * ``"likelihood"``: entropy of the classes' normalised likelihoods (Rao-Blackwell form);
 * ``"monte_carlo"``: mean over samples of minus the log of their class's normalised likelihood;
 * ``"predictive"``: mean over samples of minus their own log-likelihood. It ignores meaning and is
@@ -61,7 +61,7 @@ class SemanticEntropy(Result):
     """
 
     entropy: FloatArray  # (models, questions) in nats, or relative to ln M; NaN if undefined
-    mean: Estimate  # over questions
+    mean: Estimate  # mean over questions
     n_samples: FloatArray  # (models, questions)
     n_classes: FloatArray  # (models, questions)
     estimator: EntropyEstimator
@@ -112,7 +112,7 @@ def semantic_entropy(
     Returns
     -------
     SemanticEntropy
-        NaN where a question has fewer than two samples.
+        Values are NaN for questions with fewer than two samples.
 
     Raises
     ------

@@ -1,23 +1,25 @@
-r"""Log score of a Beta prior: confidence as prior evidence that answers update.
+r"""Log score of a Beta prior: stated confidence is prior evidence, which answers update.
 
-A model that states f has for the accuracy at f the prior :math:`\theta \sim \text{Beta}(\alpha,
-\beta)` with
+If a model states the confidence f, its accuracy at f has the prior :math:`\theta \sim
+\text{Beta}(\alpha, \beta)` with
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12,                \quad (1)
 
-Jeffreys' prior updated by c hypothetical answers with a proportion f correct. Each answer is
-predicted from the previous ones with the same confidence. Their joint probability does not depend
-on the order, and the score is its negative logarithm per answer,
+which is Jeffreys' prior updated by c hypothetical answers with a proportion f correct. Each answer
+is predicted from the previous answers with the same confidence. The joint probability of all
+answers does not depend on their order, and the score is its negative logarithm per answer,
 
 .. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)},  \quad (2)
 
 with :math:`n_1` correct and :math:`n_0` wrong answers at f (Dawid's prequential log score; with c
 = 0 the code length of Krichevsky and Trofimov). It is proper: under (1), stating f minimises the
-expected loss. As c grows it becomes the log score. A finite c tolerates small errors that answers
-correct, and needs no clipping, because (1) gives all answers positive probability.
+expected loss. As c grows it becomes the log score. With a finite c, answers correct small errors
+of confidence, so that these cost little. Clipping is not needed, because (1) gives all answers
+positive probability.
 
-Resamples repeat answers, and duplicates would predict each other. The score of a resample is
-therefore the first-order approximation about the sample's, and the interval uses the delta method.
+Resamples repeat answers, and the copies would predict each other. The score of a resample is
+therefore approximated to first order about the score of the sample, and the interval uses the
+delta method.
 
 References
 ----------
@@ -49,7 +51,7 @@ class _Sample(NamedTuple):
 
     total: float
     gradient: Gradient
-    correct: FloatArray  # (groups,) in the sample
+    correct: FloatArray  # (groups,) correct answers in the sample
     wrong: FloatArray
 
 

@@ -1,7 +1,7 @@
 r"""CORP: miscalibration, discrimination and uncertainty of a proper score, without bins.
 
-With S the mean score of the stated confidences f, S(pav) that of the isotonic fit of correctness
-on f (`isotonic`), and S(mean) that of the constant accuracy,
+Let S(f) be the mean score of the stated confidences f, S(pav) the mean score of the isotonic fit
+of correctness on f (`isotonic`), and S(mean) the mean score of the constant accuracy. Then
 
 .. math:: S(f) = \underbrace{S(f) - S(\text{pav})}_{\text{MCB}}
                  - \underbrace{(S(\text{mean}) - S(\text{pav}))}_{\text{DSC}}
@@ -13,11 +13,12 @@ reliability and resolution.
 
 The isotonic fit overfits, so that MCB and DSC are biased upwards by an amount of order
 :math:`n^{-2/3}`: a calibrated model has MCB above zero. MCB is therefore tested against answers
-simulated with the stated probabilities; its p-value is the proportion of draws with an MCB at
-least as large, including the sample. Intervals correct for this noise (`noise_interval`); those of
-MCB and DSC may be below the value.
+simulated with the stated probabilities. Its p-value is the proportion of data sets, including the
+sample, with at least this MCB. Intervals correct for this noise (`noise_interval`); the intervals
+of MCB and DSC may be below the estimate.
 
-For the logarithmic score confidence is clipped as in `log_score`; the isotonic fit is not.
+For the logarithmic score, confidence is clipped as in `log_score`; the isotonic fit is not
+clipped.
 
 The curve is the isotonic regression of correctness on confidence: the accuracy at each distinct
 confidence, pooled with neighbours until it is non-decreasing. It has two pointwise bands from
@@ -27,9 +28,9 @@ answers simulated at the same confidences:
   curve outside it indicates miscalibration;
 * the *confidence* band is around the curve, from answers with the recalibrated probabilities, and
   covers the true curve. Half a correct and half a wrong answer are added to every block of pooled
-  answers, because the band of an all-correct block would have zero width. So 95 % bands covered 94
-  to 98 % of the points of true curves at 50, 200 and 1,000 questions; without the addition 78 to
-  96 %.
+  answers, because the band of an all-correct block would have zero width. With this addition, 95 %
+  bands covered 94 to 98 % of the points of true curves at 50, 200 and 1,000 questions; without it
+  they covered 78 to 96 %.
 
 Bands assume independent questions; with clusters they are too narrow.
 
@@ -93,11 +94,11 @@ class RecalibrationCurve(Result):
     (array([0.3, 0.6, 0.9]), array([0.5, 0.5, 1. ]))
     """
 
-    label: Any  # of the model
+    label: Any  # label of the model
     confidence: FloatArray  # (groups,) distinct confidences, increasing
-    observed: FloatArray  # (groups,) share correct at each of them
-    recalibrated: FloatArray  # (groups,) the same, pooled until non-decreasing
-    n: FloatArray  # (groups,) answers, weighted
+    observed: FloatArray  # (groups,) proportion correct at each confidence
+    recalibrated: FloatArray  # (groups,) proportion correct, pooled until non-decreasing
+    n: FloatArray  # (groups,) weighted number of answers
     consistency_band: FloatArray  # (groups, 2) around the diagonal, under calibration
     confidence_band: FloatArray  # (groups, 2) around the curve
     level: float
@@ -115,7 +116,7 @@ class RecalibrationCurve(Result):
 
 
 def recalibrated_shares(tally: Tally) -> FloatArray:
-    """Return the isotonic fit at every distinct confidence (groups,); NaN without weight."""
+    """Return the isotonic fit at every distinct confidence (groups,); NaN without answers."""
     fitted: FloatArray = isotonic_fits(tally.correct[None], tally.wrong[None])[0]
     return fitted
 
@@ -131,8 +132,8 @@ def simulated(
     tally: Tally, chance: FloatArray, statistic: Statistic, resampling: Resampling
 ) -> FloatArray:
     """Return a statistic (n, ...) of answers simulated at the same confidences."""
-    # `chance` (groups,) is that of a correct answer at each distinct confidence; the statistic
-    # takes correct and wrong answers (replicates, groups).
+    # `chance` (groups,) is the probability of a correct answer at each distinct confidence. The
+    # statistic takes correct and wrong answers (replicates, groups).
 
     def block(seeds: WordArray) -> FloatArray:
         shape = (len(seeds), tally.values.size)
@@ -174,7 +175,7 @@ def _likely_shares(tally: Tally, fitted: FloatArray) -> FloatArray:
 
 
 def _band(tally: Tally, chance: FloatArray, resampling: Resampling) -> FloatArray:
-    """Pointwise quantiles (groups, 2) of the curves of answers drawn with `chance`."""
+    """Return pointwise quantiles (groups, 2) of the curves of answers drawn with `chance`."""
     if not tally.values.size:
         return np.empty((0, 2))
     curves = simulated(tally, chance, isotonic_fits, resampling)
@@ -200,13 +201,13 @@ class Corp(Result):
     """
 
     score: Score
-    clip: float  # of confidence, for the logarithmic score
+    clip: float  # bound on confidence, for the logarithmic score
     mean_score: Estimate
     miscalibration: Estimate  # MCB
     discrimination: Estimate  # DSC
     uncertainty: Estimate  # UNC
     expected: Estimate  # mean MCB under calibration, with the range of simulated values
-    p_value: Estimate  # of calibration, from simulated data sets
+    p_value: Estimate  # p-value of calibration, from simulated data sets
     curves: tuple[RecalibrationCurve, ...]  # one per model
     labels: tuple[Any, ...]  # (models,)
 
@@ -233,7 +234,7 @@ class Corp(Result):
         Raises
         ------
         LabelError
-            If there is no such model.
+            If the model does not exist.
         """
         return self.curves[self.miscalibration.place(label)]
 
@@ -278,7 +279,7 @@ def corp(
         Bound: for the logarithmic score, confidence is moved into [clip, 1 - clip].
     n_bands : int
         Number of draws for the bands of the curves and the p-value of MCB. The bands assume
-        independent questions even with `clusters`; the p-value does not.
+        independent questions even with `clusters`; the p-value accounts for clusters.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -294,13 +295,13 @@ def corp(
     -------
     Corp
         DSC and UNC are zero, with a reason, for a model that is always or never correct. DSC is
-        zero with `CONSTANT` for constant confidence. Everything is NaN for a model without
+        zero with `CONSTANT` for constant confidence. All values are NaN for a model without
         answers.
 
     Raises
     ------
     OptionError
-        If `score` or `clip` does not exist.
+        If `score` does not exist, or `clip` is not between 0 and 1/2.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
@@ -322,7 +323,7 @@ def corp(
     estimates = estimate_all([whole, parts], answers, options)
     simulation = replace(options, n=n_bands)
     (expected, p_value), *_ = under_calibration([parts], answers, simulation)
-    # One seed for all models: bands do not depend on the other models in the table.
+    # All models use the same seed, so that bands do not depend on the other models in the table.
     bands = replace(simulation, rng=int(source.integers(2**63)))
     return Corp(
         score=score,
@@ -359,8 +360,8 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
 
 
 def _losses(values: FloatArray, clip: float) -> FloatArray:
-    """Return losses (4, groups): Brier and log score, of a correct and of a wrong answer each."""
-    # Without clipping, the infinite loss of an impossible answer is left out.
+    """Return losses (4, groups): Brier and log score, each of a correct and a wrong answer."""
+    # Without clipping, the infinite loss of an answer with probability zero is ignored.
     with np.errstate(divide="ignore"):
         losses = np.stack([*brier_losses(values), *log_losses(values, clip)])
     return np.where(np.isfinite(losses), losses, 0.0)
@@ -390,7 +391,7 @@ def _intervals(
     scores: Sequence[Score], tally: Tally, value: FloatArray, level: float, *, clip: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return standard errors and bounds of all parts."""
-    fitted = np.nan_to_num(recalibrated_shares(tally))  # undefined where no answer counts
+    fitted = np.nan_to_num(recalibrated_shares(tally))  # NaN where no answer counts
     blocks = np.unique(fitted, return_inverse=True)[1]
     rate = np.full(fitted.size, tally.correct.sum() / tally.weight.sum())
     intervals = []

@@ -1,16 +1,16 @@
-r"""Cox's logistic recalibration: regression of true on stated log odds.
+r"""Cox's logistic recalibration: regression of correctness on the log odds of confidence.
 
 .. math:: \operatorname{logit} P(y_i = 1) = a + b \operatorname{logit} f_i .              \quad (1)
 
-A calibrated model has a = 0 and b = 1. A slope below one means that confidence is too extreme, one
-above it that confidence is not extreme enough. With the slope fixed at one, a is the *calibration
-in the large*, negative for overconfidence. Confidence is moved into [clip, 1 - clip] before its
-logit is taken. The estimates of a model that says 0 or 1 therefore depend on `clip`, and are
-flagged `CLIPPED`.
+A calibrated model has a = 0 and b = 1. A slope below one means that confidence is too extreme; a
+slope above one means that confidence is not extreme enough. With the slope fixed at one, a is the
+*calibration in the large*, negative for overconfidence. Confidence is moved into [clip, 1 - clip]
+before its logit is taken. The estimates of a model that says 0 or 1 therefore depend on `clip`,
+and are flagged `CLIPPED`.
 
-Intervals are bootstrapped: if the true curve is not linear in log odds, as for a model that says 0
-and 1, estimates are those of the best line, and intervals that assume (1) are too narrow.
-Bootstrap intervals of slope and intercepts had a coverage of 92 to 97 % with 200 and 1,000
+Intervals are bootstrapped: the true curve may not be linear in log odds, for example if a model
+states only 0 and 1. Estimates then describe the best line, and intervals that assume (1) are too
+narrow. Bootstrap intervals of slope and intercepts had a coverage of 92 to 97 % with 200 and 1,000
 questions, and of 90 to 98 % with 50. Profile-likelihood intervals (``interval="profile"``) had a
 coverage of 93 to 97 % under (1). With clusters or weights both use t with a sandwich variance
 (`estimates.clustered`).
@@ -19,11 +19,12 @@ If a threshold of confidence separates correct from wrong answers, the likelihoo
 and Firth's penalised estimate is returned, flagged `SEPARATED`. Slope and intercept are not
 identified for constant confidence, or if all answers are correct or all wrong.
 
-The hypothesis a = 0, b = 1 is tested by the likelihood ratio with two degrees of freedom; with
-clusters or weights by Hotelling's statistic with the sandwich.
+The hypothesis a = 0, b = 1 is tested by the likelihood ratio with two degrees of freedom. With
+clusters or weights, Hotelling's statistic with a sandwich variance is used.
 
-With more than 512 distinct confidences resamples are fitted on narrow bins of logits
-(`kernels.cox`): those of resamples agree with exact ones to about seven digits; all else is exact.
+With more than 512 distinct confidences, resamples are fitted on narrow bins of logits
+(`kernels.cox`). These fits agree with exact fits to about seven digits; all other results are
+exact.
 
 References
 ----------
@@ -92,7 +93,7 @@ class Cox(Result):
     intercept: Estimate  # 0 if calibrated
     in_the_large: Estimate  # intercept with the slope held at 1; below 0: overconfident
     calibrated: Significance  # test of intercept 0 and slope 1
-    clip: float  # of confidence
+    clip: float  # bound on confidence
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes(
@@ -137,7 +138,7 @@ def cox(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Cox:
-    """Fit each model's line from stated to true log odds (1).
+    """Fit each model's recalibration line (1) on the scale of log odds.
 
     Parameters
     ----------
@@ -146,8 +147,8 @@ def cox(
     clip : float
         Bound: confidence is moved into [clip, 1 - clip].
     interval : {"bootstrap", "profile"}
-        "bootstrap" takes standard errors and bounds from resamples. "profile" takes them from the
-        likelihood, or from a sandwich variance with clusters or weights.
+        "bootstrap" estimates standard errors and bounds from resamples. "profile" computes them
+        from the likelihood or, with clusters or weights, from a sandwich variance.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -162,8 +163,8 @@ def cox(
     Returns
     -------
     Cox
-        The flag `CLIPPED` marks clipped confidence, `SEPARATED` a penalised estimate. NaN with
-        `CONSTANT`, `NO_WRONG` or `NO_CORRECT` where the line is undefined.
+        The flag `CLIPPED` marks clipped confidence, `SEPARATED` a penalised estimate. If the line
+        is undefined, values are NaN with `CONSTANT`, `NO_WRONG` or `NO_CORRECT`.
 
     Raises
     ------
@@ -273,7 +274,7 @@ def _separated(tally: Tally) -> bool:
 
 
 def _inference(tally: Tally, clip: float, level: float) -> tuple[FloatArray, float]:
-    """Return value, standard error and bounds (3, 4), and the deviance of (0, 1)."""
+    """Return value, standard error and bounds (3, 4), and the test of intercept 0 and slope 1."""
     rows, deviance = np.empty((3, 4)), np.empty(1)
     z = normal_multiplier(level)
     recalibration_inference(_logits(tally, clip), tally.correct, tally.wrong, z, rows, deviance)
@@ -288,7 +289,7 @@ def _likelihood(
 
 
 def _likelihood_ratio(tally: Tally, clip: float) -> tuple[float, float]:
-    """Return twice the rise of the log likelihood from (0, 1), and its p-value."""
+    """Return the likelihood ratio statistic of intercept 0 and slope 1, and its p-value."""
     deviance = _inference(tally, clip, 0.5)[1]
     return deviance, float(chdtrc(2.0, deviance))
 
@@ -307,7 +308,7 @@ def _sandwich(
 def _line_covariance(
     tally: Tally, x: FloatArray, intercept: float, slope: float
 ) -> tuple[FloatArray, float]:
-    """Return the sandwich of intercept and slope (2, 2), and its degrees of freedom."""
+    """Return the sandwich covariance of intercept and slope (2, 2), with degrees of freedom."""
     chance = expit(intercept + slope * x)
     design = np.stack([np.ones_like(x), x], axis=1)
     bread = design.T @ (design * (tally.weight * chance * (1.0 - chance))[:, None])
@@ -317,13 +318,14 @@ def _line_covariance(
         return np.full((2, 2), np.nan), np.nan
     inverse = np.linalg.pinv(bread)
     moved = corrected_sums(sums, shares[:, None]) @ inverse
-    # A few clusters with outlying confidences determine the line.
+    # Clusters with outlying confidences may determine the line, which limits the degrees of
+    # freedom.
     df = np.fmin(satterthwaite(shares), telling_clusters(moved).min())
     return np.asarray(moved.T @ moved), float(df)
 
 
 def _level_variance(tally: Tally, x: FloatArray, intercept: float) -> float:
-    """Return the sandwich of the intercept given a slope of one."""
+    """Return the sandwich variance of the intercept, given a slope of one."""
     chance = expit(intercept + x)
     bread = float((tally.weight * chance * (1.0 - chance)).sum())
     sums = cluster_sums(tally, (tally.right - chance)[:, None])
@@ -331,7 +333,7 @@ def _level_variance(tally: Tally, x: FloatArray, intercept: float) -> float:
 
 
 def _wald(tally: Tally, clip: float) -> tuple[float, float]:
-    """Return Wald's statistic of (0, 1) with the sandwich, over two, and its p-value."""
+    """Return Wald's F statistic of intercept 0 and slope 1, with its p-value."""
     x = _logits(tally, clip)[tally.group]
     value = _coefficients(_prepared(tally, clip=clip), tally.correct[None], tally.wrong[None])[0]
     covariance, df = _line_covariance(tally, x, value[1], value[0])

@@ -12,9 +12,9 @@ resolution the uncertainty. Bins help, but leave a remainder: the Brier score al
 bins, so that the three parts no longer sum to it (`Murphy.within_bins`).
 
 Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
-Fricker subtract an unbiased estimate of it. A corrected reliability may be negative, if
-miscalibration is below its expectation by chance. A bin with one answer is not corrected. Plain
-and corrected parts estimate the same quantity and share their intervals, which are never negative
+Fricker subtract an unbiased estimate of it. A corrected reliability is negative if miscalibration
+is below its expectation by chance. A bin with one answer is not corrected. Plain and corrected
+parts estimate the same quantities and share intervals, which are never negative
 (`noise_interval`). CORP (`corp`) avoids bins altogether.
 
 References
@@ -71,7 +71,7 @@ class Murphy(Result):
 
     brier: Estimate
     reliability: Estimate  # mean squared distance of confidence from accuracy: 0 is best
-    resolution: Estimate  # mean squared distance of that accuracy from the mean: high is best
+    resolution: Estimate  # mean squared distance of bin accuracies from the mean: high is best
     uncertainty: Estimate  # variance of correctness: a property of the questions
     reliability_corrected: Estimate  # corrected for sampling variance within bins
     resolution_corrected: Estimate
@@ -118,7 +118,7 @@ def murphy(
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
-        Which side of a bin is closed.
+        Side on which bins are closed.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -191,7 +191,7 @@ def bin_starts(tally: Tally, binning: Binning) -> IntArray:
 
 
 def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean confidence, share correct and answers of every bin (bins,)."""
+    """Return mean confidence, proportion correct and number of answers of every bin (bins,)."""
     counts = tally.correct + tally.wrong
     size, stated, hits = (
         np.diff(np.concatenate([[0.0], np.cumsum(of_groups)])[starts])
@@ -204,7 +204,7 @@ def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, F
 def murphy_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
-    """Return the metric behind `murphy`: the three parts, then the same corrected."""
+    """Return the metric behind `murphy`: the three parts, plain and then corrected."""
     binning = fixed_binning(bins, n_bins, closed)
     return Metric(
         names=(*PARTS, *(f"{part}, corrected" for part in PARTS)),
@@ -228,11 +228,12 @@ def _terms(
 def _intervals(
     tally: Tally, value: FloatArray, level: float, *, binning: Binning
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds; plain and corrected parts estimate the same."""
+    """Return standard errors and bounds; plain and corrected parts share them."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()
-    # Squares about the accuracy, and their excess if a bin's confidence differs from it.
+    # Squared deviations of outcomes from the bin's accuracy, and their excess if confidence
+    # differs from it.
     parts = bounds_of_parts(
         tally,
         bins,

@@ -1,32 +1,32 @@
 r"""Intervals of non-negative components of scores, which noise inflates.
 
-Reliability, resolution, miscalibration and discrimination are mean squared deviations, such as of
-outcomes from confidence; over- and underconfidence are sums of deviations of one sign. All are
-non-negative, so that noise inflates them, and resamples twice: their percentiles are too high and
-never reach zero. With :math:`V_k` the variance of the share correct :math:`o_k` of bin k, from
-sums over clusters if any (`estimates.clustered`), and :math:`s_k` its proportion of all answers,
-noise adds to a squared deviation
+Reliability, resolution, miscalibration and discrimination are mean squared deviations, for example
+of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. All are
+non-negative, so noise inflates them, and it inflates resamples twice: percentiles of resamples are
+too high and never reach zero. Let :math:`o_k` be the proportion correct of bin k, :math:`V_k` its
+variance (from sums over clusters if any; `estimates.clustered`), and :math:`s_k` the bin's
+proportion of all answers. Noise increases a squared deviation by
 
 .. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2,         \quad (1)
 
-minus the variance of the mean for deviations from the mean (resolution, discrimination), and to
-components of the log score the same over :math:`2 o_k (1 - o_k)`. To deviations of one sign it
-adds, for bins z standard errors from zero,
+For deviations from the mean (resolution, discrimination), the variance of the mean is subtracted
+from B. For components of the log score, terms are divided by :math:`2 o_k (1 - o_k)`. Noise
+increases deviations of one sign, in bins z standard errors from zero, by
 
 .. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big)              \quad (2)
 
 with the estimated z or, as a maximum, z = 0 for bins within two standard errors. A component minus
-B is nearly normal. Its variance is that of the mean gain of single answers, with fixed bins, plus
-that of the noise; the degrees of freedom are limited by equation 4 of `estimates.clustered`.
-Components that are sums of squares are skewed, because the variance of the gain grows with them;
-their upper bound allows for that (`influence.skew_allowance`). The lower bound is zero for
-components within noise, and the upper bound is at least B, because a deviation below noise is not
-evidence of none.
+B is nearly normal. Its variance is the variance of the mean gain of single answers, with fixed
+bins, plus the variance of the noise; the degrees of freedom are limited by equation 4 of
+`estimates.clustered`. Components that are sums of squares are skewed, because the variance of the
+gain grows with them; their upper bound allows for that (`influence.skew_allowance`). The lower
+bound is zero for components within noise. The upper bound is at least B, because a deviation below
+the noise does not show that there is none.
 
 Five forecasters (eleven levels, continuous, yes/no; calibrated or overconfident) gave a coverage
-of 94 to 100 % at 50, 200 and 1,000 questions; 3 to 30 clusters with one answer in three or in
-eleven wrong, 95 to 100 %. Near zero coverage exceeds the nominal level, because only the lower
-bound can miss.
+of 94 to 100 % at 50, 200 and 1,000 questions. With 3 to 30 clusters, and one answer in three or in
+eleven wrong, coverage was 95 to 100 %. Near zero coverage exceeds the nominal level, because only
+the lower bound can miss.
 
 The uncertainty o (1 - o) is largest at one half; its bounds follow from those of the accuracy o.
 """
@@ -52,8 +52,8 @@ ROBUST_METHOD = "t less noise, sums over clusters"
 
 Score: TypeAlias = Literal["brier", "log"]
 
-# Noise of blocks pooled by the isotonic fit, relative to that of fixed bins: 1.4 to 1.8 in
-# simulations with 50 to 4,000 answers.
+# Ratio of the noise of blocks pooled by the isotonic fit to the noise of fixed bins. It was 1.4 to
+# 1.8 in simulations with 50 to 4,000 answers.
 _POOLED = 1.5
 _CLEAR = 2.0  # standard errors beyond which a deviation counts as non-zero
 
@@ -61,37 +61,37 @@ _CLEAR = 2.0  # standard errors beyond which a deviation counts as non-zero
 class BinNoise(NamedTuple):
     """Sampling variance of the accuracies of one tally's non-empty bins."""
 
-    shares: FloatArray  # (bins,) of all answers
-    variance: FloatArray  # (bins,) of the share correct
+    shares: FloatArray  # (bins,) proportions of all answers
+    variance: FloatArray  # (bins,) variances of the proportions correct
     spread: FloatArray  # (bins,) o (1 - o), away from zero
-    gap: FloatArray  # (bins,) mean confidence less the share correct
+    gap: FloatArray  # (bins,) mean confidence minus proportion correct
     pooled: BoolArray  # (bins,) whether the bin holds several confidences
 
 
 class Noise(NamedTuple):
     """Contribution of noise to a component of a score."""
 
-    least: float  # mean, with deviations as estimated
-    most: float  # mean, with non-significant deviations at zero
+    least: float  # mean increase, with deviations as estimated
+    most: float  # mean increase, with non-significant deviations set to zero
     variance: float
 
 
 def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
-    """Return the noise of the shares correct of the bins that groups are in."""
+    """Return the sampling variances of the proportions correct in the bins of the groups."""
     counted = tally.weight > 0.0
     bins = np.unique(bins_of_groups[tally.group][counted], return_inverse=True)[1]
     cluster = (np.arange(tally.n) if tally.cluster is None else tally.cluster)[counted]
     weight, right = tally.weight[counted], tally.right[counted]
     several = (np.bincount(bins_of_groups)[bins_of_groups] > 1)[tally.group][counted]
     size, hits = np.bincount(bins, weight), np.bincount(bins, weight * right)
-    # A cell is what one cluster has in one bin.
+    # A cell contains the answers of one cluster in one bin.
     first, cell = np.unique(bins * (cluster.max() + 1) + cluster, return_inverse=True)
     of_cell = first // (cluster.max() + 1)
     sums = np.bincount(cell, weight * (right - (hits / size)[bins])).astype(np.float64)
     held = np.bincount(cell, weight) / size[of_cell]
     variance = np.bincount(of_cell, corrected_sums(sums, held) ** 2) / size**2
-    # A bin within one cluster has no variance between clusters, which may be the only variance. A
-    # bin with all answers correct, or all wrong, has none.
+    # In a bin with answers of one cluster, the variance between clusters cannot be estimated. In a
+    # bin with all answers correct, or all wrong, the estimated variance is zero.
     likely = (hits + 1.0) / (size + 2.0)
     spread = likely * (1.0 - likely)
     variance = np.where(np.isfinite(variance), variance, spread)
@@ -116,11 +116,11 @@ def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
 
 
 def noise_of_one_sign(bins: BinNoise) -> Noise:
-    """Return the noise (2)."""
+    """Return the noise (2) of deviations of one sign."""
     error = np.sqrt(bins.variance)
     z = np.abs(bins.gap) / error
     near = z < _CLEAR
-    # As estimated, and with non-significant deviations at zero.
+    # Deviations are used as estimated, and with non-significant ones set to zero.
     at = np.stack([z, np.where(near, 0.0, z)])
     added = error * (np.exp(-0.5 * at**2) / np.sqrt(2.0 * np.pi) - at * ndtr(-at))
     least, most = (added * bins.shares).sum(axis=1).tolist()
@@ -132,7 +132,7 @@ def noise_of_one_sign(bins: BinNoise) -> Noise:
 def less_noise(
     tally: Tally, gain: FloatArray, noise: Noise, level: float, *, squares: bool = False
 ) -> tuple[float, FloatArray]:
-    """Return standard error and bounds (2,) of a part: the mean gain (n,) of answers."""
+    """Return standard error and bounds (2,) of a component, the mean gain (n,) of answers."""
     total = tally.weight.sum()
     part = float(tally.weight @ gain / total)
     shares = cluster_shares(tally)
@@ -158,8 +158,9 @@ def bounds_of_parts(
     score: Score,
     fitted: bool = False,
 ) -> list[tuple[float, FloatArray]]:
-    """Return standard error and bounds (2,) of departure, of discrimination, of uncertainty."""
-    # Losses (n,) of the stated confidence, of the overall accuracy, and of each bin's accuracy.
+    """Return standard errors and bounds (2,) of miscalibration, discrimination and uncertainty."""
+    # The losses (n,) are those of the stated confidence, of the overall accuracy, and of each
+    # bin's accuracy.
     noise = noise_of_squares(noise_of_bins(tally, bins), score, fitted=fitted)
     of_all = noise_of_squares(noise_of_bins(tally, np.zeros_like(bins)), score, fitted=False)
     mean = noise.most - of_all.most
@@ -171,7 +172,7 @@ def bounds_of_parts(
 
 
 def _uncertainty(tally: Tally, level: float, *, score: Score) -> tuple[float, FloatArray]:
-    """Return standard error and bounds (2,) of the uncertainty, from those of the accuracy."""
+    """Return standard error and bounds (2,) of the uncertainty, derived from the accuracy."""
     total = tally.weight.sum()
     share = float(tally.correct.sum() / total)
     gradient = tuple(np.full(tally.values.size, by / total) for by in (1.0 - share, -share))

@@ -7,20 +7,20 @@ With mean confidence :math:`\bar f` and accuracy :math:`\bar y`, and the same in
           - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
 
 The difference can be zero for a model that is overconfident at high and underconfident at low
-confidence. The two parts reveal this; their sum is the expected calibration error over these bins.
-Both are positive by chance for a calibrated model, more so with few answers per bin. Their
-intervals correct for that and reach zero (`noise_interval`); the values are in their upper part,
-or above. The difference has no such bias.
+confidence. The two parts show this; their sum is the expected calibration error over these bins.
+Both parts are positive by chance for a calibrated model, more so with few answers per bin. Their
+intervals correct for this bias and reach zero (`noise_interval`); the estimates are in the upper
+part of the interval, or above it. The difference has no such bias.
 
-Its interval combines those of the two means (Zou & Donner 2008): with bounds l, u of each, r the
-correlation of confidence and correctness, and d the difference,
+The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
+their bounds l and u, and the correlation r of confidence and correctness, its lower bound is
 
 .. math:: d - \sqrt{(\bar f - l_f)^2 + (u_y - \bar y)^2
                     - 2 r (\bar f - l_f)(u_y - \bar y)},                                  \quad (2)
 
-and in the same way above; l_f and u_f are those of t, l_y and u_y Wilson's, so that a model that
-is always correct does not get an interval of length zero. With clusters or weights it is that of
-t with the clustered standard error, on Fisher's z.
+and the upper bound is analogous. The bounds l_f and u_f are based on Student's t; l_y and u_y are
+Wilson's, so that the interval of a model that is always correct does not have length zero. With
+clusters or weights the interval is based on t with the clustered standard error, on Fisher's z.
 
 References
 ----------
@@ -82,7 +82,7 @@ class Overconfidence(Result):
     (array([0.05]), array([0.2]), array([0.15]))
     """
 
-    difference: Estimate  # mean confidence - share correct
+    difference: Estimate  # mean confidence minus proportion correct
     over: Estimate  # part from bins with confidence above accuracy
     under: Estimate  # part from bins with confidence below accuracy, as a positive number
     mean_confidence: FloatArray  # (models,)
@@ -138,7 +138,7 @@ def overconfidence(
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
-        Which side of a bin is closed.
+        Side on which bins are closed.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -153,7 +153,7 @@ def overconfidence(
     Returns
     -------
     Overconfidence
-        NaN with a reason for a model without answers.
+        Values are NaN with a reason for a model without answers.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def _difference(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> F
 
 
 def _means(tally: Tally) -> tuple[float, float]:
-    """Mean confidence and share correct, weighted."""
+    """Return weighted mean confidence and proportion correct."""
     size = tally.correct + tally.wrong
     if not size.sum() > 0.0:
         return np.nan, np.nan
@@ -262,7 +262,7 @@ def _combined(first: float, second: float, r: float) -> float:
 
 
 def _clustered_t(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return the same for clusters or weights."""
+    """Return standard error and bounds (2) of the difference, with clusters or weights."""
     se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
     residual = tally.values[tally.group] - tally.right - value[0]
     shares = cluster_shares(tally)

@@ -1,4 +1,4 @@
-r"""Proper scores: losses of stated confidence that honest confidence minimises.
+r"""Proper scores: losses that are smallest if stated confidence is the true probability.
 
 With confidence f, outcome y (1 = correct) and means over questions,
 
@@ -8,11 +8,12 @@ With confidence f, outcome y (1 = correct) and means over questions,
 .. math:: \text{BSS} = 1 - \frac{\text{BS}}{\overline{(r - y)^2}},                       \quad (2)
 
 where r is a constant confidence: by default the model's own accuracy, for which the denominator is
-the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score lies in [0, 1]. The logarithmic score
-of a certain but wrong answer is infinite. Confidence is therefore moved into [clip, 1 - clip]
-before logarithms are taken, with a flag. Scores depend on `clip` and are comparable only for equal
-values; their name includes it. If a few such answers dominate the score, its interval has a
-coverage of 91 % at 50 questions; otherwise the intervals of all three scores have 93 to 97 %.
+the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1. The logarithmic
+score of a certain but wrong answer is infinite. Confidence is therefore moved into [clip, 1 -
+clip] before logarithms are taken, with a flag. Scores depend on `clip` and are comparable only if
+it is equal; the name of the estimate includes it. If a few certain but wrong answers dominate the
+score, its interval has a coverage of 91 % at 50 questions; otherwise the intervals of all three
+scores have 93 to 97 %.
 
 References
 ----------
@@ -55,7 +56,7 @@ def brier(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Brier score of each model's stated confidence: 0 is perfect, a constant 1/2 scores 0.25.
+    """Compute each model's Brier score: 0 is perfect, a constant confidence of 1/2 scores 0.25.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def brier(
     Returns
     -------
     Estimate
-        NaN with a reason for a model without answers.
+        Values are NaN with a reason for a model without answers.
 
     Raises
     ------
@@ -116,7 +117,7 @@ def log_score(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Logarithmic score of each model's stated confidence, in nats: a constant 1/2 scores ln 2.
+    """Compute each model's logarithmic score in nats: a constant confidence of 1/2 scores ln 2.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def log_score(
     Returns
     -------
     Estimate
-        The flag `CLIPPED` marks moved confidence. NaN for a model without answers.
+        The flag `CLIPPED` marks clipped confidence. Values are NaN for a model without answers.
 
     Raises
     ------
@@ -177,7 +178,7 @@ def brier_skill(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Brier skill score (2): 1 is perfect, 0 equals a constant confidence, below 0 is worse.
+    """Compute the Brier skill score (2): 1 is perfect, 0 equals a constant confidence.
 
     Parameters
     ----------
@@ -199,7 +200,8 @@ def brier_skill(
     Returns
     -------
     Estimate
-        NaN with a reason for a model without answers, or one that is always or never correct.
+        Values are NaN with a reason for a model without answers, and for a model that is always or
+        never correct.
 
     Raises
     ------
@@ -299,7 +301,7 @@ def _mean_loss(
     scale: Scale,
     flag: Callable[[Tally], Reason],
 ) -> Metric:
-    """Return the metric of a mean of losses, with its interval in closed form."""
+    """Return a metric that is a mean of losses, with a closed-form interval."""
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
         out = np.empty((correct.shape[0], 1))
@@ -322,7 +324,7 @@ def _mean_loss(
 
 
 def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
-    """Return standard error and bounds of (2), from those of the log ratio."""
+    """Return standard error and bounds of (2), computed on the scale of the log ratio."""
     n, share = tally.weight.sum(), float(tally.correct.sum() / tally.weight.sum())
     if constant is None:
         least, change = share * (1.0 - share), 1.0 - 2.0 * share

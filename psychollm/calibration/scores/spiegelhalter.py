@@ -1,6 +1,6 @@
 r"""Spiegelhalter's test of calibration, and the result of tests by model.
 
-If every question is answered correctly with the probability stated, the Brier score has a known
+If every question is answered correctly with the stated probability, the Brier score has a known
 mean and variance, and
 
 .. math:: z = \frac{\sum_i (y_i - f_i)(1 - 2 f_i)}
@@ -9,7 +9,7 @@ mean and variance, and
 is approximately standard normal: positive for too extreme confidence, negative for confidence that
 is not extreme enough. The test detects errors that change the mean Brier score, but not errors
 that cancel in it. Confidences of one half carry no information; if only 0, 1/2 and 1 occur, the
-variance is zero and z undefined. With clusters or weights the variance is that of the sums over
+variance is zero and z undefined. With clusters or weights the variance is computed from sums over
 clusters, and its degrees of freedom account for errors in few clusters (equation 4 of
 `psychollm.estimates.clustered`). The test then rejects 2 to 7 % of calibrated models.
 
@@ -44,8 +44,8 @@ from psychollm.kernels.proper_scores import mean_losses
 class Significance(Result):
     """Test statistic and p-value of each model, with a reason where undefined.
 
-    With clusters and fewer than 3.5 degrees of freedom there is no p-value (`NO_P_VALUE`), because
-    no test keeps its level.
+    With clusters and fewer than 3.5 degrees of freedom no p-value is returned (`NO_P_VALUE`),
+    because no test then has the nominal false-positive rate.
 
     The p-values are not adjusted: for several models use `adjust_p_values`.
 
@@ -60,8 +60,8 @@ class Significance(Result):
     name: str
     statistic: FloatArray  # (models,) NaN where undefined
     p_value: FloatArray  # (models,)
-    n: FloatArray  # (models,) observations behind the statistic
-    flags: tuple[Reason, ...]  # (models,) why it is undefined, or its qualification
+    n: FloatArray  # (models,) number of observations
+    flags: tuple[Reason, ...]  # (models,) reason if undefined, or a qualification
     method: str  # reference distribution
     labels: tuple[Any, ...]  # (models,)
 
@@ -118,8 +118,8 @@ def spiegelhalter(
     Returns
     -------
     Significance
-        z and its two-sided p-value. NaN with the reason `NO_TEST_VARIANCE` if only confidences of
-        0, 1/2 and 1 occur.
+        The statistic z and its two-sided p-value. Values are NaN with the reason
+        `NO_TEST_VARIANCE` if only confidences of 0, 1/2 and 1 occur.
 
     Raises
     ------
@@ -165,14 +165,14 @@ def _test(tally: Tally, *, robust: bool) -> Test:
     spread = float((sums**2).sum())
     if spread <= 1e-200:
         return Test(np.nan, np.nan, Reason.NO_TEST_VARIANCE)
-    # The fewest clusters that vary have one degree of freedom.
+    # Two clusters are the fewest with a variance, so there is at least one degree of freedom.
     df = max(1.0, float(np.fmin(satterthwaite(shares), telling_clusters(sums) - 1.0)))
     t = total / np.sqrt(spread)
     return Test(float(t), float(2.0 * stdtr(df, -abs(t))), Reason.NONE)
 
 
 def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Statistic (1) of tallies (resamples, groups), shape (resamples, 1)."""
+    """Return statistic (1) of tallies (resamples, groups); its shape is (resamples, 1)."""
     tilt = 1.0 - 2.0 * values
     variance = values * (1.0 - values) * tilt**2
     excess, spread = np.empty(correct.shape[0]), np.empty(correct.shape[0])

@@ -79,22 +79,22 @@ class Abstention(Result):
     (array([0.5]), array([0.5]), array([1.]))
     """
 
-    tp: FloatArray  # (models,) abstained where they should
-    fp: FloatArray  # (models,) abstained where they should answer
-    fn: FloatArray  # (models,) attempted what they should abstain from
-    tn: FloatArray  # (models,) attempted what they should answer
-    n: FloatArray  # (models,) questions judged
+    tp: FloatArray  # (models,) answers abstained from that call for abstention
+    fp: FloatArray  # (models,) answers abstained from that should be given
+    fn: FloatArray  # (models,) attempts at questions that call for abstention
+    tn: FloatArray  # (models,) attempts at questions that should be answered
+    n: FloatArray  # (models,) number of judged questions
     unjudged: FloatArray  # (models,) answers without a verdict on abstention
     ungraded: FloatArray  # (models,) attempts at answerable questions without a grade
-    precision: Estimate  # share of abstentions that are due, tp / (tp + fp)
-    recall: Estimate  # share of due abstentions that are made, tp / (tp + fn)
+    precision: Estimate  # proportion of abstentions that are due, tp / (tp + fp)
+    recall: Estimate  # proportion of due abstentions that are made, tp / (tp + fn)
     f1: Estimate  # harmonic mean of precision and recall
-    over_abstention: Estimate  # share of answerable questions abstained from, fp / (fp + tn)
-    coverage: Estimate  # share of all questions attempted, (fn + tn) / n
-    appropriate: Estimate  # share of questions abstained from or attempted rightly, (tp + tn) / n
+    over_abstention: Estimate  # abstentions per answerable question, fp / (fp + tn)
+    coverage: Estimate  # proportion of questions attempted, (fn + tn) / n
+    appropriate: Estimate  # proportion of right decisions, (tp + tn) / n
     phi: Estimate  # correlation of "should" and "did": Matthews' coefficient
-    selective_accuracy: Estimate  # share correct among answerable questions attempted
-    accuracy: Estimate  # share known to be correct among all answerable questions
+    selective_accuracy: Estimate  # proportion correct of attempted answerable questions
+    accuracy: Estimate  # proportion known correct of answerable questions
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes(
@@ -142,9 +142,9 @@ def abstention(
     Returns
     -------
     Abstention
-        Undefined measures are NaN with a reason. Without questions to abstain from, these are
-        precision, recall, F1 and phi. For a model that never abstains, they are precision and phi.
-        The flags `UNJUDGED` and `NO_GRADES` mark omitted answers.
+        Undefined measures are NaN with a reason. Without questions to abstain from, precision,
+        recall, F1 and phi are undefined. For a model that never abstains, precision and phi are
+        undefined. The flags `UNJUDGED` and `NO_GRADES` mark omitted answers.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def _compared(
     blind = silent & ~graded.any(axis=1)
     cells, decisions = design.estimates(_DECISIONS, made, should)
     _, selective = design.estimates(_SELECTIVE, attempted, grades)
-    # Ungraded attempts are not known to be correct; without any grade nothing is known.
+    # Ungraded attempts do not count as correct. Without any grade, accuracy is unknown.
     known = np.where(blind[:, None], np.nan, np.where(lacking, 0.0, grades))
     _, overall = design.estimates(_OVERALL, attempted, known)
     comparisons = {
@@ -290,7 +290,7 @@ def _where(
     defined: Callable[[Cells], BoolArray],
     *cases: tuple[str, Reason],
 ) -> CellStatistic:
-    """Return a statistic that is undefined elsewhere, with the margins that explain it."""
+    """Return a statistic with NaN outside a condition, and the margins that explain it."""
 
     def value(t: Cells) -> FloatArray:
         return np.where(defined(t), statistic.value(t), np.nan)
@@ -355,7 +355,7 @@ class AbstentionByGroup(Result):
         Raises
         ------
         LabelError
-            If there is no such group.
+            If the group does not exist.
         """
         if group not in self.groups:
             known = ", ".join(map(repr, self.groups))

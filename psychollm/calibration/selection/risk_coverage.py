@@ -1,7 +1,7 @@
 """The risk-coverage curve of every model, with bands.
 
-With ties in random order, the curve gives expected error rates at every coverage; at coverages
-that a threshold can reach it is the exact error rate.
+Tied answers are in random order, so that the curve gives expected error rates at every coverage.
+At a coverage that a threshold can reach, the curve is the exact error rate.
 """
 
 from dataclasses import dataclass
@@ -41,17 +41,17 @@ class RiskCoverage(Result):
     (array([[0.5, 0.5]]), array([[0. , 0.5]]))
     """
 
-    coverages: FloatArray  # (points,) shares of questions answered, increasing
+    coverages: FloatArray  # (points,) proportions of questions answered, increasing
     risk: FloatArray  # (models, points) error rate among the answers given
     interval: FloatArray  # (models, points, 2) pointwise
-    best: FloatArray  # (models, points) error rate if all errors came last
+    best: FloatArray  # (models, points) error rate if all errors had the lowest confidence
     error_rate: FloatArray  # (models,) of all answers: the risk of a random order
     thresholds: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
-    threshold_coverages: tuple[FloatArray, ...]  # share of answers at or above each of them
-    threshold_risks: tuple[FloatArray, ...]  # error rate among these
+    threshold_coverages: tuple[FloatArray, ...]  # proportion of answers at or above
+    threshold_risks: tuple[FloatArray, ...]  # error rate of these answers
     aurc: Estimate  # mean of the risk over coverages
     flags: tuple[Reason, ...]  # (models,)
-    n: FloatArray  # (models,) questions with score and correctness
+    n: FloatArray  # (models,) number of questions with score and correctness
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
@@ -102,7 +102,7 @@ def risk_coverage(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> RiskCoverage:
-    """Error rate of each model among its most confident answers, at every coverage.
+    """Compute each model's error rate among its most confident answers, at every coverage.
 
     Parameters
     ----------

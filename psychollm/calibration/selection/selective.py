@@ -1,22 +1,22 @@
 r"""Selective prediction: error rate if a model answers only above a confidence threshold.
 
-Answers are given from the highest score downwards. With :math:`e_k` the expected number of errors
-among the first k of n, over random orders of tied answers,
+Answers are given from the highest score downwards. Let :math:`e_k` be the expected number of
+errors among the first k of n answers, with tied answers in random order. Then
 
 .. math:: \text{AURC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{k}, \qquad
           \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}:                          \quad (1)
 
-the mean error rate among answers given, over all numbers of answers (Geifman and El-Yaniv), and
-the mean proportion of questions answered wrongly (Traub and others). Binary confidence has a curve
-with two groups of ties. The best order of C correct and W wrong answers, all errors last, still
-has
+AURC is the mean error rate among answers given, over all numbers of answers (Geifman and
+El-Yaniv). AUGRC is the mean proportion of questions answered wrongly (Traub and others). Binary
+confidence has a curve with two groups of ties. The best order of C correct and W wrong answers,
+with all errors last, has
 
 .. math:: \text{AURC}^* = \frac1n \left(W - C (H_n - H_C)\right), \qquad
           \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2},                                     \quad (2)
 
-with harmonic numbers H, and a random order has W/n and W (n + 1) / (2 n^2). The difference from
-(2) is the excess (E-AURC). The normalised AURC is its ratio to the excess of a random order: 0 for
-the best order, 1 for a random one, above 1 for a worse one.
+with harmonic numbers H. A random order has W/n and W (n + 1) / (2 n^2). The difference from (2) is
+the excess (E-AURC). The normalised AURC is the excess divided by the excess of a random order: 0
+for the best order, 1 for a random one, above 1 for a worse one.
 
 Areas over thresholds by the trapezoidal rule, and the oracle r + (1 - r) ln(1 - r), differ from
 (1) and (2) by terms of order 1/n; with tied scores the trapezoidal rule differs by more, because
@@ -80,10 +80,10 @@ class SelectivePrediction(Result):
     """
 
     aurc: Estimate  # mean error rate over coverages
-    excess_aurc: Estimate  # above that of the best order
-    normalised_aurc: Estimate  # excess relative to that of a random order
+    excess_aurc: Estimate  # AURC minus AURC of the best order
+    normalised_aurc: Estimate  # excess divided by the excess of a random order
     augrc: Estimate  # mean proportion of questions answered wrongly over coverages
-    excess_augrc: Estimate  # above that of the best order
+    excess_augrc: Estimate  # AUGRC minus AUGRC of the best order
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes(
@@ -107,7 +107,7 @@ def selective_prediction(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SelectivePrediction:
-    """Area under the risk-coverage curve (1), and its excess over the optimum (2).
+    """Compute the area under the risk-coverage curve (1), and its excess over the optimum (2).
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def risk_at_coverage(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Error rate when each model answers only its most confident questions.
+    """Compute the error rate if each model answers only its most confident questions.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def risk_at_coverage(
     Returns
     -------
     Estimate
-        NaN with a reason for a model without answers.
+        Values are NaN with a reason for a model without answers.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def coverage_at_risk(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Largest coverage at which each model's error rate is at most a given risk.
+    """Compute the largest coverage at which each model's error rate is at most a given risk.
 
     Parameters
     ----------
@@ -266,7 +266,8 @@ def coverage_at_risk(
     Returns
     -------
     Estimate
-        0 with the flag `UNREACHABLE` if even the most confident answers exceed the risk.
+        The value is 0 with the flag `UNREACHABLE` if even the most confident answers exceed the
+        risk.
 
     Raises
     ------
@@ -350,7 +351,7 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
 def _inverted(
     risks: FloatArray, own: FloatArray, draws: FloatArray, level: float, *, whole: bool
 ) -> FloatArray:
-    """Return the coverages (risks, 2) for which the band of the curve includes each risk."""
+    """Return the range of coverages (risks, 2) whose band includes each risk."""
     parts = [risks.size, risks.size + _CURVE.size]
     value, curve, given = np.split(own, parts)
     band = wilson_from_draws(curve, draws[:, parts[0] : parts[1]], given, level=level)
@@ -358,12 +359,13 @@ def _inverted(
     if whole:
         low = percentile_interval(draws[:, : risks.size], level)[:, 0]
         bounds[:, 0] = np.fmin(bounds[:, 0], low)
-    # The curve is evaluated at some coverages only, so the value may be slightly outside.
+    # The curve is evaluated at some coverages only, so the estimate may be slightly outside; the
+    # bounds are extended to it.
     return np.stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)], axis=1)
 
 
 def _last_below(curve: FloatArray, risk: float) -> float:
-    """Return the largest coverage at which a curve is at most a risk; straight between points."""
+    """Return the largest coverage at which a curve, linear between points, is at most a risk."""
     if np.isnan(curve).any():
         return np.nan
     met = np.flatnonzero(curve <= risk)
@@ -380,7 +382,7 @@ def _bounds(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:
 
 
 def _check_share(name: str, value: float) -> float:
-    """Coverage is in (0, 1], risk in [0, 1)."""
+    """Raise an error unless a coverage is in (0, 1], or a risk in [0, 1)."""
     end = 1.0 if name == "coverage" else 0.0
     if value == end:
         return end

@@ -1,13 +1,13 @@
 r"""Areas under risk-coverage curves: exact under ties, with derivatives and intervals.
 
-With the groups of tied answers ordered from the highest score, N answers and E errors before a
-group of m answers with w errors, and s = w/m, its contribution to n AURC is
+Groups of tied answers are ordered from the highest score. Let N answers with E errors precede a
+group of m answers with w errors, and let s = w/m. The group contributes to n AURC
 
 .. math:: f = (E - N s)\,(H_{N+m} - H_N) + w                                            \quad (1)
 
-(`psychollm.kernels.selective`). An additional answer in an earlier group increases N, an error E
-and N, and one in the group itself m and w. With the trigamma function :math:`\psi_1`, the
-derivative of harmonic numbers,
+(`psychollm.kernels.selective`). An additional answer in an earlier group increases N; if it is an
+error, it also increases E. An additional answer in the group increases m; if it is an error, it
+also increases w. With the trigamma function :math:`\psi_1`, the derivative of harmonic numbers,
 
 .. math:: \frac{\partial f}{\partial E} = H_{N+m} - H_N, \qquad
           \frac{\partial f}{\partial N} = -s (H_{N+m} - H_N)
@@ -17,12 +17,13 @@ derivative of harmonic numbers,
           \frac{\partial f}{\partial m} = \frac{N w}{m^2} (H_{N+m} - H_N)
               + (E - N s)\, \psi_1(N+m+1).                                              \quad (3)
 
-AURC and AUGRC have intervals on log odds, the excesses on logs. For a perfect order, the upper
-bound of the excess is twice Wilson's upper bound of the proportion of discordant pairs, in units
-of the excess of a random order. Without errors, AURC has the bound of the error rate. At nominal
-95 %, intervals of AURC, AUGRC and E-AUGRC covered 93 to 96 % in simulations with 50, 200 and 1,000
-answers; those of E-AURC and of the normalised AURC 91 to 93 % with 50 answers, because the curve
-begins with the few most confident ones, and 92 to 95 % with more.
+Intervals of AURC and AUGRC are computed on the scale of log odds, intervals of the excesses on the
+log scale. For a perfect order, the upper bound of the excess is twice Wilson's upper bound of the
+proportion of discordant pairs, in units of the excess of a random order. Without errors, AURC has
+the upper bound of the error rate. At nominal 95 %, intervals of AURC, AUGRC and E-AUGRC covered 93
+to 96 % in simulations with 50, 200 and 1,000 answers; those of E-AURC and of the normalised AURC
+91 to 93 % with 50 answers, because the curve begins with the few most confident ones, and 92 to 95
+% with more.
 """
 
 from functools import lru_cache
@@ -42,14 +43,14 @@ NAMES = ("AURC", "E-AURC", "normalised AURC", "AUGRC", "E-AUGRC")
 _SCALES: tuple[Scale, ...] = ("log odds", "log", "log", "log odds", "log")
 
 _TABLE = 65_536  # tabulated harmonic numbers; larger ones are computed
-_FEW = 10  # with fewer errors, intervals may be too short
+_FEW = 10  # intervals from fewer errors may be too short
 _ROUNDING = 1e-12
 
 
 def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
     """Return the five areas of tallies."""
-    # In the order of `NAMES`; NaN where undefined.
-    # Shapes: values (groups,); correct, wrong (resamples, groups); returns (resamples, 5).
+    # The areas are in the order of `NAMES`; undefined ones are NaN. Shapes: values (groups,);
+    # correct, wrong (resamples, groups); returns (resamples, 5).
     sums = np.empty((correct.shape[0], 4))
     selective_sums(correct, wrong, _harmonic_numbers(), sums)
     risks, joint, n, errors = sums.T
@@ -69,7 +70,7 @@ def _above(area: FloatArray, best: FloatArray) -> FloatArray:
 
 
 def _best(n: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """AURC and AUGRC of the best order."""
+    """Return AURC and AUGRC of the best order."""
     harmonic = psi(n + 1.0) - psi(n - errors + 1.0)
     return (errors - (n - errors) * harmonic) / n, 0.5 * errors * (errors + 1.0) / n**2
 
@@ -97,7 +98,7 @@ def _values(tally: Tally) -> FloatArray:
 
 
 def _after(parts: FloatArray) -> FloatArray:
-    """Return sums over the groups that follow, from the highest score downwards."""
+    """Return, for each group, the sum over all groups with lower scores."""
     return np.asarray(np.cumsum(parts) - parts)
 
 

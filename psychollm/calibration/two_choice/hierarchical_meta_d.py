@@ -1,10 +1,10 @@
-r"""Hierarchical M-ratio: group distribution, and shrinkage estimates of models.
+r"""Hierarchical M-ratio: distribution in a group of models, and shrinkage estimates.
 
-M-ratios from a few hundred trials are imprecise. If models are a sample from a population, log
-M-ratios are normal with mean :math:`\mu` and standard deviation :math:`\sigma`. Both are estimated
-jointly with the models, whose ratios are shrunk towards the group's, more so if imprecise (Fleming
-2017). A model with a negative meta-d' has no log M-ratio, but contributes: its ratings imply a
-small M-ratio.
+M-ratios from a few hundred trials are imprecise. The models are treated as a sample from a
+population in which log M-ratios are normal with mean :math:`\mu` and standard deviation
+:math:`\sigma`. Both are estimated jointly with the M-ratios of the models, which are shrunk
+towards the group mean, more so if imprecise (Fleming 2017). A model with a negative meta-d' has no
+log M-ratio, but is included: its ratings imply a small M-ratio.
 
 References
 ----------
@@ -62,7 +62,7 @@ class HierarchicalMetaD(Result):
     """
 
     log_m_ratio: Estimate  # mean of the group's log M-ratios
-    spread: Estimate  # their standard deviation
+    spread: Estimate  # standard deviation of the group's log M-ratios
     group_m_ratio: Estimate  # exp of the mean: the M-ratio of the median model
     m_ratio: Estimate  # (models,)
     d_prime: Estimate  # (models,)
@@ -93,7 +93,7 @@ class HierarchicalMetaD(Result):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Draws of either method, with diagnostics."""
+    """Posterior draws of either method, with diagnostics."""
 
     mu: FloatArray  # (chains, draws)
     sigma: FloatArray  # (chains, draws)
@@ -170,7 +170,7 @@ def _group_estimates(
         )
         for field, (name, draws) in named.items()
     }
-    # The M-ratio at the mean of the logarithms, not the mean of M-ratios at all means.
+    # This is the M-ratio at the mean of the logarithms, which differs from the mean of M-ratios.
     typical = np.exp(estimates["log_m_ratio"].value)
     estimates["group_m_ratio"] = replace(estimates["group_m_ratio"], value=typical)
     return estimates
@@ -242,9 +242,9 @@ def hierarchical_meta_d(
         Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
         trials with all three values count.
     method : {"quadrature", "nuts"}
-        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
-        over a grid; it takes about a second. "nuts" samples Fleming's full model, hierarchical in
-        all parameters, with PyMC (extra ``bayes``).
+        "quadrature" maximises over each model's d', criterion and confidence criteria and
+        integrates over a grid; it takes about a second. "nuts" samples Fleming's full model,
+        hierarchical in all parameters, with PyMC (extra ``bayes``).
     n_ratings : int, optional
         Number of ratings on the scale; by default the highest rating that occurs.
     meta_c : {"scaled", "fixed"}
@@ -265,15 +265,16 @@ def hierarchical_meta_d(
     Returns
     -------
     HierarchicalMetaD
-        Models without an M-ratio of their own are omitted and NaN with a reason; negative meta-d'
-        is allowed. With fewer than two remaining models everything is NaN.
+        Models without a defined M-ratio are omitted and NaN with a reason; negative meta-d' is
+        allowed. With fewer than two remaining models, all values are NaN.
 
     Raises
     ------
     MissingPackageError
         If ``method="nuts"`` and PyMC is not installed.
     CodeError
-        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
+        If a stimulus or response is not 0 or 1, or a rating is not a whole number inside the
+        scale.
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
@@ -330,9 +331,9 @@ def hierarchical_meta_d_from_counts(
         Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). Columns are response 0 from
         the highest to the lowest rating, then response 1 from the lowest to the highest.
     method : {"quadrature", "nuts"}
-        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
-        over a grid; it takes about a second. "nuts" samples Fleming's full model, hierarchical in
-        all parameters, with PyMC (extra ``bayes``).
+        "quadrature" maximises over each model's d', criterion and confidence criteria and
+        integrates over a grid; it takes about a second. "nuts" samples Fleming's full model,
+        hierarchical in all parameters, with PyMC (extra ``bayes``).
     meta_c : {"scaled", "fixed"}
         Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
     n_draws : int
@@ -359,7 +360,7 @@ def hierarchical_meta_d_from_counts(
     CodeError
         If a count is negative or missing.
     ShapeError, LabelError
-        If the two do not match or the number of columns is not even and at least four.
+        If the two tables do not match, or the number of columns is not even and at least four.
     OptionError
         If an option does not exist.
 
@@ -452,7 +453,7 @@ def _by_nuts(fits: Fits, usable: BoolArray, options: _Options) -> Sampled:
 
 
 def _judged(drawn: nuts.Chains, iterations: int) -> Convergence:
-    """Return the convergence status of the chains."""
+    """Return whether the chains have converged."""
     ratio, size = r_hat(drawn.mu), effective_size(drawn.mu)
     complaints = []
     if drawn.divergences > 0.01 * drawn.mu.size:

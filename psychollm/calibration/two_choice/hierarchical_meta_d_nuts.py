@@ -1,6 +1,6 @@
 r"""The group's M-ratio by Hamiltonian Monte Carlo: Fleming's hierarchical model in PyMC.
 
-With trials of model s, response r and class i,
+For model s, response r and stimulus class i, the model is
 
 .. math:: \text{responses} &\sim \text{Binomial}\big(\Phi(\pm d'_s/2 - c_s)\big), \qquad
           \text{ratings} \sim \text{Multinomial}\big(p(M_s d'_s, v_s, k_s)\big),           \\
@@ -8,9 +8,10 @@ With trials of model s, response r and class i,
           c_s \sim N(\mu_c, \sigma_c), \quad v_{srj} \sim N(\mu_v, \sigma_v)
           \text{ beyond the edge } k_s,                                                  \quad (1)
 
-criteria v on the axis of each response, in order; :math:`\mu \sim N(0, 1)`, :math:`\sigma` the
-product of a uniform variable on (0, 1) and a half-normal one; means of the others N(0, 10), their
-standard deviations half-normal with scale 10.
+with ordered confidence criteria v on the axis of each response. The priors are :math:`\mu \sim
+N(0, 1)`, and :math:`\sigma` is the product of a uniform variable on (0, 1) and a half-normal one.
+The means of the other parameters are N(0, 10), and their standard deviations are half-normal with
+scale 10.
 
 References
 ----------
@@ -92,7 +93,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _model(pm: Any, tables: FloatArray, *, scaled: bool) -> Any:
-    """Build (1)."""
+    """Return the PyMC model (1)."""
     tensor = require("pytensor.tensor", extra="bayes", purpose='method="nuts"')
     start = _start(tables, scaled=scaled)
     models = tables.shape[0]
@@ -129,7 +130,7 @@ class _Start:
 
 
 def _start(tables: FloatArray, *, scaled: bool) -> _Start:
-    # Padded, so that unused ratings have criteria, too.
+    # Counts are padded, so that unused ratings have criteria, too.
     fits = fit_counts(tables, padding=True, meta_c="scaled" if scaled else "fixed")
     d_prime, c, edge = fits.outputs[:, 0], fits.outputs[:, 1], fits.outputs[:, -1]
     cuts = np.stack([-fits.criteria[:, 0, ::-1], fits.criteria[:, 1]], axis=1)
@@ -185,7 +186,8 @@ def _ratings(tensor: Any, tables: FloatArray, m: Any, edge: Any, cuts: Any) -> A
         upper, lower = 0.5 * tensor.erfc(low), 0.5 * tensor.erfc(-low)
         above = tensor.concatenate([upper[:, :, 1:], tensor.zeros_like(upper[:, :, :1])], axis=2)
         below = tensor.concatenate([lower[:, :, 1:], tensor.ones_like(lower[:, :, :1])], axis=2)
-        # Differences are taken in the tail in which both terms are small.
+        # Differences are computed in the tail where both terms are small, which avoids
+        # cancellation.
         chance = tensor.switch(low > 0.0, upper - above, below - lower)
         total += (counts * tensor.log(tensor.maximum(chance, _TINY))).sum()
         given = _log_tail(tensor, lows[:, :, 0] - sign * m[:, None])

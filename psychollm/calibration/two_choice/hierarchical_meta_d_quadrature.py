@@ -28,7 +28,7 @@ from scipy.special import exp1, logsumexp, ndtr
 from psychollm._base.types import FloatArray
 from psychollm.kernels.meta_d_group import LOG_L, MODE, VARIANCE, profile
 
-_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M; beyond it, ratings carry no or full information
+_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M; outside, the likelihood is constant
 _POINTS_PER_SE = 8.0
 _WIDEST_STEP = 0.02
 _MOST_POINTS = 2000
@@ -42,7 +42,7 @@ class Curves:
 
     log_m: FloatArray  # (grid,)
     likelihood: FloatArray  # (models, grid) with maximum one
-    scale: FloatArray  # (models,) logarithm of that maximum
+    scale: FloatArray  # (models,) logarithm of the maximum likelihood
     d_prime: FloatArray  # (models, grid) most likely d' at each log M
     d_prime_se: FloatArray  # (models, grid)
 
@@ -61,8 +61,8 @@ class Draws:
 def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bool) -> Curves:
     """Return every model's likelihood along log M."""
     # Tables (models, 2 classes, 2 responses, ratings) of models whose M-ratio is defined, with
-    # their d' and c (models, 2). Standard errors of log M (models,), NaN where M is not positive,
-    # set the step of the grid. `scaled`: whether the criterion scales with M.
+    # their d' and c (models, 2). Standard errors of log M (models,), NaN if M is not positive,
+    # determine the step of the grid. With `scaled`, the criterion is multiplied by M.
     finest = np.nanmin(se) / _POINTS_PER_SE if np.isfinite(se).any() else _WIDEST_STEP
     points = int(np.ceil((_HIGHEST - _LOWEST) / min(finest, _WIDEST_STEP)))
     log_m = np.linspace(_LOWEST, _HIGHEST, min(points, _MOST_POINTS) + 1)
@@ -102,13 +102,13 @@ def sample(profiles: Curves, n: int, generator: np.random.Generator) -> Draws:
 
 
 def _posterior(profiles: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArray:
-    """Log posterior mass of the cells of a grid (mu, sigma), up to a constant."""
+    """Return the log posterior mass of the cells of a grid (mu, sigma), up to a constant."""
     log_p = np.empty((mu.size, sigma.size))
     for column, width in enumerate(sigma):
         weights = _weights(profiles.log_m, mu, np.full(mu.size, width))
         with np.errstate(divide="ignore"):
             log_p[:, column] = np.log(weights @ profiles.likelihood.T).sum(axis=1)
-    # The cells of sigma are even on a log scale: their width is proportional to sigma.
+    # The cells of sigma have equal width on a log scale, so their width is proportional to sigma.
     prior = np.log(exp1(0.5 * sigma**2) * sigma / np.sqrt(2.0 * np.pi))
     prior = prior + np.log(np.log(sigma[1] / sigma[0]) * (mu[1] - mu[0]))
     log_p += prior - 0.5 * (mu[:, None] ** 2 + np.log(2.0 * np.pi))
@@ -116,7 +116,7 @@ def _posterior(profiles: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArra
 
 
 def _weights(grid: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:
-    """Weights (n, grid) that integrate a piecewise linear function against N(mu, sigma)."""
+    """Return weights (n, grid) that integrate a piecewise linear function against N(mu, sigma)."""
     z = (grid - mu[:, None]) / sigma[:, None]
     below = sigma[:, None] * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))
     slopes = np.diff(below, axis=1) / np.diff(grid)

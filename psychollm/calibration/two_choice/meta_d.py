@@ -1,8 +1,8 @@
 r"""Meta-d': metacognitive sensitivity on the scale of d'.
 
 Meta-d' is the d' for which an ideal observer would give the observed confidence ratings. The
-M-ratio meta-d'/d' is 1 if confidence uses all evidence behind the answer, below 1 if it loses
-some, and above 1 if it uses additional evidence. It needs questions with two classes of right
+M-ratio meta-d'/d' is 1 if confidence uses all evidence behind the answer, below 1 if it uses less,
+and above 1 if it uses additional evidence. Meta-d' requires questions with two classes of right
 answers (true or false, first or second, verified or not); for open questions use the AUROC or the
 information of confidence about correctness.
 
@@ -59,7 +59,7 @@ class MetaD(Result):
     """Meta-d', M-ratio and the underlying estimates of every model.
 
     Arrays over responses have response 0 first. Criteria are in units of evidence and increase.
-    Rates are those of ratings above 1, above 2, and so on.
+    Rates are proportions of ratings above 1, above 2, and so on.
 
     Examples
     --------
@@ -76,13 +76,13 @@ class MetaD(Result):
     m_diff: Estimate  # meta-d' - d'
     log_m_ratio: Estimate  # natural logarithm of the M-ratio, undefined if not positive
     meta_c: Estimate  # criterion of the answers in the rating model
-    criteria: FloatArray  # (models, 2 responses, ratings - 1) of the ratings
+    criteria: FloatArray  # (models, 2 responses, ratings - 1) criteria of the ratings
     hit_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, right)
     false_alarm_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, wrong)
     fitted_hit_rates: FloatArray  # (models, 2, ratings - 1)
     fitted_false_alarm_rates: FloatArray  # (models, 2, ratings - 1)
-    log_likelihood: FloatArray  # (models,) of the ratings given stimulus class and response
-    conditional_se: FloatArray  # (models,) of meta-d' for known d' and c
+    log_likelihood: FloatArray  # (models,) log likelihood of the ratings, given class and response
+    conditional_se: FloatArray  # (models,) standard error of meta-d' for known d' and c
     counts: FloatArray  # (models, 2 classes, 2 responses, ratings) before padding
     padding: float  # added to each count
     convergence: tuple[Convergence, ...]  # (models,)
@@ -137,11 +137,11 @@ class Sampling:
     """Resamples and trials for the uncertainty of fits."""
 
     draws: FloatArray | None  # (resamples, models, outputs)
-    n: FloatArray  # (models,) trials
+    n: FloatArray  # (models,) number of trials
     level: float
     labels: Labels
-    equal: bool = True  # independent trials of equal weight, for closed forms
-    units: Units | None = None  # the clusters, None for independent trials
+    equal: bool = True  # whether trials are independent and of equal weight
+    units: Units | None = None  # degrees of freedom of clusters; None without clusters
 
 
 def assemble(fits: Fits, sampling: Sampling) -> MetaD:
@@ -241,7 +241,7 @@ def meta_d(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MetaD:
-    """Meta-d' and M-ratio of every model by maximum likelihood.
+    """Estimate meta-d' and M-ratio of every model by maximum likelihood.
 
     Parameters
     ----------
@@ -258,8 +258,8 @@ def meta_d(
     meta_c : {"scaled", "fixed"}
         Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
     padding : bool
-        Whether to add 1 / (2 n_ratings) to each count. The fit does not need it for unused
-        ratings. It shrinks estimates slightly towards zero sensitivity.
+        Whether to add 1 / (2 n_ratings) to each count. The fit does not require padding for unused
+        ratings. Padding shrinks estimates slightly towards zero sensitivity.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -275,13 +275,15 @@ def meta_d(
     Returns
     -------
     MetaD
-        NaN with a reason if a class or a response lacks correct or wrong answers. Also if fewer
-        than two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
+        Values are NaN with a reason if a class or a response lacks correct or wrong answers, if
+        fewer than two ratings are used, or if d' is at most 0.1. Ratios are flagged if d' is below
+        0.5.
 
     Raises
     ------
     CodeError
-        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
+        If a stimulus or response is not 0 or 1, or a rating is not a whole number inside the
+        scale.
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
@@ -290,7 +292,7 @@ def meta_d(
     Notes
     -----
     Standard errors and intervals use the observed information and the delta method, which accounts
-    for the uncertainty of d' and c. With clusters or weights they come from the bootstrap.
+    for the uncertainty of d' and c. With clusters or weights they are estimated by the bootstrap.
     Simulations had 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2. The 95 %
     intervals of d', meta-d', M-ratio and M-diff had a coverage of 93 to 97 %. Those of log M-ratio
     and meta-c had 92 to 100 %, and 94 to 99 % with at least 400 trials. The intervals are wide:
@@ -348,7 +350,7 @@ def meta_d_from_counts(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MetaD:
-    """Meta-d' and M-ratio of every model from counts of responses and ratings.
+    """Estimate meta-d' and M-ratio of every model from counts of responses and ratings.
 
     Parameters
     ----------
@@ -358,8 +360,8 @@ def meta_d_from_counts(
     meta_c : {"scaled", "fixed"}
         Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
     padding : bool
-        Whether to add 1 / (2 n_ratings) to each count. The fit does not need it for unused
-        ratings. It shrinks estimates slightly towards zero sensitivity.
+        Whether to add 1 / (2 n_ratings) to each count. The fit does not require padding for unused
+        ratings. Padding shrinks estimates slightly towards zero sensitivity.
     bootstrap : int or Bootstrap
         Number of resamples, drawn separately from each model's counts; 0 draws none. Differences
         between models are therefore not paired; use `meta_d` for paired ones.
@@ -371,13 +373,14 @@ def meta_d_from_counts(
     Returns
     -------
     MetaD
-        NaN with a reason if a class or a response lacks correct or wrong answers. Also if fewer
-        than two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
+        Values are NaN with a reason if a class or a response lacks correct or wrong answers, if
+        fewer than two ratings are used, or if d' is at most 0.1. Ratios are flagged if d' is below
+        0.5.
 
     Raises
     ------
     ShapeError, LabelError
-        If the two do not match or the number of columns is not even and at least four.
+        If the two tables do not match, or the number of columns is not even and at least four.
     CodeError
         If a count is negative or missing.
     OptionError

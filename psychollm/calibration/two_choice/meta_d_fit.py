@@ -1,13 +1,14 @@
 r"""Meta-d' of tables of counts: estimates, standard errors, fitted rates, and reasons.
 
-The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` come from independent
-binomials, with variances (Gourevitch & Galanter)
+The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` are computed from two
+independent proportions, whose quantiles have the variances (Gourevitch & Galanter)
 
 .. math:: V(z_H) = \frac{H (1 - H)}{n_1 \varphi(z_H)^2}, \qquad
           V(z_F) = \frac{F (1 - F)}{n_0 \varphi(z_F)^2}.                                  \quad (1)
 
-The ratings given the responses are independent of them, and add the variance v of meta-d' at known
-d' and c (the observed information). Every output is a function of three independent parts, so that
+Given the responses, the ratings are independent of these proportions; they contribute the variance
+v of meta-d' at known d' and c (from the observed information). Every output is a function of three
+independent parts, so that
 
 .. math:: V(y) = \left(\frac{\partial y}{\partial m}\right)^2 v
                + \left(\frac{\partial y}{\partial z_H}\right)^2 V(z_H)
@@ -33,7 +34,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.kernels import meta_d as kernel
 
 OUTPUTS = ("d'", "c", "meta-d'", "M-ratio", "M-diff", "log M-ratio", "meta-c")
-TYPE_1 = 2  # the first outputs need no ratings
+TYPE_1 = 2  # the first two outputs need no ratings
 _UNSTABLE_BELOW = 0.5
 
 
@@ -42,8 +43,8 @@ class Fits:
     """Meta-d' fitted to any number of tables."""
 
     tables: FloatArray  # (n, 2 classes, 2 responses, ratings) as counted
-    padding: float  # added to each cell
-    scaled: bool  # meta-c = c meta-d'/d', or else c
+    padding: float  # number added to each cell
+    scaled: bool  # whether meta-c is c meta-d'/d' instead of c
     raw: FloatArray  # (n, kernel.COLUMNS)
     criteria: FloatArray  # (n, 2 responses, ratings - 1) increasing on the axis of evidence
 
@@ -63,7 +64,7 @@ class Fits:
 
     @property
     def _divisor(self) -> FloatArray:
-        """D' as a denominator (n,)."""
+        """D' as a denominator (n,); NaN if it is too small."""
         fitted = np.isfinite(self.raw[:, kernel.META_D])
         return np.where(fitted, self.raw[:, kernel.D_PRIME], np.nan)
 
@@ -95,7 +96,7 @@ class Fits:
         return np.stack(columns, axis=2)
 
     def reasons(self) -> list[tuple[Reason, ...]]:
-        """Return why each output is undefined, or its qualification, for every table."""
+        """Return the reason for each undefined or qualified output, for every table."""
         answers = self.tables.sum(axis=3)  # (n, classes, responses)
         silent = (answers.sum(axis=(1, 2)) == 0, Reason.NO_ANSWERS)
         classes = ((answers.sum(axis=2) == 0).any(axis=1), Reason.NO_STIMULUS_CLASSES)
@@ -127,7 +128,7 @@ class Fits:
         ]
 
     def convergences(self) -> tuple[Convergence, ...]:
-        """Return how the fit of each table ended."""
+        """Return the convergence status of each table's fit."""
         words = {
             kernel.CONVERGED: "gradient below tolerance",
             kernel.NOT_CONVERGED: "no further ascent",
@@ -148,7 +149,7 @@ class Fits:
         """Return fitted type-2 hit and false-alarm rates (n, responses, ratings - 1)."""
         m, edge = self.raw[:, kernel.META_D], self.outputs[:, -1]
         sign = np.array([-1.0, 1.0])[:, None]
-        # The axis of response 0, and so the order, is reversed.
+        # The axis of response 0 is reversed, and so is the order of its ratings.
         cuts = np.stack([-self.criteria[:, 0, ::-1], self.criteria[:, 1]], axis=1)
         edges = sign * edge[:, None, None]
         means = (0.5 * m[:, None, None], -0.5 * m[:, None, None])
@@ -166,7 +167,7 @@ def fit_counts(
     tables: FloatArray, *, padding: bool = False, meta_c: MetaCriterion = "scaled"
 ) -> Fits:
     """Fit meta-d' to tables of counts (n, 2 classes, 2 responses, ratings)."""
-    # A copy, because the kernel would be recompiled for a read-only array.
+    # The tables are copied, because the kernel would be recompiled for a read-only array.
     given = np.array(tables, dtype=np.float64, order="C")
     n, n_ratings = given.shape[0], given.shape[-1]
     added = 0.5 / n_ratings if padding else 0.0
@@ -176,7 +177,7 @@ def fit_counts(
 
 
 def _type_1_variances(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variances (1) of z_H and z_F."""
+    """Return the variances (1) of z_H and z_F."""
     answers = tables.sum(axis=3)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         rate = answers[:, :, 1] / answers.sum(axis=2)
@@ -192,7 +193,7 @@ def _constant(tables: FloatArray) -> BoolArray:
 
 
 def _shares_above(counts: FloatArray) -> FloatArray:
-    """Return proportions of ratings above each except the highest (n, responses, ratings - 1)."""
+    """Return proportions of ratings above 1, above 2, ... (n, responses, ratings - 1)."""
     above = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
     with np.errstate(invalid="ignore"):
         return np.asarray(above[..., 1:] / above[..., :1], dtype=np.float64)

@@ -4,12 +4,13 @@ With stimulus class S, response R, correctness Y and rating C, meta-I is one of
 
 .. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C),                 \quad (1)
 
-the information of confidence about correctness (Dayan), that about the stimulus given the
-response, and that of the report (R, C) about the stimulus beyond a guess with accuracy
-:math:`a^*`, that of the best guess from the report (as in statConfR). They agree if both responses
-are symmetric; a response bias affects the third.
+The first is the information of confidence about correctness (Dayan). The second is the information
+of confidence about the stimulus, given the response. The third (as in statConfR) is the
+information of the report (R, C) about the stimulus, beyond that of the best guess from the report,
+which has accuracy :math:`a^*`. The three agree if both responses are symmetric; a response bias
+affects the third.
 
-The ratios divide it by
+The ratios divide meta-I by
 
 * the meta-I of an unbiased observer with Gaussian evidence of the same d', whose confidence is the
   evidence itself: with :math:`a = \Phi(d'/2)`, x normal about :math:`d'/2`, and H the binary
@@ -17,7 +18,7 @@ The ratios divide it by
 
   .. math:: H(a) - E \log_2\left(1 + e^{-d' x}\right),                                    \quad (2)
 
-* the same of an observer of the same accuracy a, with :math:`d' = 2 \Phi^{-1}(a)`,
+* the meta-I of a Gaussian observer of the same accuracy a, with :math:`d' = 2 \Phi^{-1}(a)`,
 * the entropy of correctness, H(a), and
 * the maximum information of confidence at accuracy a if no answer is worse than a guess,
   :math:`H(a) - 2 (1 - a)`.
@@ -79,11 +80,11 @@ class MetaInformation(Result):
     (array([0.302]), array([0.372]))
     """
 
-    meta_i: Estimate  # bits
-    meta_i1: Estimate  # over that of a Gaussian observer with the same d'
-    meta_i1_accuracy: Estimate  # over that of a Gaussian observer with the same accuracy
-    meta_i2: Estimate  # over the entropy of correctness
-    rmi: Estimate  # over the maximum information at this accuracy
+    meta_i: Estimate  # meta-I in bits
+    meta_i1: Estimate  # divided by meta-I of a Gaussian observer with the same d'
+    meta_i1_accuracy: Estimate  # divided by that of a Gaussian observer of the same accuracy
+    meta_i2: Estimate  # divided by the entropy of correctness
+    rmi: Estimate  # divided by the maximum information at this accuracy
     definition: MetaI
     corrected: bool
     labels: Labels  # (models,)
@@ -105,7 +106,7 @@ def meta_information(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MetaInformation:
-    """Meta-information of two-choice answers with confidence ratings.
+    """Compute the meta-information of two-choice answers with confidence ratings.
 
     Parameters
     ----------
@@ -139,13 +140,14 @@ def meta_information(
     Returns
     -------
     MetaInformation
-        NaN with a reason for a model that is always or never correct, and for ratios with d' at
-        most 0.1. Constant ratings give 0 with the reason `CONSTANT`.
+        Values are NaN with a reason for a model that is always or never correct, and for ratios
+        with d' at most 0.1. Constant ratings give 0 with the reason `CONSTANT`.
 
     Raises
     ------
     CodeError
-        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
+        If a stimulus or response is not 0 or 1, or a rating is not a whole number inside the
+        scale.
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
@@ -232,8 +234,8 @@ def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
     """
     d, known = of_one_shape({"d_prime": d_prime, "prior": prior})
     d = d[..., None]
-    # 64 nodes are accurate to 1e-11 at d' = 2, to 1e-6 at d' = 6.
-    with np.errstate(invalid="ignore"):  # of NaN
+    # With 64 nodes the integral is accurate to 1e-11 at d' = 2, and to 1e-6 at d' = 6.
+    with np.errstate(invalid="ignore"):  # d' may be NaN
         equivocation = np.logaddexp(0.0, -d * (0.5 * d + _NODES)) @ _WEIGHTS
     equivocation /= np.sqrt(2.0 * np.pi) * np.log(2.0)
     told = 1.0 - equivocation
@@ -246,7 +248,7 @@ def _entropy(share: FloatArray) -> FloatArray:
 
 
 def _parts(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Information, its mean by chance and the entropy of the classes (n, 3), zero if empty."""
+    """Return information, its mean by chance and the entropy of the classes (n, 3); 0 if empty."""
     parts = np.empty((first.shape[0], 3))
     edges = np.arange(first.shape[1] + 1, dtype=np.int64)
     table_information(np.ascontiguousarray(first), np.ascontiguousarray(second), edges, parts)
@@ -304,13 +306,13 @@ def _type_1(tables: FloatArray, definition: MetaI) -> tuple[FloatArray, FloatArr
 
 
 def _finite_d(right: FloatArray) -> FloatArray:
-    """Return z + z of two accuracies (2, n), NaN if one is 0 or 1."""
+    """Return the sum of the normal quantiles of two accuracies (2, n); NaN if one is 0 or 1."""
     inside = (right > 0.0) & (right < 1.0)
     return np.asarray(ndtri(np.where(inside, right, np.nan)).sum(axis=0), dtype=np.float64)
 
 
 def _reasons(tables: FloatArray, definition: MetaI) -> list[tuple[Reason, ...]]:
-    """Return why each measure is undefined, or its qualification."""
+    """Return the reason for each undefined or qualified measure."""
     answers = tables.sum(axis=3)
     d, accuracy, _ = _type_1(tables, definition)
     same = 2.0 * ndtri(accuracy)

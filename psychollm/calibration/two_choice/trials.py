@@ -25,7 +25,7 @@ from psychollm.kernels.meta_d import count_cells
 Bins: TypeAlias = Literal["quantile", "width"]
 
 
-MOST_RATINGS = 1000  # most ratings of a scale: tables and fits grow with them
+MOST_RATINGS = 1000  # largest number of ratings; tables and fits grow with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,7 +39,7 @@ class RatedConfidence(Result):
     """
 
     codes: FloatArray  # (models, questions) 1 = least confident, NaN where missing
-    lowest: FloatArray  # (models, ratings) the lowest confidence with each rating, NaN if unused
+    lowest: FloatArray  # (models, ratings) lowest confidence with each rating; NaN if unused
     n_ratings: int
     models: Labels
     questions: Labels
@@ -58,7 +58,7 @@ class RatedTrials(Result):
 
     @property
     def n(self) -> FloatArray:
-        """Complete trials per model (models,)."""
+        """Number of complete trials per model (models,)."""
         return np.asarray((self.cell >= 0).sum(axis=1), dtype=np.float64)
 
     @property
@@ -113,7 +113,7 @@ def rate_confidence(
     Raises
     ------
     OptionError
-        If `n_ratings` is below two, or confidence leaves [0, 1] with ``bins="width"``.
+        If `n_ratings` is below two, or confidence is outside [0, 1] with ``bins="width"``.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _refuse(values: FloatArray, table: Table, bad: BoolArray, argument: str, rul
 
 
 def _like(data: Any, table: Table, argument: str) -> FloatArray:
-    """Return zeros and ones (models, questions) in the order of `table`."""
+    """Return values, which must be 0 or 1, (models, questions) in the order of `table`."""
     own = one_model(data, argument=argument)
     values = numbers(own, argument=argument)
     _check_classes(values, own, argument)
@@ -256,7 +256,7 @@ def _stimulus(stimulus: Any, table: Table) -> FloatArray:
 
 
 def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
-    """Return tables of counts and the models' labels from the usual two lists."""
+    """Return tables of counts and the models' labels from counts by stimulus class."""
     # Shapes: n_s1, n_s2 (models, 2 ratings).
     first, second = (
         one_model(counts, argument=name) for name, counts in (("n_s1", n_s1), ("n_s2", n_s2))

@@ -7,16 +7,16 @@ rejected if the upper Clopper-Pearson bound is at most :math:`\alpha`,
 .. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha,                        \quad (1)
 
 with B the beta distribution and :math:`1 - \delta` the certainty. Thresholds are tested from high
-to low; the gate is the last before the first failure (Learn then Test with a fixed sequence). A
-threshold between two observed confidences has the answers of the upper one, so that the sequence
-covers all numbers and does not depend on the data. Given n, e is binomial at each threshold, and
-the first threshold that is too low passes with probability at most :math:`\delta`, for any number
-of tests and any ties.
+to low; the gate is the last threshold before the first that fails (Learn then Test with a fixed
+sequence). A threshold between two observed confidences admits the same answers as the upper one,
+so that the sequence covers all real thresholds and does not depend on the data. Given n, e is
+binomial at each threshold, and the first threshold that is too low passes with probability at most
+:math:`\delta`, for any number of tests and any ties.
 
-The sequence begins at the first threshold that passes with one wrong answer: with only 22 answers
-(for :math:`\alpha = \delta = .1`) a single wrong answer would end it. This start depends on the
-confidences alone. If the error rate is not monotone in confidence, the start may skip a short
-range of thresholds that are too low; `validation/gate_guarantees.py` tests this.
+The sequence begins at the first threshold that passes with one wrong answer: if it began with 22
+answers (for :math:`\alpha = \delta = .1`), a single wrong answer would end it. This start depends
+on the confidences alone. If the error rate is not monotone in confidence, the start may skip a
+short range of thresholds that are too low; `validation/gate_guarantees.py` tests this.
 
 Clustered answers are dependent. With :math:`n_g` answers of cluster g at or above t,
 :math:`h_g` of them wrong, r = e / n, and G clusters, there are two effective numbers of
@@ -26,12 +26,13 @@ independent answers,
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}
                 \left(\frac{z}{t_\nu}\right)^2,                                           \quad (2)
 
-that of the worst case, equal answers within clusters (Kish), and that of the observed variance,
-with the quantiles of :math:`1 - \delta` and the degrees of freedom :math:`\nu` of its fourth
-powers (Korn and Graubard; `psychollm.estimates.clustered`). The first is too conservative, the
-second fails if large clusters happen to have no error. Their geometric mean replaces n in (1): in
-simulations the guarantee then failed in up to 7.1 % of data sets, with the second alone in up to
-17 %, at 10 % nominal. Without wrong answers the first is used.
+The first assumes the worst case, equal answers within clusters (Kish). The second follows from the
+observed variance (Korn and Graubard), with the quantiles z and :math:`t_\nu` of :math:`1 -
+\delta`; the degrees of freedom :math:`\nu` are computed from fourth powers
+(`psychollm.estimates.clustered`). The first number is too conservative; the second fails if large
+clusters happen to have no error. Their geometric mean replaces n in (1): in simulations the
+guarantee then failed in up to 7.1 % of data sets (nominal 10 %), and in up to 17 % with the second
+number alone. Without wrong answers the first number is used.
 
 References
 ----------
@@ -63,14 +64,14 @@ class Steps:
     """Statistics of each threshold, from the highest confidence down."""
 
     threshold: FloatArray  # (steps,) distinct confidences
-    coverage: FloatArray  # (steps,) share of answers at or above each
-    error: FloatArray  # (steps,) share of these that are wrong
+    coverage: FloatArray  # (steps,) proportion of answers at or above each
+    error: FloatArray  # (steps,) proportion of these that are wrong
     upper: FloatArray  # (steps,) bound (1)
-    size: FloatArray  # (steps,) independent answers (2)
+    size: FloatArray  # (steps,) effective number of independent answers (2)
 
 
 def fewest_answers(at_most: float, certainty: float, wrong: int = 0) -> int:
-    """Return the fewest answers that meet the guarantee with a given number of wrong ones."""
+    """Return the fewest answers that meet the guarantee with a given number of wrong answers."""
     low, high = wrong, wrong + 1
     while bdtr(wrong, high, at_most) > 1.0 - certainty:
         low, high = high, 2 * high
@@ -84,7 +85,7 @@ def fewest_answers(at_most: float, certainty: float, wrong: int = 0) -> int:
 def steps_of(
     confidence: FloatArray, wrong: FloatArray, clusters: IntArray | None, certainty: float
 ) -> Steps:
-    """Return the steps of one model, from its answers (n,)."""
+    """Return the statistics of all thresholds of one model, from its answers (n,)."""
     order = np.argsort(-confidence, kind="stable")
     values, errs = confidence[order], wrong[order]
     last = np.flatnonzero(np.append(values[1:] < values[:-1], values.size > 0))
@@ -103,7 +104,7 @@ def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> Float
     before = inside - 1.0, errors - wrong
 
     def total(a: int, b: int) -> FloatArray:
-        """Return sums over clusters of wrong answers to the power a times answers to b."""
+        """Return running sums over clusters of (wrong answers)^a times (answers)^b."""
         return np.cumsum(errors**a * inside**b - before[1] ** a * before[0] ** b)
 
     r = np.cumsum(wrong) / n
@@ -129,7 +130,7 @@ def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> Float
 
 
 def _running(values: FloatArray, member: IntArray) -> FloatArray:
-    """Return the sum of the values of its cluster up to each answer (n,)."""
+    """Return, for each answer (n,), the sum of its cluster's values up to this answer."""
     order = np.argsort(member, kind="stable")
     ordered, sums = member[order], np.cumsum(values[order])
     first = np.searchsorted(ordered, ordered)
@@ -138,12 +139,12 @@ def _running(values: FloatArray, member: IntArray) -> FloatArray:
     return found
 
 
-def promised_step(steps: Steps, at_most: float, certainty: float) -> tuple[int, Reason]:
-    """Return the step of the lowest threshold with the guarantee, or -1 with a reason."""
+def guaranteed_step(steps: Steps, at_most: float, certainty: float) -> tuple[int, Reason]:
+    """Return the index of the lowest threshold with the guarantee, or -1 with a reason."""
     if not steps.size.size:
         return -1, Reason.NO_ANSWERS
     if steps.size.max() < fewest_answers(at_most, certainty):
-        return -1, Reason.FEW_FOR_PROMISE
+        return -1, Reason.FEW_FOR_GUARANTEE
     start = min(fewest_answers(at_most, certainty, wrong=1), float(steps.size.max()))
     first = int(np.argmax(steps.size >= start))
     fails = np.append(steps.upper[first:] > at_most, True)
