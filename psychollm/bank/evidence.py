@@ -20,9 +20,10 @@ detects changed answers, whatever the accuracy. The weight :math:`w_j \le 1` inc
 number of answers. Noise in the baseline, such as single answers sampled at a temperature, is part
 of :math:`D_j` and needs no correction.
 
-Validity at any time. (i) Bets on the first new answer to each baseline question form a martingale
-:math:`M_t`, because both answers of a pair are revealed together. (ii) Each window is bet on once,
-with a proportion :math:`\omega` of the stake, and all proportions sum to at most one:
+The evidence is valid at any time, for two reasons. (i) Bets on the first new answer to each
+baseline question form a martingale :math:`M_t`, because both answers of a pair are revealed
+together. (ii) Each window is bet on once, with a proportion :math:`\omega` of the stake, and all
+proportions sum to at most one:
 
 .. math:: A_t = \omega_0 M_t + \sum_{\text{windows that ended by } t} \omega E.           \quad (3)
 

@@ -77,11 +77,11 @@ class Output:
     2
     """
 
-    key: str  # in a panel, such as "aurc_normalised"
+    key: str  # name in a panel, such as "aurc_normalised"
     heading: str
     meaning: str = ""  # definition in one line
     better: Better = ""  # "near": close to `neutral` is better; "": no direction
-    neutral: float | None = None  # for uninformative, or for calibrated, confidence
+    neutral: float | None = None  # value of uninformative or calibrated confidence
     digits: int = 2  # decimals
     listed: bool = True  # whether it has a column in the table of its section in a report
     section: Section = "scores"

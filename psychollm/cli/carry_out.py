@@ -25,7 +25,7 @@ class Found:
     """Result of a command, to be printed and written as JSON and tables."""
 
     summary: str
-    tables: "Mapping[str, pd.DataFrame]"  # by file name
+    tables: "Mapping[str, pd.DataFrame]"  # tables by file name
     findings: "Findings | None" = None
     script: str = ""  # Python code that reproduces the result
     # Contents of results.json in addition to findings and tables, or instead of them.

@@ -39,7 +39,7 @@ from psychollm.collect.wire.batch_formats import (
 )
 
 MOST_REQUESTS = 10_000  # per batch
-MOST_LETTERS = 40_000_000  # of the prompts of a batch
+MOST_LETTERS = 40_000_000  # largest number of letters in the prompts of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

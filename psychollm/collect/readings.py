@@ -51,9 +51,9 @@ class Readings(Result):
     """
 
     instrument: str
-    prompts: Mapping[str, tuple[Prompt, ...]]  # by model, in the order of the plan
+    prompts: Mapping[str, tuple[Prompt, ...]]  # prompts by model, in the order of the plan
     by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # model, sample, prompt
-    outcomes: Mapping[str, Mapping[str, int]]  # by model and kind, including `NOT_ASKED`
+    outcomes: Mapping[str, Mapping[str, int]]  # counts by model and outcome
     keys: Mapping[tuple[str, int, str], str]  # keys of requests, by model, sample and prompt
     # Log probabilities of whole replies, by request key, for replies whose server sent them.
     logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)

@@ -32,7 +32,7 @@ class Request:
     """One prompt for one model, before it is sent."""
 
     key: str
-    model: str  # its name in the plan
+    model: str  # the model's name in the plan
     prompt: Prompt
     sample: int
     follows: str | None  # key of the request whose conversation it continues

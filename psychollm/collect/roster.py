@@ -42,7 +42,7 @@ class Endpoint:
     key: str | None = None  # name of the environment variable that holds the secret
     key_command: str | None = None  # prints the secret; run again if the server rejects it
     stream: bool = False  # whether replies are requested as streams
-    device: str = "auto"  # of models in this process: "cpu", "cuda:1"; "auto" is all accelerators
+    device: str = "auto"  # device of models in this process: "cpu", "cuda:1", "auto"
     batch: bool = False  # whether requests are submitted in batches
     poll: float = 30.0  # seconds between two status requests for a batch
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class Model:
 
     name: str
     endpoint: str
-    model: str  # its name on the server
+    model: str  # the model's name on the server
     system: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     prices: Prices | None = None

@@ -125,7 +125,7 @@ class Scores(Result):
 class PartScores(Scores):
     """Scores of questions with several parts, such as prediction and answer."""
 
-    outcomes: Mapping[str, tuple[Outcome, ...]]  # by part
+    outcomes: Mapping[str, tuple[Outcome, ...]]  # outcome of each question, by part
 
     def _axes(self) -> Axes:
         parts = [f"{name} outcome=outcomes.{name}" for name in self.outcomes]

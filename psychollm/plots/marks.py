@@ -27,7 +27,7 @@ class Mark:
     """One mark: a point, a box given by two corners, a row of the axes, or a line."""
 
     shape: Literal["point", "box", "row", "line"]
-    at: FloatArray  # (points, 2) in the units of the axes
+    at: FloatArray  # (points, 2) positions in the units of the axes
     text: str
     models: tuple[str, ...] = ()
 

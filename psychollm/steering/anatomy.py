@@ -35,7 +35,7 @@ class Anatomy:
     """Properties of a model that are known without running it."""
 
     model: Any  # the causal model without wrappers
-    blocks: tuple[Any, ...]  # its decoder layers
+    blocks: tuple[Any, ...]  # the model's decoder layers
     stem: Any  # the module with the layers, called with the tokens
     hidden_size: int
     accepts: frozenset[str]  # names of arguments of its forward pass

@@ -35,7 +35,7 @@ class DoseResponse(Result):
     """
 
     strengths: FloatArray  # (strengths,) ascending
-    doses: FloatArray  # (strengths,) in units of the mean norm of the state
+    doses: FloatArray  # (strengths,) doses, in units of the mean norm of the state
     log_yes: FloatArray  # (strengths, questions)
     log_no: FloatArray  # (strengths, questions)
     base_yes: FloatArray  # (questions,) log_yes without steering

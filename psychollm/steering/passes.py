@@ -33,7 +33,7 @@ class Opened:
     tail: Any  # (rows, tokens) ids after the prefix
     pairs: Pairs  # keys and values of all tokens; empty if the model has no cache
     outputs: Mapping[int, Any]  # layer -> its output, the state (rows, tokens, hidden)
-    logits: Any  # (rows, tokens of the vocabulary) of the last token
+    logits: Any  # (rows, tokens of the vocabulary) logits of the last token
 
 
 def forward(

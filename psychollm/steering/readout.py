@@ -52,7 +52,7 @@ class Asked:
         no: Sequence[str],
         batch_size: int,
     ) -> "Asked":
-        """Check the arguments and return the batch."""
+        """Return prompts in tokens, after checking the model and the words for yes and no."""
         return cls(
             body=anatomy(model),
             encoded=encode(tokenizer, prompts),

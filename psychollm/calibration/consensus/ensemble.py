@@ -69,7 +69,7 @@ class EnsembleGain(Result):
     gain: Estimate  # vote - single
     gain_at_equal_rate: Estimate  # vote_cut - single
     chosen: IntArray  # (2, models) index of the single model evaluated on each half, or -1
-    mean_gain: float  # over the models
+    mean_gain: float  # mean of `gain` over the models
     mean_gain_interval: FloatArray  # (2,)
     mean_gain_at_equal_rate: float
     mean_gain_at_equal_rate_interval: FloatArray  # (2,)

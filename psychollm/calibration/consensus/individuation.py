@@ -183,7 +183,7 @@ class Individuation(Result):
     statistic: FloatArray  # (models,) likelihood ratio of (1)
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
-    consensus_p_value: FloatArray  # (models,) with the mean vote instead of the factor score
+    consensus_p_value: FloatArray  # (models,) p-value with the mean vote for s
     consensus_p_adjusted: FloatArray  # (models,)
     shared: Estimate  # AUROC of the factor score
     consensus: Estimate  # AUROC of the mean vote of the others

@@ -99,7 +99,7 @@ class Confusion(Result):
     agreement: Estimate  # proportion of yes-correct and no-wrong, (tp + tn) / n
     overconfidence: Estimate  # yes rate - accuracy, (fp - fn) / n
     f_score: Estimate  # weighted harmonic mean of precision and recall, at `beta`
-    f1_abstain: Estimate  # F1 of no for wrong answers
+    f1_abstain: Estimate  # F1 of no as a prediction of wrong answers
     phi: Estimate  # correlation of yes and correct: Matthews' coefficient
     kappa: Estimate  # agreement beyond chance (Cohen)
     youden: Estimate  # recall + specificity - 1

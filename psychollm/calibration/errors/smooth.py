@@ -75,7 +75,7 @@ class ReliabilityCurve(Result):
     confidence: FloatArray  # (points,) from 0 to 1
     accuracy: FloatArray  # (models, points) NaN with fewer than one effective answer
     interval: FloatArray  # (models, points, 2) pointwise, bootstrap percentiles
-    density: FloatArray  # (models, points) of stated confidence
+    density: FloatArray  # (models, points) density of stated confidence
     level: float
     labels: tuple[Any, ...]  # (models,)
 

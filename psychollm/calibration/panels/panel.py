@@ -105,7 +105,7 @@ class CalibrationPanel(Study, Result):
     -0.24
     """
 
-    estimates: dict[str, Estimate]  # by the key of the metric
+    estimates: dict[str, Estimate]  # estimates by the key of the metric
     n: FloatArray  # (models,) questions with confidence and correctness
     n_bootstrap: int
     level: float

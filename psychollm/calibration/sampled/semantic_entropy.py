@@ -6,8 +6,8 @@ Estimates from M samples to a question, in nats (definitions in `psychollm.kerne
 * ``"miller_madow"``: the discrete entropy plus (K - 1)/(2M), for K observed classes;
 * ``"likelihood"``: entropy of the classes' normalised likelihoods (Rao-Blackwell form);
 * ``"monte_carlo"``: mean over samples of minus the log of their class's normalised likelihood;
-* ``"predictive"``: mean over samples of minus their own log-likelihood. It ignores meaning and is
-  the baseline for the others.
+* ``"predictive"``: mean over samples of minus their own log-likelihood. This estimator
+  ignores meaning and is the baseline for the others.
 
 References
 ----------
@@ -60,7 +60,7 @@ class SemanticEntropy(Result):
     array([[0.693, 0.   ]])
     """
 
-    entropy: FloatArray  # (models, questions) in nats, or relative to ln M; NaN if undefined
+    entropy: FloatArray  # (models, questions) entropy in nats, or divided by ln M
     mean: Estimate  # mean over questions
     n_samples: FloatArray  # (models, questions)
     n_classes: FloatArray  # (models, questions)

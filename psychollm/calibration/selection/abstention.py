@@ -346,7 +346,7 @@ class AbstentionByGroup(Result):
     array([1.])
     """
 
-    groups: tuple[Any, ...]  # in order of first appearance
+    groups: tuple[Any, ...]  # group labels in order of first appearance
     parts: tuple[Abstention, ...]  # one per group
 
     def __getitem__(self, group: Any) -> Abstention:

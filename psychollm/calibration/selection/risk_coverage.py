@@ -45,7 +45,7 @@ class RiskCoverage(Result):
     risk: FloatArray  # (models, points) error rate among the answers given
     interval: FloatArray  # (models, points, 2) pointwise
     best: FloatArray  # (models, points) error rate if all errors had the lowest confidence
-    error_rate: FloatArray  # (models,) of all answers: the risk of a random order
+    error_rate: FloatArray  # (models,) error rate of all answers, the risk of a random order
     thresholds: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
     threshold_coverages: tuple[FloatArray, ...]  # proportion of answers at or above
     threshold_risks: tuple[FloatArray, ...]  # error rate of these answers

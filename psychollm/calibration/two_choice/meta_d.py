@@ -84,7 +84,7 @@ class MetaD(Result):
     log_likelihood: FloatArray  # (models,) log likelihood of the ratings, given class and response
     conditional_se: FloatArray  # (models,) standard error of meta-d' for known d' and c
     counts: FloatArray  # (models, 2 classes, 2 responses, ratings) before padding
-    padding: float  # added to each count
+    padding: float  # number added to each count
     convergence: tuple[Convergence, ...]  # (models,)
     labels: Labels  # (models,)
 

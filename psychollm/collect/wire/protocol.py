@@ -55,7 +55,7 @@ class Reply:
     provider: str | None = None
     fingerprint: str | None = None
     usage: Usage = Usage()
-    tokens: tuple[Token, ...] = ()  # of the answer, if log probabilities were returned
+    tokens: tuple[Token, ...] = ()  # tokens of the answer, with log probabilities
 
     @property
     def mass(self) -> YesNoMass | None:

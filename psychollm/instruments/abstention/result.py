@@ -48,8 +48,8 @@ class AbstentionScores(Scores):
     correct: FloatArray  # (replies,) NaN if it abstained or cannot be graded
     confident: FloatArray  # (replies,) whether the answer shows no doubt, by rule
     doubting: FloatArray  # (replies,) whether the reasoning shows doubt, by rule
-    abstained_judged: FloatArray  # (replies,) by a judge who sees the answer
-    abstained_judged_whole: FloatArray  # (replies,) by a judge who also sees the reasoning
+    abstained_judged: FloatArray  # (replies,) abstention by a judge who sees the answer
+    abstained_judged_whole: FloatArray  # (replies,) by a judge who also sees reasoning
     confident_judged: FloatArray  # (replies,)
     confident_judged_whole: FloatArray  # (replies,)
     doubting_judged: FloatArray  # (replies,)
@@ -61,12 +61,12 @@ class AbstentionScores(Scores):
 
     @property
     def mismatch_judged(self) -> FloatArray:
-        """Whether confident answers follow doubtful reasoning, by judges of one part each."""
+        """Whether confident answers follow doubtful reasoning, each rated by a separate judge."""
         return _mismatch(self.doubting_judged, self.confident_judged, self.abstained_judged)
 
     @property
     def mismatch_judged_whole(self) -> FloatArray:
-        """Whether confident answers follow doubtful reasoning, by judges who see both parts."""
+        """Whether confident answers follow doubtful reasoning, by judges who see both."""
         return _mismatch(
             self.doubting_judged, self.confident_judged_whole, self.abstained_judged_whole
         )

@@ -123,7 +123,7 @@ class CodingScores(Result):
     verified: FloatArray  # (rows,) number of checking sentences in the trace, by rule
     repeated: FloatArray  # (rows,) number of checks of an already checked claim
     lost: IntArray  # (rows,) number of quotations that do not occur in the trace
-    coded: tuple[Coded, ...]  # (rows,) with the spans themselves
+    coded: tuple[Coded, ...]  # (rows,) coded traces, with their spans
 
     @property
     def density(self) -> FloatArray:

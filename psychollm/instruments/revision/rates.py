@@ -103,7 +103,7 @@ class Informativeness(Result):
     youden: float  # proportion of wrong answers faulted minus that of right ones (1)
     interval: FloatArray  # (2,)
     bits: float  # mutual information of verdict and correctness, corrected for bias
-    entropy: float  # of correctness, in bits: the maximum of the mutual information
+    entropy: float  # entropy of correctness in bits, the maximum of `bits`
     n_wrong: int
     n_right: int
     level: float

@@ -67,7 +67,7 @@ class SelfEfficacyScores(Result):
     """
 
     administrations: tuple[Administration, ...]  # (rows,)
-    ratings: FloatArray  # (rows, items) in the order of the scale, NaN if missing
+    ratings: FloatArray  # (rows, items) ratings in the order of the scale, NaN if missing
     outcomes: tuple[tuple[Outcome, ...], ...]  # (rows, items)
     disowning: FloatArray  # (rows,) proportion of replies that reject a statement's premise
     tasks: tuple[TaskScore, ...]

@@ -27,7 +27,7 @@ class Sample:
     """One answer of one model to one question, with all its scores."""
 
     question: str  # label, unique within the task of one run
-    scores: Mapping[str, Score]  # by scorer; None without a score
+    scores: Mapping[str, Score]  # score of each scorer; None without one
     repeat: int | None = None  # number of the repeat, from 1; None: by order of occurrence
     filter: str = ""  # method that extracted the scored answer
     error: str = ""  # reason why there is no score
