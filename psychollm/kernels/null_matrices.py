@@ -27,7 +27,7 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.correlate import correlate_into
 from psychollm.kernels.one_factor import count_answers, simulate_one_factor
 from psychollm.kernels.pair_counts import popcount
-from psychollm.kernels.random import below, next_word, seed_stream
+from psychollm.kernels.random import advance, advance_below, below, seed_stream
 from psychollm.kernels.tetrachoric import fill_thresholds
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
@@ -37,29 +37,38 @@ PROBABILITY_BITS = 6
 
 
 @njit
-def _word_near(state, level):
-    """Return a word whose bits are set with probability level / 2^PROBABILITY_BITS."""
+def _fill_near(state, level, within, out):
+    """Fill `out` with words whose bits are set with probability level / 2^PROBABILITY_BITS."""
+    # Only bits of `within` are kept; returns their number. The state is kept in registers, as in
+    # `random.fill_words`.
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    everything, levels, count = ZERO, PROBABILITY_BITS, ZERO
     if level >= 1 << PROBABILITY_BITS:
-        return ALL
-    word = ZERO
-    for b in range(PROBABILITY_BITS):
-        if (level >> b) & 1:
-            word |= next_word(state)
-        elif word != ZERO:
-            word &= next_word(state)
-    return word
+        everything, levels = ALL, 0
+    for w in range(out.size):
+        word = everything
+        for b in range(levels):
+            if (level >> b) & 1:
+                random, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                word |= random
+            elif word != ZERO:
+                random, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                word &= random
+        out[w] = word & within[w]
+        count += popcount(out[w])
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+    return np.int64(count)
 
 
 @njit
 def _random_subset(state, answered, n, total, size, out):
     """Fill `out` with a uniform random subset of `size` of the `total` answered bits."""
     level = int((size << PROBABILITY_BITS) / total + 0.5) if total > 0 else 0
-    count = 0
-    for w in range(out.size):
-        out[w] = _word_near(state, level) & answered[w]
-        count += popcount(out[w])
+    count = _fill_near(state, level, answered, out)
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     while count != size:
-        position = np.uint64(below(state, n))
+        drawn, s0, s1, s2, s3 = advance_below(s0, s1, s2, s3, n)
+        position = np.uint64(drawn)
         word, bit = position >> SIX, ONE << (position & LOW_6)
         if count < size and answered[word] & bit and not out[word] & bit:
             out[word] |= bit
@@ -67,6 +76,7 @@ def _random_subset(state, answered, n, total, size, out):
         elif count > size and out[word] & bit:
             out[word] ^= bit
             count -= 1
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
 
 
 @njit

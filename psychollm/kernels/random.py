@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from psychollm._base.types import WordArray
+from psychollm._base.types import FloatArray, WordArray
 from psychollm.kernels._jit import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -52,9 +52,8 @@ def seed_stream(seed):
 
 
 @njit
-def next_word(state: WordArray) -> np.uint64:
-    """Return 64 random bits and advance the stream."""
-    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+def advance(s0, s1, s2, s3):
+    """Return 64 random bits and the next state."""
     total = s0 + s3
     result = ((total << U23) | (total >> U41)) + s0
     t = s1 << U17
@@ -64,28 +63,82 @@ def next_word(state: WordArray) -> np.uint64:
     s0 ^= s3
     s2 ^= t
     s3 = (s3 << U45) | (s3 >> U19)
+    return result, s0, s1, s2, s3
+
+
+@njit
+def next_word(state: WordArray) -> np.uint64:
+    """Return 64 random bits and advance the stream."""
+    result, s0, s1, s2, s3 = advance(state[0], state[1], state[2], state[3])
     state[0], state[1], state[2], state[3] = s0, s1, s2, s3
     return result
+
+
+# These loops keep the state in registers. With `next_word` it would go through memory each time,
+# because the compiler cannot exclude that the array written to holds the state.
+
+
+@njit
+def fill_words(state: WordArray, words: WordArray) -> None:
+    """Fill `words` as `next_word` would."""
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    for i in range(words.size):
+        words[i], s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+
+
+@njit
+def fill_normals(state: WordArray, out: FloatArray, squares: FloatArray) -> None:
+    """Fill `out` as `normal` would; `squares` is work space of the same size."""
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    count = 0
+    while count < out.size:  # without branches: a rejected pair is overwritten by the next
+        first, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        second, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        u, v = 2.0 * as_uniform(first) - 1.0, 2.0 * as_uniform(second) - 1.0
+        s = u * u + v * v
+        out[count], squares[count] = u, s
+        count += int(s > 0.0) & int(s < 1.0)
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+    for i in range(out.size):
+        s = squares[i]
+        out[i] *= math.sqrt(-2.0 * math.log(s) / s)
+
+
+@njit
+def as_uniform(word: np.uint64) -> float:
+    """Return the number in [0, 1) of 53 of 64 random bits."""
+    return float(word >> U11) * TWO_POW_MINUS_53
 
 
 @njit
 def uniform(state: WordArray) -> float:
     """Return a number in [0, 1) with 53 random bits."""
-    return float(next_word(state) >> U11) * TWO_POW_MINUS_53
+    return as_uniform(next_word(state))
 
 
 @njit
-def below(state: WordArray, bound: int) -> np.int64:
-    """Return a random integer in [0, bound), bound < 2^32, without bias."""
+def advance_below(s0, s1, s2, s3, bound):
+    """Return a random integer in [0, bound), bound < 2^32, without bias, and the next state."""
     size = np.uint64(bound)
-    product = (next_word(state) >> U32) * size
+    word, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+    product = (word >> U32) * size
     low = product & LOW_32
     if low < size:
         threshold = (np.uint64(0x100000000) - size) % size
         while low < threshold:
-            product = (next_word(state) >> U32) * size
+            word, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+            product = (word >> U32) * size
             low = product & LOW_32
-    return np.int64(product >> U32)
+    return np.int64(product >> U32), s0, s1, s2, s3
+
+
+@njit
+def below(state: WordArray, bound: int) -> np.int64:
+    """Return a random integer in [0, bound), bound < 2^32, and advance the stream."""
+    drawn, s0, s1, s2, s3 = advance_below(state[0], state[1], state[2], state[3], bound)
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+    return drawn
 
 
 @njit

@@ -10,11 +10,14 @@ from psychollm.factor.one_factor.residuals import (
     start,
 )
 from psychollm.kernels.one_factor import (
+    NEARLY,
     count_answers,
     margin_thresholds,
+    nearly_normal_cdf,
     simulate_one_factor,
 )
 from psychollm.kernels.pair_counts import pack_rows
+from psychollm.kernels.random import normal, uniform
 from tests.kernels.words import new_stream, unpack_rows
 
 COMPLETE = np.empty((0, 0), dtype=np.uint64)
@@ -51,6 +54,27 @@ def test_questions_beyond_the_last_word_stay_empty():
     state = new_stream(np.array([1, 2], dtype=np.uint64))
     simulate_one_factor(np.array([0.5]), np.array([-9.0]), 10, state, words)
     assert words[0, 0] == 2**10 - 1
+
+
+def test_the_polynomial_is_as_near_as_promised():
+    c = np.concatenate([np.linspace(-3.3, 3.3, 200_001), [-40.0, -4.0, 4.0, 40.0, np.inf]])
+    near = np.array([nearly_normal_cdf(one) for one in c])
+    assert np.abs(near - stats.norm.cdf(c)).max() < NEARLY
+
+
+def test_answers_are_those_of_single_draws():
+    """The definition, one uniform number at a time, with the exact distribution function."""
+    loadings, thresholds, n = np.array([0.9, -0.6, 0.9995]), np.array([0.3, 1.2, -2.3]), 2000
+    state = new_stream(np.array([5, 1], dtype=np.uint64))
+    expected = np.empty((3, n), dtype=bool)
+    for first in range(0, n, 64):
+        size = min(64, n - first)
+        score = np.array([normal(state) for _ in range(size)])
+        for i in range(3):
+            u = np.array([uniform(state) for _ in range(size)])
+            c = (thresholds[i] - loadings[i] * score) / np.sqrt(1 - loadings[i] ** 2)
+            expected[i, first : first + size] = u > stats.norm.cdf(c)
+    assert np.array_equal(simulate(loadings, thresholds, n, 5), expected)
 
 
 def counts_of(yes, answered=None):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm.kernels.random import below, next_word, normal, uniform
+from psychollm.kernels.random import below, fill_normals, fill_words, next_word, normal, uniform
 from tests.kernels.words import new_stream
 from tests.oracles import streams_slow as slow
 
@@ -62,3 +62,14 @@ def test_twin(seed):
     np.testing.assert_allclose(
         [normal(ours) for _ in range(50)], [slow.normal(theirs) for _ in range(50)], rtol=1e-13
     )
+
+
+def test_loops_draw_what_single_calls_draw():
+    for size in (1, 10, 64):
+        one, two = stream(7), stream(7)
+        words, normals, work = np.empty(size, dtype=np.uint64), np.empty(size), np.empty(size)
+        fill_words(one, words)
+        assert words.tolist() == [next_word(two) for _ in range(size)]
+        fill_normals(one, normals, work)
+        assert normals.tolist() == [normal(two) for _ in range(size)]
+        assert one.tolist() == two.tolist()
