@@ -105,7 +105,6 @@ def alarm():
             signal.default_int_handler(number, frame)
 
     # Python also drops what is raised in a finalizer of garbage that earlier tests have left.
-    gc.collect()
     gc.disable()
     before = signal.signal(signal.SIGALRM, interrupt)
     yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
