@@ -71,7 +71,7 @@ def test_the_script_of_a_variant_gives_the_tables_to_the_last_bit(
 
 
 def check_script(tmp_path: Path, results: dict[str, Any], typed: Sequence[str]) -> None:
-    """Run the script of a command, and compare its tables with those of the command, bit by bit."""
+    """Run the script of a command; its tables are those of the command to the last bit."""
     made: dict[str, Any] = {}
     exec(script_in(tmp_path / "here", results), made)  # noqa: S102 -- what the command wrote
     results_made = [one for one in made.values() if isinstance(one, Result)]
