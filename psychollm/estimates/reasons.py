@@ -64,7 +64,6 @@ class Reason(StrEnum):
     UNJUDGED = "answers without an abstention verdict were omitted"
     UNREACHABLE = "no coverage has a risk this low"
     FEW_FOR_GUARANTEE = "too few answers to guarantee any risk"
-    FEW_FOR_PROMISE = FEW_FOR_GUARANTEE  # the former name, in saved files
     NO_THRESHOLD = "the risk bound exceeds the limit at every threshold"
     ONE_SAMPLE = "one sample per question"
     ONE_ANSWER = (
