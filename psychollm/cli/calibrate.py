@@ -286,7 +286,7 @@ def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
         code.append("correctness = correctness.to_frame()")
     else:
         first, second = command.calls(
-            "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
+            "psy.data.read_table", {"scale": command.scale}, {"codes": command.codes}
         )
         confidence, correctness = first.run(), second.run()
         column = partial(column_of_table, command)
@@ -373,7 +373,7 @@ def _clusters(
     """Return the clusters of the questions, and the Python code that reads them."""
     from psychollm.data.labels import listed
 
-    call = Call("psy.data.readers.read_clusters", (Path(named),))
+    call = Call("psy.data.read_clusters", (Path(named),))
     file = Path(named)
     is_column = not (file.is_file() or file.suffix in {".csv", ".gz", ".parquet"})
     if is_column:

@@ -119,7 +119,7 @@ def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Ser
 def group_call(name: str, value: str, unit: "Unit", reading: Call) -> Call:
     """Return the call that reads the group of each question or model."""
     if Path(value).is_file():
-        return Call("psy.data.readers.read_clusters", (Path(value),), name=name)
+        return Call("psy.data.read_clusters", (Path(value),), name=name)
     return Call(".labels", (reading, value), {"of": unit}, name=name)
 
 
@@ -128,9 +128,7 @@ def groups_call(command: Any, by: str, of: "Axis") -> Call:
     if command.of_logs or Path(by).is_file():
         reading = command.reading_of(command.inputs, command.kept)
         return group_call("groups", by, "question" if of == "questions" else "model", reading)
-    return Call(
-        "psy.data.readers.read_clusters", (command.confidence,), question_column(command, by)
-    )
+    return Call("psy.data.read_clusters", (command.confidence,), question_column(command, by))
 
 
 def question_column(command: Any, column: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Clustered:
         """Python call that reads the file of clusters."""
         if self.clusters is None:
             return None
-        return Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
+        return Call("psy.data.read_clusters", (self.clusters,), name="clusters")
 
 
 @dataclass(frozen=True, kw_only=True)

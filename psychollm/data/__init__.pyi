@@ -14,8 +14,10 @@ from psychollm.data.pair_counts_blocks import count_blocks as count_blocks
 from psychollm.data.pair_counts_blocks import read_pair_counts as read_pair_counts
 from psychollm.data.pair_counts_blocks import stream_responses as stream_responses
 from psychollm.data.readers import read_clusters as read_clusters
+from psychollm.data.readers import read_labels as read_labels
 from psychollm.data.readers import read_responses as read_responses
 from psychollm.data.readers import read_table as read_table
+from psychollm.data.readers import read_words as read_words
 from psychollm.data.responses import Responses as Responses
 from psychollm.data.responses import as_responses as as_responses
 from psychollm.data.sampled import SampledAnswers as SampledAnswers

@@ -35,7 +35,7 @@ def test_a_page_to_go_through_worst_first(call, tables, tmp_path: Path) -> None:
     page = (folder / "report.html").read_text("utf-8")
     assert f"What is &lt;b&gt;{frame['question'][0]}&lt;/b&gt;?" in page
     assert page.index(frame["question"][0]) < page.index(frame["question"][5])
-    assert "<code>import psychollm as psy\n\nchoices = psy.data.readers.read_words(" in page
+    assert "<code>import psychollm as psy\n\nchoices = psy.data.read_words(" in page
 
 
 def test_json_holds_what_is_flagged(call, tables, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ class Judge(Judged, Clustered, Choices):
     def _of_file(self, name: str, path: Path | None) -> Call | None:
         if path is None:
             return None
-        return Call("psy.data.readers.read_clusters", (path,), name=name)
+        return Call("psy.data.read_clusters", (path,), name=name)
 
     def _chances(self) -> Call | None:
         read = self._of_file("chances", self.probability)

@@ -96,14 +96,14 @@ class Audit(Analysis, OneTable):
             Call("psy.read_responses", (self.choices,), self.reading, name="right")
             if self.key is None
             else Call(
-                "psy.data.readers.read_words",
+                "psy.data.read_words",
                 (self.choices,),
                 {} if self.missing is None else {"missing_values": self.missing},
                 name="choices",
             )
         )
         labels = {
-            name: path and Call("psy.data.readers.read_labels", (path,), name=name)
+            name: path and Call("psy.data.read_labels", (path,), name=name)
             for name, path in (
                 ("key", self.key), ("families", self.families), ("groups", self.groups)
             )

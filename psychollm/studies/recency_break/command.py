@@ -70,7 +70,7 @@ class Recency(Judged, Logs):
         reading = self.reading_of(self.logs, kept)
         cutoff: Any = self.cutoff
         if cutoff is not None and Path(cutoff).is_file():
-            cutoff = Call("psy.data.readers.read_clusters", (Path(cutoff),), name="cutoff")
+            cutoff = Call("psy.data.read_clusters", (Path(cutoff),), name="cutoff")
         families = self.families and group_call("families", self.families, "model", reading)
         options = {
             "published": group_call("published", self.published, "question", reading),

@@ -68,7 +68,7 @@ class Horizon(Judged, Logs):
         minutes, families, dates = (
             None
             if path is None
-            else Call("psy.data.readers.read_clusters", (path,), name=name)
+            else Call("psy.data.read_clusters", (path,), name=name)
             for name, path in (
                 ("minutes", self.minutes), ("families", self.families), ("dates", self.dates)
             )
