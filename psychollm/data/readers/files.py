@@ -1,5 +1,6 @@
 """Read files as `Responses`, as tables of numbers or words, and as labelled values."""
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_positive
 from psychollm._base.convert import conversion
-from psychollm._base.csv_text import encoding_of
+from psychollm._base.csv_text import delimiter_of
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray
 from psychollm._base.wording import parameter
@@ -17,7 +18,7 @@ from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Table, listed
 from psychollm.data.long import Columns, Duplicates, Layout, SparseLong
 from psychollm.data.missing_codes import Missing, MissingValues, check_codes
-from psychollm.data.readers.csv_file import read_csv
+from psychollm.data.readers.csv_file import opened, read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.responses import Responses
@@ -33,6 +34,7 @@ READERS: dict[str, Callable[..., Table]] = {
     ".tsv": read_csv,
     ".tsv.gz": read_csv,
     ".jsonl": read_jsonl,
+    ".jsonl.gz": read_jsonl,
     ".parquet": read_parquet,
 }
 
@@ -56,7 +58,7 @@ def read_responses(
     Parameters
     ----------
     path : path
-        File: ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Separators are
+        File: ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``), or ``.parquet``. Separators are
         commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
         other formats pass a pandas frame to `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
@@ -146,7 +148,7 @@ def read_table(
     Parameters
     ----------
     path : path
-        File: ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Separators are
+        File: ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``), or ``.parquet``. Separators are
         commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
         other formats pass a pandas frame to `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
@@ -331,10 +333,16 @@ def read_words(
 
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            coded = encoding_of(file.read(2))
-        frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, encoding=coded)
-    except (OSError, ValueError) as error:  # errors of pandas are ValueErrors
+        with opened(path) as file:
+            mark = delimiter_of(file.readline())
+            file.seek(0)
+            frame = pd.read_csv(file, sep=mark, index_col=0, dtype=str, keep_default_na=False)
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        zlib.error,
+    ) as error:  # pandas' own errors are ValueErrors
         why = getattr(error, "strerror", None) or error
         msg = f"{path} cannot be read as a CSV file: {why}"
         raise InputError(msg) from error

@@ -1,6 +1,8 @@
 """Read tables of votes on pairs of models from files."""
 
+import gzip
 import json
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_LINES = (".jsonl", ".jsonl.gz")
 
 
 def is_path(votes: Any) -> bool:
@@ -28,11 +31,12 @@ def header_of_votes(path: Path) -> list[str]:
         return []
     if name.endswith(_TABLES):
         return header_of(path)
-    if name.endswith(".jsonl"):
-        with path.open(encoding="utf-8") as file:
+    if name.endswith(_LINES):
+        opener: Any = gzip.open if name.endswith(".gz") else open
+        with opener(path, "rt", encoding="utf-8") as file:
             try:
                 first = json.loads(file.readline(1 << 20))
-            except ValueError:
+            except (ValueError, OSError, EOFError, zlib.error):
                 return []
         return list(first) if isinstance(first, dict) else []
     return header_in(path) or []
@@ -59,7 +63,7 @@ def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
                 mark = delimiter_of(file.readline())
                 file.seek(0)
                 return pd.read_csv(file, sep=mark, decimal="." if mark == "," else ",")
-        if name.endswith(".jsonl"):
+        if name.endswith(_LINES):
             return pd.read_json(path, lines=True)
         if name.endswith(".json"):
             return pd.read_json(path)

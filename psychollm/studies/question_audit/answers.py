@@ -86,6 +86,8 @@ def answers_of(choices: Any, key: Any, n_options: int | None) -> Answers:
             questions=table.questions,
         )
     cells, models, questions = _cells(choices)
+    if _labels_models(key, models, questions):
+        cells, models, questions = list(map(list, zip(*cells, strict=True))), questions, models
     keys = _keys(key, questions)
     return _coded(cells, keys, models, questions, n_options)
 
@@ -113,6 +115,16 @@ def _text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     return str(cell).strip()
+
+
+def _labels_models(key: Any, models: Labels, questions: Labels) -> bool:
+    """Return whether the key's labels are columns of the table, so that its rows are models."""
+    key = in_pandas(key)
+    labels = tuple(key) if isinstance(key, Mapping) else index_of(key)
+    if labels is None or labels == tuple(range(len(labels))):
+        return False
+    known = set(labels)
+    return known.isdisjoint(questions) and known.issuperset(models)
 
 
 def _keys(key: Any, questions: Labels) -> list[str]:

@@ -274,3 +274,12 @@ def test_experts_judgements() -> None:
     for fault, faulty in (("wrong_key", label == "wrong_groundtruth"), ("any", flawed)):
         assert abs(1.0 - faulty[list(audit.flagged(0.5, fault=fault))].mean() - 0.5) < 0.1
         assert faulty[list(audit.flagged(0.1, fault=fault))].mean() >= 0.9
+
+
+def test_a_key_shows_that_rows_are_models() -> None:
+    choices = pd.DataFrame(
+        [["A", "B", "A"], ["A", "B", "C"]], index=["m1", "m2"], columns=["q1", "q2", "q3"]
+    )
+    key = {"q1": "A", "q2": "B", "q3": "A"}
+    turned = psy.question_audit(choices, key, rng=1).to_frame()
+    pd.testing.assert_frame_equal(turned, psy.question_audit(choices.T, key, rng=1).to_frame())

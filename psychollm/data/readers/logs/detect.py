@@ -184,7 +184,17 @@ LogFormat: TypeAlias = Literal[
     "table",
 ]
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
+ENDINGS = (
+    ".eval",
+    ".json",
+    ".jsonl",
+    ".jsonl.gz",
+    ".parquet",
+    ".csv",
+    ".csv.gz",
+    ".tsv",
+    ".tsv.gz",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """A file of unknown content: its type, and its JSON, in bounded memory."""
 
+import gzip
 import re
+import zlib
 from codecs import EncodedFile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -54,18 +56,32 @@ class Source:
             if isinstance(value, str | int | float) and str(value).strip() and value == value
         }
 
+    @property
+    def _zipped(self) -> bool:
+        return self.path.name.lower().endswith(".jsonl.gz")
+
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        """Open the file as bytes; UTF-16 text is converted to UTF-8."""
-        with self.path.open("rb") as file:
+        """Open the file as bytes, decompressed; UTF-16 text is converted to UTF-8."""
+        opener: Any = gzip.open if self._zipped else open
+        with opener(self.path, "rb") as file:
             encoding = encoding_of(file.read(2))
             file.seek(0)
             yield file if encoding != "utf-16" else EncodedFile(file, "utf-8", encoding)
 
+    @contextmanager
+    def _unpacked(self) -> Iterator[None]:
+        """Name the file in errors of its compression."""
+        try:
+            yield
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            msg = f"{self.path} is not a complete gzip file: {error}"
+            raise InputError(msg) from error
+
     @cached_property
     def shape(self) -> Shape:
         """Type of the file, by its content."""
-        with self._opened() as file:
+        with self._unpacked(), self._opened() as file:
             first = file.readline(MAX_LINE).removeprefix(b"\xef\xbb\xbf")
             while first and not first.strip():
                 first = file.readline(MAX_LINE)
@@ -76,7 +92,7 @@ class Source:
             return "parquet"
         if not first.lstrip().startswith((b"{", b"[")):
             return "text"
-        alone = not rest.strip() and self.path.suffix != ".jsonl"
+        alone = not rest.strip() and self.path.suffix != ".jsonl" and not self._zipped
         return "document" if alone or not _is_object(first) else "lines"
 
     @cached_property
@@ -99,7 +115,7 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the object of each non-empty line of a JSONL file."""
-        with self._opened() as file:
+        with self._unpacked(), self._opened() as file:
             number = 0
             while line := file.readline(MAX_LINE + 1):
                 number += 1

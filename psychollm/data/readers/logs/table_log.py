@@ -1,6 +1,7 @@
 """Tables of scores not written by a known tool: text, Parquet or JSONL.
 
-The columns `model`, `question` and `score`, or others with common names, are needed. The columns
+The columns `question` and `score`, or others with common names, are needed; without a column
+`model` the file's name is the model's. The columns
 `task`, `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (of the question) are
 optional. If a file has other names, the caller maps these roles to its columns. Without columns of
 questions and scores, a file is taken as wide: a row per model and a column per question, or the
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, InputError, LabelError, PsychollmWarning
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
 from psychollm._base.wording import parameter
@@ -128,6 +130,8 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
         choices = usual.get(name, [name] if name in header else [])
         if name in columns or len(choices) == 1 or (choices and choices[0] == name):
             found[name] = columns.get(name) or choices[0]
+        elif name == "model" and not choices and _is_of_one_model(header, usual, columns):
+            continue
         elif name in NEEDED:
             msg = (
                 f"{path}: which column holds the {name}? pass {parameter('columns')} with a "
@@ -137,17 +141,30 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
     return found
 
 
+def _is_of_one_model(
+    header: Sequence[str], usual: Mapping[str, Sequence[str]], columns: Mapping[str, str]
+) -> bool:
+    """Return whether questions and scores are named, so that the file may name the model."""
+    known = {*KEYS, *columns.values(), *usual["question"], *usual["score"]}
+    if not known.issuperset(header):
+        return False  # another column may hold the models
+    return all(name in columns or len(usual[name]) == 1 for name in ("question", "score"))
+
+
 def read_table_log(source: Source) -> list[Run]:
     """Read a table with one row per score, or per model."""
     header, reading = _header(source), source.reading
     if reading.layout in {"wide", "transposed"} or _is_wide(header, source) or not reading.labels:
-        return _models(_wide(source), reading.score_map)
+        table = _wide(source)
+        _check_sides(table, header, source)
+        return _models(table, reading.score_map)
     found = places(header, reading.columns, source.path)
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
     kept = [name for name in source.keep if name in header]
     for where, row in _rows(source, [*found.values(), *kept]):
         cells = {name: row.get(column) for name, column in found.items()}
+        cells.setdefault("model", source.path.name.partition(".")[0])
         for name in NEEDED[:2]:
             if _text(cells[name]) == "":
                 msg = f"{where} has no {name}: every score needs one"
@@ -177,6 +194,27 @@ def _wide(source: Source, layout: Layout | None = None) -> Table:
     )
     read = {"parquet": read_parquet, "lines": read_jsonl}.get(source.shape, read_csv)
     return read(source.path, layout=layout or reading.layout, columns=columns)
+
+
+MANY = 10  # times as many rows as columns: the rows may be questions
+
+
+def _check_sides(table: Table, header: Sequence[str], source: Source) -> None:
+    """Warn if the rows of a file, read as models, are probably questions."""
+    name, reading = header[label_column(header, None)], source.reading
+    n, k = len(table.models), len(table.questions)
+    if reading.layout != "auto" or n < MANY * k or is_called(name, MODELS):
+        return
+    pairs = {"question": name, "score": next(one for one in header if one != name)}
+    remedy = (
+        parameter("columns", pairs, command=f"{{}} {','.join(map('='.join, pairs.items()))}")
+        if len(header) == 2
+        else parameter("layout", "transposed")
+    )
+    warn(
+        f"{source.path}: {n} rows are read as models and {k} "
+        f"{'column' if k == 1 else 'columns'} as questions; if rows are questions, pass {remedy}"
+    )
 
 
 def _models(table: Table, score_map: Mapping[str, float]) -> list[Run]:
