@@ -86,7 +86,7 @@ def answers_of(choices: Any, key: Any, n_options: int | None) -> Answers:
             questions=table.questions,
         )
     cells, models, questions = _cells(choices)
-    if _labels_models(key, models, questions):
+    if _is_transposed(key, models, questions):
         cells, models, questions = list(map(list, zip(*cells, strict=True))), questions, models
     keys = _keys(key, questions)
     return _coded(cells, keys, models, questions, n_options)
@@ -117,8 +117,8 @@ def _text(cell: Any) -> str:
     return str(cell).strip()
 
 
-def _labels_models(key: Any, models: Labels, questions: Labels) -> bool:
-    """Return whether the key's labels are columns of the table, so that its rows are models."""
+def _is_transposed(key: Any, models: Labels, questions: Labels) -> bool:
+    """Return whether the columns, read as models, are the questions of the key."""
     key = in_pandas(key)
     labels = tuple(key) if isinstance(key, Mapping) else index_of(key)
     if labels is None or labels == tuple(range(len(labels))):

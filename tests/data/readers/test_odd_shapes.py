@@ -62,3 +62,12 @@ def test_words_have_any_separator(tmp_path: Path, mark: str, ending: str) -> Non
     text = f"question{mark}key\nq1{mark}A\nq2{mark}B\n".encode()
     path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
     assert psy.data.read_labels(path) == {"q1": "A", "q2": "B"}
+
+
+def test_gzipped_lines_that_expand_beyond_measure_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    line = b'{"model": "m", "question": "q", "score": 1, "text": "' + b"a" * 100_000 + b'"}\n'
+    with gzip.open(path, "wb") as file:
+        file.writelines(line for _ in range(400))
+    with pytest.raises(InputError, match="bytes per compressed byte"):
+        psy.read_scores(path)

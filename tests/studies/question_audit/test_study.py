@@ -278,8 +278,10 @@ def test_experts_judgements() -> None:
 
 def test_a_key_shows_that_rows_are_models() -> None:
     choices = pd.DataFrame(
-        [["A", "B", "A"], ["A", "B", "C"]], index=["m1", "m2"], columns=["q1", "q2", "q3"]
+        [list("ABAC"), list("ABCC"), list("BBAC")],
+        index=["m1", "m2", "m3"],
+        columns=["q1", "q2", "q3", "q4"],
     )
-    key = {"q1": "A", "q2": "B", "q3": "A"}
+    key = {"q1": "A", "q2": "B", "q3": "A", "q4": "B"}
     turned = psy.question_audit(choices, key, rng=1).to_frame()
     pd.testing.assert_frame_equal(turned, psy.question_audit(choices.T, key, rng=1).to_frame())

@@ -17,7 +17,7 @@ from psychollm._base.untrusted_json import parse_json
 from psychollm.data.long import Layout
 from psychollm.data.missing_codes import Missing
 from psychollm.data.parquet import open_parquet
-from psychollm.data.readers.logs.archive import Archive
+from psychollm.data.readers.logs.archive import FREE, MAX_RATIO, Archive
 
 Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 
@@ -115,11 +115,16 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the object of each non-empty line of a JSONL file."""
+        packed = self.path.stat().st_size if self._zipped else None
         with self._unpacked(), self._opened() as file:
-            number = 0
+            number = size = 0
             while line := file.readline(MAX_LINE + 1):
                 number += 1
+                size += len(line)
                 where = f"{self.path}, line {number}"
+                if packed is not None and size > FREE and size > MAX_RATIO * packed:
+                    msg = f"{self.path} is refused: over {MAX_RATIO} bytes per compressed byte"
+                    raise InputError(msg)
                 if len(line) > MAX_LINE:
                     msg = f"{where} has more than {MAX_LINE:,} bytes"
                     raise InputError(msg)
