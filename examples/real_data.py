@@ -92,7 +92,7 @@ def rows(study: SharedConfidence) -> list[tuple[str, str]]:
         ("yes rates", extent(rates)),
         ("pairs with an empty cell", f"{shape.spectrum.n_empty} of {k * (k - 1) // 2}"),
         ("first eigenvalue share", percent(shape.spectrum.shares[0], 1)),
-        ("second, by empty-cell rule", "; ".join(by_rule)),
+        ("second, by continuity correction", "; ".join(by_rule)),
         ("one factor, rule-free test", p_equals(float(one.p_value))),
         (
             "second factor's share, rule-free",

@@ -198,7 +198,7 @@ def _plain(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def in_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
-    """Return a table of pandas as one of polars: labels of rows are its first column."""
+    """Convert a pandas table to polars; row labels become the first column."""
     pl = require("polars", extra="", purpose="to_polars()")
     if not is_counted(frame.index):
         frame = frame.reset_index(names=frame.index.name or "label")

@@ -59,7 +59,7 @@ class Workers:
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
-    """Return `n_jobs` as None or an int; refuse numbers that count no workers."""
+    """Return `n_jobs` as None or an int; raise if it is not a valid number of workers."""
     if n_jobs is None:
         return None
     if not isinstance(n_jobs, Real) or isinstance(n_jobs, bool) or n_jobs % 1 or not n_jobs:

@@ -1,4 +1,4 @@
-"""Reasons of undefined values, and qualifications of defined ones."""
+"""Reasons for undefined values, and qualifications of defined ones."""
 
 from collections.abc import Sequence
 from enum import StrEnum

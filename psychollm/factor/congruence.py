@@ -57,7 +57,7 @@ class Congruence(Result):
     factors, other_factors : tuple
         Names of the m and p columns.
     reasons : tuple
-        Reasons of undefined coefficients.
+        Reasons for undefined coefficients.
     """
 
     matrix: FloatArray  # (m, p)

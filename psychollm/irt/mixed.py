@@ -239,7 +239,7 @@ class Mixed(Family):
         return table
 
     def _by_step(self, parts: Iterable[tuple[Member, FloatArray]]) -> FloatArray:
-        """Combine values of the members' steps, placed at their upper codes (J, C - 1)."""
+        """Combine values of the members' steps, each stored at its higher code (J, C - 1)."""
         table = np.full((self.n_items, self.n_categories - 1), np.nan)
         for member, values in parts:
             table[np.ix_(member.items, member.codes[1:] - 1)] = values

@@ -62,7 +62,8 @@ def draw_empty(cells, n_columns, first, seed, share, begin, out):
     begin : ndarray (rows + 1,)
         Receives the offset of each row's cells.
     out : tuple of ndarray (cells,), (cells,)
-        Receive the columns, and 1 for filled and 0 for empty cells. Empty arrays only count them.
+        Receive the columns, and 1 for filled and 0 for empty cells. If the arrays are
+        empty, cells are counted but not stored.
     """
     start, columns = cells
     where, filled = out

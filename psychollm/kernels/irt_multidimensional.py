@@ -40,7 +40,7 @@ from psychollm.kernels.normal import normal_cdf
 
 LOGIT, PROBIT = 0, 1
 AT_ONCE = 32  # nodes processed together
-BLOCK = 256  # number of factors between 1 and 2 multiplied before a logarithm is taken
+BLOCK = 256  # number of factors, each in [1, 2], multiplied before the logarithm is taken
 REACH = 37.0
 TINY = 1e-300
 SQRT_2PI = 2.5066282746310002

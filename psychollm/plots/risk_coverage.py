@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # With more curves than this, bands and baselines overlap too much.
 _MOST_BANDS = 3
-_SETTLED = 0.1  # curves fit into the axes above this coverage
+_SETTLED = 0.1  # the limits of the axes are set by the curves above this coverage
 _BEST = (0, (1, 1.6))
 _TOLD = (0.2, 0.5, 1.0)
 _PANEL = (2.15, 2.0)  # inches

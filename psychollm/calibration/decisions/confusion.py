@@ -84,10 +84,10 @@ class Confusion(Result):
     (array([1., 2.]), array([0.5, 0. ]))
     """
 
-    tp: FloatArray  # (models,) number of answers with yes and correct
-    fp: FloatArray  # (models,) number of answers with yes and wrong
-    fn: FloatArray  # (models,) number of answers with no and correct
-    tn: FloatArray  # (models,) number of answers with no and wrong
+    tp: FloatArray  # (models,) number of correct answers to which the model said yes
+    fp: FloatArray  # (models,) number of wrong answers to which the model said yes
+    fn: FloatArray  # (models,) number of correct answers to which the model said no
+    tn: FloatArray  # (models,) number of wrong answers to which the model said no
     n: FloatArray  # (models,) number of questions with both values
     left_out: FloatArray  # (models,) number of questions with only one value
     yes_rate: Estimate  # proportion of yes, (tp + fp) / n

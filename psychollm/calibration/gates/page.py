@@ -43,7 +43,7 @@ def _facts(result: "ConfidenceGate", smallest: SmallestEffects) -> tuple[Fact, .
 
 
 LAYOUT = Layout(
-    title="May it answer alone?",
+    title="May the model answer without review?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: (

@@ -288,7 +288,7 @@ def _flagged(evidence: "Evidence") -> Table | None:
             text_column("models", [sentence_list(list(who)) for _, (who, _) in ordered]),
             text_column("metrics", [sentence_list(list(what)) for _, (_, what) in ordered]),
         ],
-        caption="Reasons of undefined and flagged values, by model and metric",
+        caption="Reasons for undefined and flagged values, by model and metric",
     )
 
 

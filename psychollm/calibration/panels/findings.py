@@ -315,14 +315,14 @@ class Evidence:
             if best in pair:
                 others.setdefault(comparison, []).append(str(pair[pair[0] == best]))
         told = [
-            f"{words}: {names_of(others[one])}"
+            f"{words} {names_of(others[one])}"
             for one, words in (
-                (Outcome.SMALL, "equivalent"),
-                (Outcome.OPEN, "inconclusive"),
+                (Outcome.SMALL, "is equivalent to"),
+                (Outcome.OPEN, "cannot be distinguished from"),
             )
             if one in others
         ]
-        return f"{best} is best; {'; '.join(told) or 'all others differ from it'}."
+        return f"{best} ranks first; it {', and '.join(told) or 'differs from all others'}."
 
     def _reservations(self) -> Finding:
         undefined = sum(int((~estimate.defined).sum()) for estimate in self.estimates.values())

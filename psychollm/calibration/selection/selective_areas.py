@@ -76,7 +76,7 @@ def _best(n: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def gradients(tally: Tally) -> list[Gradient]:
-    """Return the derivatives of the five areas by the numbers of answers."""
+    """Return the derivatives of the five areas with respect to the numbers of answers."""
     n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
     aurc, joint = _of_aurc(tally, n), _of_augrc(tally, n)
     best, best_joint = _of_best(n, errors)

@@ -90,10 +90,10 @@ def cohen_kappa(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
         Interval method. "posterior" uses the proportions of answer pairs under a uniform Dirichlet
-        prior worth two questions; it also covers with few questions and rare answers. With
-        clusters it is replaced by "score", the score interval of `agreement`. "asymptotic" is (2)
-        with normal quantiles, clipped to [-1, 1]; it takes no clusters, and has length zero at
-        perfect agreement.
+        prior worth two questions; its intervals keep their coverage with few questions and rare
+        answers. With clusters it is replaced by "score", the score interval of `agreement`.
+        "asymptotic" is (2) with normal quantiles, clipped to [-1, 1]; it takes no clusters, and
+        has length zero at perfect agreement.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float

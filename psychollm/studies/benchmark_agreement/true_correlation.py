@@ -37,7 +37,8 @@ from psychollm._base.types import FloatArray
 _STARTS = (-0.9, 0.0, 0.9)
 _LEAST = np.log(1e-4)  # logarithm of a true standard deviation relative to that of the means
 _MOST = 3.0
-_LEAST_NOISE = 1e-8  # relative to the variance of the means: a correlation of one has a density
+# Relative to the variance of the means; keeps the density finite at a correlation of one.
+_LEAST_NOISE = 1e-8
 _NEAR = 1e-9
 
 

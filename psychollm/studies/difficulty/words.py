@@ -77,7 +77,7 @@ def surface(text: str) -> list[float]:
 
 
 def surface_table(texts: Sequence[str]) -> FloatArray:
-    """Return the surface of several texts (texts, features)."""
+    """Return the surface features of several texts (texts, features)."""
     return np.array([surface(text) for text in texts], dtype=np.float64).reshape(-1, len(SURFACE))
 
 

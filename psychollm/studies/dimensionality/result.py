@@ -39,7 +39,7 @@ PAIRS = 3  # number of pairs of models named
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlainSpectrum(Result):
-    """Tetrachoric spectrum and its null distributions, all under one empty-cell rule.
+    """Tetrachoric spectrum and its null distributions, all under one continuity correction.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PlainSpectrum(Result):
     null_congruence : float
         Median congruence of single replicates with that component, for comparison.
     sensitivity : Sensitivity
-        Pairs with an empty cell, and eigenvalue shares under every empty-cell rule.
+        Pairs with an empty cell, and eigenvalue shares under every continuity correction.
     """
 
     correlation: Correlation
@@ -108,7 +108,7 @@ class Dimensionality(Study, Result):
         Fit of one factor with lapses, and tests for a second, if one normal factor is rejected;
         these then decide.
     spectrum : PlainSpectrum
-        Tetrachoric spectrum under the chosen empty-cell rule, with both nulls.
+        Tetrachoric spectrum under the chosen continuity correction, with both nulls.
     factors_by_rule : mapping
         Number of factors by each rule.
     pairwise : PairwiseLikelihood
@@ -259,7 +259,7 @@ class Dimensionality(Study, Result):
 
 
 def _tests(result: Dimensionality) -> Finding:
-    """Return the finding of the tests, which need no empty-cell rule."""
+    """Return the finding of the tests, which need no continuity correction."""
     fit = result.full_information
     lapses = result.with_lapses
     gain = ""
@@ -319,7 +319,7 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     )
     return Finding(
         key="tests",
-        question="Tests without an empty-cell rule, on which the verdict is based:",
+        question="Tests without continuity correction, on which the verdict is based:",
         statement=(
             f"a model without common factors is {_rejected(none, result.alpha)}; a one-factor "
             f"model is {_rejected(one, result.alpha)}{allowed}. A second factor has "
@@ -359,7 +359,7 @@ def _pairs(result: Dimensionality) -> str:
 
 
 def _spectrum(result: Dimensionality) -> Finding:
-    """Return the finding of the plain spectrum, which depends on the empty-cell rule."""
+    """Return the finding of the plain spectrum, which depends on the continuity correction."""
     plain = result.spectrum
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])

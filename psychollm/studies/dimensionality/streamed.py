@@ -136,8 +136,8 @@ def shared_signals(
     """Test whether models share one factor, several or none, in tables of any size.
 
     Apply the tests of `dimensionality` that decide, without the parts that need all answers in
-    memory: spectra under empty-cell rules and the full-information likelihood. Answers are counted
-    by pair; replicates are simulated from the fitted model as bits.
+    memory: spectra under continuity corrections and the full-information likelihood. Answers are
+    counted by pair; replicates are simulated from the fitted model as bits.
 
     Parameters
     ----------

@@ -123,13 +123,13 @@ def dimensionality(
 ) -> Dimensionality:
     """Test whether models share one factor, several or none, and identify artefacts.
 
-    Every empty-cell rule biases the spectrum of a tetrachoric matrix: extreme yes rates alone
-    produce a second component and a quadratic decline of loadings. The spectrum is therefore
+    Every continuity correction biases the spectrum of a tetrachoric matrix: extreme yes rates
+    alone produce a second component and a quadratic decline of loadings. The spectrum is therefore
     compared with its distribution under independence and under one factor, and the verdict uses
-    `residual_test`, which needs only pair counts and no rule. If it rejects one normal factor, one
-    factor with lapses or guesses is fitted and tested, because half a percent of lapses looks like
-    a second factor in pair counts. The documentation tabulates false-positive rates and power,
-    also with lapses and guesses.
+    `residual_test`, which needs only pair counts and no correction. If it rejects one normal
+    factor, one factor with lapses or guesses is fitted and tested, because half a percent of
+    lapses looks like a second factor in pair counts. The documentation tabulates false-positive
+    rates and power, also with lapses and guesses.
 
     Parameters
     ----------

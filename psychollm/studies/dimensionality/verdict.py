@@ -84,9 +84,9 @@ def shared_interval(
 
 def share_interval(observed: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
     """Return bounds of a second factor's proportion, given its `draws` without one."""
-    # Chance inflates the proportion most without a second factor, and less the larger it is. So
-    # the lower bound subtracts the chance level under one factor, and the upper bound subtracts
-    # nothing.
+    # Chance inflates the proportion most if there is no second factor, and less the larger the
+    # second factor is. So the lower bound subtracts the chance level under one factor, and the
+    # upper bound subtracts nothing.
     middle, top = np.quantile(draws, [0.5, 1.0 - alpha / 2.0])
     return max(observed - float(top), 0.0), observed + float(top - middle)
 

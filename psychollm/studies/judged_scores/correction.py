@@ -75,7 +75,7 @@ from psychollm.estimates.corrected import correction, spread_of
 from psychollm.estimates.intervals import wilson
 from psychollm.reliability.means.clustered import cluster_sums
 
-_WRONG = 0.25  # squared wrong labels added per model
+_WRONG = 0.25  # square of the number of wrong labels added per model
 _LEAST = 5  # labels below which the judge has weight zero
 _MOST_LEVERAGE = 0.9
 _ROUNDING = 1e-12  # tolerance of residuals for labels between 0 and 1

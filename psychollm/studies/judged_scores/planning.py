@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _GROUPS = 4  # groups of graded verdicts
-_EXTRA = 0.5  # squared wrong labels, as in the interval of a score
+_EXTRA = 0.5  # square of the number of wrong labels that the interval of a score adds
 _LEAST_SHARE = 0.25  # minimum inclusion probability, as a proportion of the mean
 _STEPS = 40
 _TRIED = 300  # numbers of labels that are tried

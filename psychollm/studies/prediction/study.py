@@ -182,8 +182,8 @@ def predict_answers(
         all or none have solved, are predicted too.
     models, questions : DataFrame, optional
         Side information, indexed by label, such as family, date, domain or human minutes. Columns
-        are numbers, dates or words; positive numbers over a wide range are logged. Labels that
-        are not in `responses` are predicted as well, after the others.
+        are numbers, dates or words; positive numbers with a wide range are log-transformed. Labels
+        that are not in `responses` are predicted as well, after the others.
     names : bool
         Whether to use letter n-grams of text labels as features.
     n_folds : int

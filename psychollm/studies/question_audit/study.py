@@ -311,8 +311,8 @@ def question_audit(
     Parameters
     ----------
     choices : DataFrame, array_like or Responses
-        The option that each model chose, questions x models; empty is missing. A `Responses` is
-        models x questions, as always. Without `key`, scores (1 right, 0 wrong), models x
+        The option that each model chose, questions x models; empty is missing. A `Responses` has
+        models as rows and questions as columns. Without `key`, scores (1 right, 0 wrong), models x
         questions.
     key : Series, mapping or array_like, optional
         The label of the right option, by question.

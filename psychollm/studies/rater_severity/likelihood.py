@@ -138,7 +138,7 @@ class Curves:
     expected: FloatArray  # (F, U, Q)
     constant: Sparse  # (U, P) derivative of z at ability x = 0
     linear: Sparse  # (U, P) its change with x
-    places: list[Sparse]  # of the features after the first: (U, P), derivative of their factor
+    places: list[Sparse]  # (U, P) for each feature after the first: derivative of its factor
     slope: FloatArray  # (U,) also the second derivative in its coordinate
     turn: FloatArray  # (U,) derivative of the slope in its coordinate
     centre: FloatArray  # (U,) mean ability of the things

@@ -38,10 +38,10 @@ _DRAWINGS = {
         "Loadings against thresholds, with the spectrum",
         "Each model’s loading on the common factor against its threshold. Dots: first component "
         "of the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings "
-        "with intervals, which need no empty-cell rule. If the dots decline but the diamonds do "
-        "not, the cause is the rule, or lapses; hollow diamonds are fitted without lapses. Left "
-        "inset: proportions of variance, with bands that contain 90 % of the replicates of each "
-        "null. Right inset: R² of the quadratic fit in one-factor tables.",
+        "with intervals, which need no continuity correction. If the dots decline but the "
+        "diamonds do not, the cause is the correction, or lapses; hollow diamonds are fitted "
+        "without lapses. Left inset: proportions of variance, with bands that contain 90 % of the "
+        "replicates of each null. Right inset: R² of the quadratic fit in one-factor tables.",
     ),
     "scree": (
         "Eigenvalues and two nulls",
@@ -54,9 +54,10 @@ _DRAWINGS = {
         "same thresholds. Points inside the band are compatible with one factor.",
     ),
     "sensitivity": (
-        "Eigenvalue proportions under each empty-cell rule",
-        "Proportions of eigenvalues under each empty-cell rule. Differences between rows are "
-        "due to the rule. Negative values show that a matrix is not a proper correlation matrix.",
+        "Eigenvalue proportions under each continuity correction",
+        "Proportions of eigenvalues under each continuity correction. Differences between rows "
+        "are due to the correction. Negative values show that a matrix is not a proper "
+        "correlation matrix.",
     ),
     "private_signal": (
         "Correlation of confidence and correctness beyond the common factor",
@@ -192,7 +193,7 @@ def _moved_pairs(study: "SharedConfidence") -> Table | None:
     columns = [name_column("first", frame["first"]), name_column("second", frame["second"])]
     values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
     columns += [number_column(name, frame[name]) for name in values]
-    return Table.of(columns, caption="Pairs most affected by the empty-cell rule")
+    return Table.of(columns, caption="Pairs most affected by the continuity correction")
 
 
 def _threshold_table(study: "SharedConfidence") -> Table:
@@ -217,7 +218,7 @@ def _threshold_table(study: "SharedConfidence") -> Table:
             *_lapse_column(frame),
         ],
         caption="Thresholds and loadings: full information with 95 % intervals, and the first "
-        "component, which depends on the empty-cell rule",
+        "component, which depends on the continuity correction",
     )
 
 

@@ -164,12 +164,12 @@ class SharedConfidence(Study, Result):
         return pd.DataFrame(columns)
 
     def loadings_frame(self) -> pd.DataFrame:
-        """Return one row per model: threshold and loading, with and without empty-cell rule.
+        """Return one row per model: threshold and loading, with and without continuity correction.
 
         ``loading`` comes from the full-information solution, which needs no rule, with lapses
         removed if they were fitted (then there are also ``loading_without_lapses`` and
         ``lapse_rate``). ``first_component`` and its ``quadratic_fit`` on the threshold come from
-        the plain tetrachoric spectrum, which depends on the empty-cell rule.
+        the plain tetrachoric spectrum, which depends on the continuity correction.
         """
         import pandas as pd
 
@@ -286,7 +286,7 @@ def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding
     return Finding(
         key="structure",
         question="How many common factors?",
-        statement=f"{own.verdict} Without any empty-cell rule, {own['tests'].statement}",
+        statement=f"{own.verdict} Without continuity correction, {own['tests'].statement}",
         explanation=f"In the spectrum of the correlations, {own['spectrum'].statement}",
         numbers={
             "n_factors": dimensions.n_factors,

@@ -98,7 +98,7 @@ class Kinds(Result):
     n_votes: IntArray  # (kinds,)
     deviations: FloatArray  # (kinds, models) from the strengths
     spread: FloatArray  # (kinds,) their SD
-    correlation: FloatArray  # (kinds,) of true strengths with those of the others
+    correlation: FloatArray  # (kinds,) with the true strengths of the other kinds
     worth: FloatArray  # (kinds,) information of a vote, relative to a vote of the others
 
     _AXES = Axes({"kind": "labels"}, "n_votes", "correlation", "worth", "spread")

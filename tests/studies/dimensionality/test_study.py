@@ -68,7 +68,7 @@ def test_one_moderate_factor(moderate):
     assert result.second_factor(smallest=larger) is Outcome.SMALL
     assert result.summary(smallest=larger).startswith("One factor; the second eigenvalue is ")
     assert "artefact" not in result.verdict
-    assert "Tests without an empty-cell rule" in result.summary()
+    assert "Tests without continuity correction" in result.summary()
     assert result.to_frame().shape == (8, 11)
     assert result.full_information.loadings == pytest.approx(result.pairwise.loadings, abs=0.05)
 
