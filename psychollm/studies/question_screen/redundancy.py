@@ -41,19 +41,7 @@ def redundant_pairs(values: FloatArray, alpha: float) -> tuple[IntArray, IntArra
 def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
     """Return the probability of a right answer (models, questions)."""
     # Alternate between abilities and difficulties, with one slope; then fit a slope per question.
-    ability, easiness = np.zeros((len(right), 1)), np.zeros(right.shape[1])
-    for _ in range(200):
-        p = expit(ability + easiness)
-        weight = p * (1.0 - p) * seen
-        step = (((right - p) * seen).sum(axis=0)) / weight.sum(axis=0)
-        easiness += np.clip(step, -1.0, 1.0)
-        p = expit(ability + easiness)
-        weight = p * (1.0 - p) * seen
-        slope = ((right - p) * seen).sum(axis=1, keepdims=True) - ability / _ABILITY_SD**2
-        move = slope / (weight.sum(axis=1, keepdims=True) + 1.0 / _ABILITY_SD**2)
-        ability += np.clip(move, -1.0, 1.0)
-        if max(np.abs(step).max(), np.abs(move).max()) < 1e-6:
-            break
+    ability, easiness = _with_one_slope(right, seen)
     easiness += ability.mean()
     ability -= ability.mean()
     steep = np.ones(right.shape[1])
@@ -73,6 +61,29 @@ def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
     return np.asarray(expit(ability * steep + easiness), dtype=np.float64)
 
 
+def _with_one_slope(right: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return abilities (models, 1) and easiness (questions,)."""
+    hits = (right * seen).sum(axis=0)
+    wins = (right * seen).sum(axis=1, keepdims=True)
+    kind, times = np.arange(hits.size), np.ones(hits.size)
+    if seen.all():  # questions with equally many right answers are equally easy
+        hits, kind, times = np.unique(hits, return_inverse=True, return_counts=True)
+        seen = np.ones((len(right), hits.size), dtype=np.bool_)
+    ability, easiness = np.zeros((len(right), 1)), np.zeros(hits.size)
+    for _ in range(200):
+        p = expit(ability + easiness) * seen
+        step = (hits - p.sum(axis=0)) / (p * (1.0 - p)).sum(axis=0)
+        easiness += np.clip(step, -1.0, 1.0)
+        p = expit(ability + easiness) * seen
+        slope = wins - (p * times).sum(axis=1, keepdims=True) - ability / _ABILITY_SD**2
+        weight = (p * (1.0 - p) * times).sum(axis=1, keepdims=True) + 1.0 / _ABILITY_SD**2
+        move = slope / weight
+        ability += np.clip(move, -1.0, 1.0)
+        if max(np.abs(step).max(), np.abs(move).max()) < 1e-6:
+            break
+    return ability, easiness[kind]
+
+
 def _suspects(
     right: BoolArray, seen: BoolArray, chance: FloatArray, size: float
 ) -> Iterator[IntArray]:
@@ -80,20 +91,23 @@ def _suspects(
     # The bound saves exact tails: z standard deviations above the mean, a binomial tail is at
     # least exp(-z^2) / sqrt(2 n). The factor 0.9 allows for unequal probabilities.
     least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
-    held = seen.astype(np.float64)
-    yes, no = chance * held, (1.0 - chance) * held
-    ones, zeros = right * held, (~right) * held
+    # With scores s of 1 and -1, their means c, and 0 where an answer is missing, twice the number
+    # of alike answers exceeds its mean by s's - c'c, and has variance 1'1 - (c^2)'(c^2). Single
+    # precision suffices for a bound.
+    held = seen.astype(np.float32)
+    score = np.where(right, held, -held)
+    mean = ((2.0 * chance - 1.0) * held).astype(np.float32)
+    square = mean**2
+    over, under = np.concatenate([score, mean]), np.concatenate([score, -mean])
+    wide, narrow = np.concatenate([held, square]), np.concatenate([held, -square])
     step = max(1, _PAIRS_AT_ONCE // right.shape[1])
     for low in range(0, right.shape[1], step):
         block = slice(low, low + step)
-        alike = ones[:, block].T @ ones + zeros[:, block].T @ zeros
-        mean = yes[:, block].T @ yes + no[:, block].T @ no
-        square = (yes**2)[:, block].T @ yes**2 + (no**2)[:, block].T @ no**2
-        square += 2.0 * (yes * no)[:, block].T @ (yes * no)
-        far = alike - mean > least * np.sqrt(np.maximum(mean - square, 0.0))
+        excess = over[:, block].T @ under[:, low:]
+        variance = np.maximum(wide[:, block].T @ narrow[:, low:], 0.0)
+        far = excess > np.float32(least) * np.sqrt(variance)
         first, second = np.nonzero(far)
-        first = first + low
-        pairs = np.stack([first, second], axis=1)[first < second]
+        pairs = low + np.stack([first, second], axis=1)[first < second]
         for start in range(0, len(pairs), _PAIRS_AT_ONCE // (len(right) + 1) + 1):
             yield pairs[start : start + _PAIRS_AT_ONCE // (len(right) + 1) + 1]
 
