@@ -11,7 +11,7 @@ from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
-from psychollm.data.labels import Labels, Table, in_order, numbered, unit_labels
+from psychollm.data.labels import Labels, Table, in_order, unit_codes
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import numbers, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
@@ -87,7 +87,7 @@ def cluster_codes(
     clusters: ArrayLike, questions: Labels, *, argument: str = "clusters"
 ) -> IntArray:
     """Return the cluster of each question as a number from zero, in order of first appearance."""
-    return numbered(unit_labels(clusters, questions, argument=argument))[0]
+    return unit_codes(clusters, questions, argument=argument)
 
 
 def question_weights(weights: ArrayLike | None, questions: Labels) -> FloatArray:

@@ -23,17 +23,22 @@ class Tally:
     weight: FloatArray  # (n,) weights, with mean one over all questions
     cluster: IntArray | None  # (n,) clusters of questions, numbered without gaps
 
-    def resampled(self, counts: AnyArray) -> tuple[FloatArray, FloatArray]:
+    def resampled(
+        self, counts: AnyArray, unit: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return correct and wrong answers (resamples, groups) for counts per question.
 
         Parameters
         ----------
         counts : ndarray of shape (resamples, questions)
             How often each question is drawn in each resample.
+        unit : ndarray of shape (questions,), optional
+            The column of each question, if the questions of a cluster share one.
         """
         shape = (counts.shape[0], self.values.size)
         correct, wrong = np.empty(shape), np.empty(shape)
-        answers = (self.question, self.group, self.right)
+        question = self.question if unit is None else unit[self.question]
+        answers = (question, self.group, self.right)
         if counts.dtype == np.uint8:
             tally_counts(np.ascontiguousarray(counts.T), *answers, correct, wrong)
         else:

@@ -261,6 +261,17 @@ def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
     return np.array(codes, dtype=np.int64), tuple(number)
 
 
+def unit_codes(labels: Any, units: Labels, *, argument: str, kind: str = "question") -> IntArray:
+    """Return the number of the label of each unit, in order of first appearance."""
+    whole = type(labels) is np.ndarray and labels.dtype.kind in "iu"
+    if whole and labels.shape == (len(units),):  # never missing: nothing to check one by one
+        _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        rank = np.empty(first.size, dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(first.size)
+        return rank[codes]
+    return numbered(unit_labels(labels, units, argument=argument, kind=kind))[0]
+
+
 def unit_numbers(
     values: Any, units: Labels, *, argument: str, kind: str = "question"
 ) -> FloatArray:

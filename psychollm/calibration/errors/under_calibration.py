@@ -31,11 +31,12 @@ Statistics, 21, 255-285.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from psychollm._base.types import FloatArray, WordArray
+from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
@@ -91,14 +92,13 @@ def _simulated(
     options: Resampling,
 ) -> FloatArray:
     """Return the outputs of all metrics (replicates, models, outputs) under calibration."""
-    n_questions, clusters = len(answers.questions), answers.clusters
-    rows = max(1, _BLOCK_BYTES // (8 * n_questions))
+    clusters = answers.clusters
+    n_units = len(answers.questions) if clusters is None else int(clusters.max()) + 1
+    made = _calibrated if clusters is None else partial(_wild, clusters=clusters)
+    rows = max(1, _BLOCK_BYTES // (8 * n_units))
 
     def block(seeds: WordArray) -> FloatArray:
-        if clusters is None:
-            made, numbers = _calibrated, _uniforms(seeds, n_questions)
-        else:
-            made, numbers = _wild, _uniforms(seeds, int(clusters.max()) + 1)[:, clusters]
+        numbers = _uniforms(seeds, n_units)
         columns = [
             _outputs(metrics, first, *made(tally, numbers))
             for first, tally in zip(shared, tables, strict=True)
@@ -113,9 +113,9 @@ def _simulated(
     return draws
 
 
-def _uniforms(seeds: WordArray, n_questions: int) -> FloatArray:
+def _uniforms(seeds: WordArray, n_units: int) -> FloatArray:
     streams = (np.random.Generator(np.random.Philox(key=seed)) for seed in seeds)
-    return np.stack([stream.random(n_questions) for stream in streams])
+    return np.stack([stream.random(n_units) for stream in streams])
 
 
 def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -128,12 +128,15 @@ def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatAr
     return correct, wrong
 
 
-def _wild(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (replicates, groups) by (2), from a number per question."""
+def _wild(tally: Tally, uniforms: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return correct and wrong answers (replicates, groups) by (2), from a number per cluster."""
     factors = np.where(uniforms < (5.0 + _ROOT) / 10.0, 0.5 * (1.0 - _ROOT), 0.5 * (1.0 + _ROOT))
-    weights = np.zeros(uniforms.shape[1])
-    weights[tally.question] = tally.weight
-    correct, wrong = tally.resampled(factors * weights)
+    if (tally.weight == 1.0).all():
+        correct, wrong = tally.resampled(factors, clusters)
+    else:
+        weights = np.zeros(clusters.size)
+        weights[tally.question] = tally.weight
+        correct, wrong = tally.resampled(factors[:, clusters] * weights)
     residual = correct * (1.0 - tally.values) - wrong * tally.values
     counts = tally.correct + tally.wrong
     correct = counts * tally.values + residual
