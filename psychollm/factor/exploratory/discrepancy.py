@@ -39,11 +39,11 @@ Psychometrika, 31(3), 351-368. https://doi.org/10.1007/BF02289468
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 
 
 class Spectrum(NamedTuple):
@@ -53,9 +53,13 @@ class Spectrum(NamedTuple):
     vectors: FloatArray
     tail: BoolArray
 
-    def of(self, which: BoolArray) -> "Spectrum":
+    def of(self, which: IntArray) -> "Spectrum":
         """Return the spectra of some of the problems."""
         return Spectrum(self.values[which], self.vectors[which], self.tail[which])
+
+
+Evaluated: TypeAlias = tuple[FloatArray, FloatArray, Spectrum]
+"""F (b,), its gradient (b, k) and the spectrum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +76,7 @@ class Discrepancy:
     to_parameters: Callable[[FloatArray], FloatArray]
     to_uniquenesses: Callable[[FloatArray], FloatArray]
 
-    def evaluate(
-        self, matrices: FloatArray, parameters: FloatArray, n_factors: int
-    ) -> tuple[FloatArray, FloatArray, Spectrum]:
+    def evaluate(self, matrices: FloatArray, parameters: FloatArray, n_factors: int) -> Evaluated:
         """Return F (b,), its gradient (b, k) and the spectrum for matrices (b, k, k)."""
         spectrum = self.decompose(matrices, parameters, n_factors)
         values, vectors, tail = spectrum

@@ -29,7 +29,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.factor.exploratory.discrepancy import Discrepancy, Spectrum
+from psychollm.factor.exploratory.discrepancy import Discrepancy, Evaluated
 
 FIRST_STARTS, MOST_STARTS = 8, 64
 End = TypeVar("End")
@@ -122,21 +122,21 @@ def minimise(
     x = np.clip(discrepancy.to_parameters(uniquenesses), *bounds)
     slope, steps = np.full(len(x), np.inf), np.zeros(len(x), dtype=np.int64)
     going = np.arange(len(x))
+    here = stack.evaluate(x, going)  # kept up to date by `descend`
+    value, gradient, spectrum = here
     for _ in range(MAX_STEPS):
-        value, gradient, spectrum = stack.evaluate(x[going], going)
-        pressed = stack.pressed(x[going], gradient, AT_BOUND)
-        slope[going] = np.abs(np.where(pressed, 0.0, gradient)).max(axis=1)
-        size = 1.0 + np.abs(spectrum.values).max(axis=1)
+        pressed = stack.pressed(x[going], gradient[going], AT_BOUND)
+        slope[going] = np.abs(np.where(pressed, 0.0, gradient[going])).max(axis=1)
+        size = 1.0 + np.abs(spectrum.values[going]).max(axis=1)
         far = slope[going] > GRADIENT * size
-        going = going[far]
+        going, size = going[far], size[far]
         if not going.size:
             break
-        hessian = discrepancy.hessian(spectrum.of(far), n_factors)
-        apart = stack.pressed(x[going], gradient[far], NEAR_BOUND)
-        direction = _direction(gradient[far], hessian, apart)
+        hessian = discrepancy.hessian(spectrum.of(going), n_factors)
+        apart = stack.pressed(x[going], gradient[going], NEAR_BOUND)
+        direction = _direction(gradient[going], hessian, apart)
         steps[going] += 1
-        going = going[stack.descend(x, going, direction, (value + GRADIENT * size)[far])]
-    value, _, spectrum = stack.evaluate(x, np.arange(len(x)))
+        going = going[stack.descend(x, here, going, direction, value[going] + GRADIENT * size)]
     psi = discrepancy.to_uniquenesses(x)
     return Minimum(
         uniquenesses=psi,
@@ -186,7 +186,7 @@ class _Stack:
     n_factors: int
     bounds: FloatArray  # (2,) lower and upper bound of the parameters
 
-    def evaluate(self, x: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, Spectrum]:
+    def evaluate(self, x: FloatArray, which: IntArray) -> Evaluated:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
 
     def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
@@ -196,16 +196,26 @@ class _Stack:
         return np.asarray(pressed, dtype=np.bool_)
 
     def descend(
-        self, x: FloatArray, going: IntArray, direction: FloatArray, ceiling: FloatArray
+        self,
+        x: FloatArray,
+        here: Evaluated,
+        going: IntArray,
+        direction: FloatArray,
+        ceiling: FloatArray,
     ) -> BoolArray:
-        """Halve steps until they descend; update `x` in place and return which problems moved."""
+        """Halve steps until they descend; update `x` and `here` in place; return which moved."""
         waiting, length = np.arange(going.size), 1.0
         moved = np.zeros(going.size, dtype=np.bool_)
         for _ in range(MAX_HALVINGS):
             which = going[waiting]
             proposed = np.clip(x[which] + length * direction[waiting], *self.bounds)
-            good = self.evaluate(proposed, which)[0] <= ceiling[waiting]
-            x[which[good]] = proposed[good]
+            there = self.evaluate(proposed, which)
+            good = there[0] <= ceiling[waiting]
+            to = which[good]
+            x[to] = proposed[good]
+            here[0][to], here[1][to] = there[0][good], there[1][good]
+            for kept, part in zip(here[2], there[2], strict=True):
+                kept[to] = part[good]
             moved[waiting[good]] = True
             waiting, length = waiting[~good], 0.5 * length
             if not waiting.size:

@@ -15,6 +15,7 @@ McDonald's omega-h: Their relations with each other and two alternative conceptu
 reliability. Psychometrika, 70, 123-133. https://doi.org/10.1007/s11336-003-0974-7
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SINGULAR = 1e-10
+_STACK_BYTES = 64_000_000  # of correlations that are unpacked at a time
 LOST = 0.5  # largest proportion of improper resamples with which intervals are given
 _BARE = {"alpha", "lambda6"}
 _METHOD = "bias-corrected bootstrap over respondents, clipped to [0, 1]"
@@ -331,24 +333,41 @@ def _of_scores(
         reason = undefined or Reason.FEWER_FACTORS
         return _undefined(table, float(scale.n), settings, reason, options.level)
 
-    below = np.tril_indices(len(varying), -1)
+    k = len(varying)
+    below = np.tril_indices(k, -1)
+    # With more pairs of items than respondents, resamples are kept, and correlations recomputed.
+    short = len(table.respondents) < below[0].size
 
     def packed(counts: FloatArray) -> FloatArray:
         """Return correlations below the diagonal and a mask of items that vary, per resample."""
         drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
+    def stacks(rows: FloatArray) -> Iterator[tuple[FloatArray, BoolArray]]:
+        """Yield matrices and masks, some resamples at a time."""
+        step = max(1, _STACK_BYTES // (8 * k * k))
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            yield _unpacked(packed(part) if short else part, below, k)
+
     def solved(rows: FloatArray, lost: float = 1.0) -> tuple[FloatArray, BoolArray]:
-        # Solve all at once, because a stack of small problems takes little more time than one.
-        matrices, vary = _unpacked(rows, below, len(varying))
-        return refit_in_blocks(fit, matrices, vary, flip=settings.flip, lost=lost)
+        # Many at once, because a stack of small problems takes little more time than one.
+        numbers, proper = [], []
+        spare = lost * len(rows)  # improper solutions before giving up
+        for matrices, vary in stacks(rows):
+            share = max(spare, 0.0) / len(matrices)
+            found = refit_in_blocks(fit, matrices, vary, flip=settings.flip, lost=share)
+            numbers.append(found[0])
+            proper.append(found[1])
+            spare -= float((~found[1]).sum())
+        return np.concatenate(numbers), np.concatenate(proper)
 
     def bare(rows: FloatArray) -> FloatArray:
         """Return the coefficients that need no factor solution, and NaN for the others."""
-        matrices, vary = _unpacked(rows, below, len(varying))
-        return bare_numbers(fit, matrices, vary, flip=settings.flip)
+        found = [bare_numbers(fit, *stack, flip=settings.flip) for stack in stacks(rows)]
+        return np.concatenate(found)
 
-    found = resample(packed, len(table.respondents), options)
+    found = resample(np.copy if short else packed, len(table.respondents), options)
     value, several, loose = solved(found.value[None])[0][0], settings.n_factors > 1, Reason.NONE
     left_out = bare(found.left_out) if several else solved(found.left_out)[0]
     draws = found.draws

@@ -247,7 +247,10 @@ def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) 
 def _predicted(matrices: FloatArray) -> FloatArray:
     """Return squared multiple correlations (b, k); NaN for a singular matrix."""
     regular = np.linalg.eigvalsh(matrices)[:, 0] > 1e-10
-    return np.where(regular[:, None], squared_multiple(matrices), np.nan)
+    found = np.full(matrices.shape[:2], np.nan)
+    if regular.any():
+        found[regular] = squared_multiple(matrices[regular])
+    return found
 
 
 def _subscale(
