@@ -41,6 +41,7 @@ class Evidence:
     row: IntArray  # (models,) row of each model among those included, -1 if excluded
     start: FloatArray  # (models, 2) c and d of (1) from the one-factor solution
     lapses: FloatArray  # (models, 2) probability of a yes, and of a no, independent of f
+    joint: FloatArray  # (distinct, nodes) log weights given all models
 
     @classmethod
     def of(cls, paired: PairedAnswers, curves: FloatArray) -> "Evidence":
@@ -59,22 +60,17 @@ class Evidence:
         start = np.zeros((keep.size, 2))
         start[keep] = np.column_stack([-cut / rest, size / rest])
         row = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int64)
-        return cls(
-            answer_patterns(paired.said > 0.0, paired.answered, keep),
-            grid,
-            log_yes,
-            log_no,
-            row,
-            start,
-            lapses,
-        )
+        patterns = answer_patterns(paired.said > 0.0, paired.answered, keep)
+        joint = patterns.yes @ log_yes + patterns.no @ log_no + grid.log_weights
+        return cls(patterns, grid, log_yes, log_no, row, start, lapses, joint)
 
     def without(self, m: int, which: IntArray) -> FloatArray:
         """Return weights w of (2) of some patterns, given all models but m (which, nodes)."""
-        yes, no = self.patterns.yes[which].copy(), self.patterns.no[which].copy()
-        if self.row[m] >= 0:
-            yes[:, self.row[m]] = no[:, self.row[m]] = 0.0
-        log_weight = yes @ self.log_yes + no @ self.log_no + self.grid.log_weights
+        # Subtracting one model from the sum over all takes 1/k of the time of k - 1 models.
+        log_weight, row = self.joint[which], self.row[m]
+        if row >= 0:
+            log_weight -= self.patterns.yes[which, row, None] * self.log_yes[row]
+            log_weight -= self.patterns.no[which, row, None] * self.log_no[row]
         log_weight -= log_weight.max(axis=1, keepdims=True)
         weight = np.exp(log_weight)
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
