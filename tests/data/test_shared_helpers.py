@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psychollm._base.errors import LabelError
+from psychollm._base.errors import LabelError, ShapeError
 from psychollm.data.batches import Rule, Source
 from psychollm.data.confidence import cut_points, describe_rule
 from psychollm.data.examples import read_recorded
@@ -15,8 +15,10 @@ from psychollm.data.labels import (
     group_members,
     in_order,
     index_of,
+    numbered,
     order_of,
     reorder,
+    unit_codes,
     unit_labels,
     unit_numbers,
 )
@@ -121,3 +123,13 @@ def test_pieces_of_logs(tmp_path: Path) -> None:
 
 def test_recorded_answers() -> None:
     assert len(read_recorded("smollm2").questions) == 480
+
+
+def test_whole_numbers_are_numbered_as_any_labels() -> None:
+    clusters = np.random.default_rng(0).integers(-3, 9, 200)
+    units = tuple(range(200))
+    expected = numbered(unit_labels(clusters, units, argument="clusters"))[0]
+    assert unit_codes(clusters, units, argument="clusters").tolist() == expected.tolist()
+    assert unit_codes(clusters > 2, units, argument="clusters").max() == 1
+    with pytest.raises(ShapeError, match="clusters holds 200 labels for 199 questions"):
+        unit_codes(clusters, units[1:], argument="clusters")

@@ -449,3 +449,15 @@ def test_without_resamples_shares_of_several_factors_have_no_intervals():
     assert np.isnan(found.total.interval).all()
     assert found.total.flags == (Reason.NONE,)
     assert np.isfinite(found.alpha.interval).all()
+
+
+@pytest.mark.parametrize("n_factors", [1, 3])
+@pytest.mark.parametrize("n", [40, 300])  # fewer and more respondents than pairs of items
+def test_blocks_of_resamples_change_nothing(monkeypatch, n, n_factors):
+    scores = hierarchical_scores(n, 8)
+    whole = omega(scores, n_factors=n_factors, rng=1, bootstrap=30)
+    monkeypatch.setattr("psychollm.reliability.omegas.omega._STACK_BYTES", 8 * 12 * 12 * 7)
+    parts = omega(scores, n_factors=n_factors, rng=1, bootstrap=30)
+    for name in ("total", "hierarchical", "alpha", "lambda6"):
+        one, other = getattr(whole, name), getattr(parts, name)
+        assert other.interval == pytest.approx(one.interval, rel=1e-9, nan_ok=True)

@@ -105,6 +105,10 @@ def _cells(choices: Any) -> tuple[list[list[str]], Labels, Labels]:
         named = hasattr(choices, "iloc")
         questions = as_labels("question", choices.index if named else None, len(values))
         models = as_labels("model", choices.columns if named else None, values.shape[1])
+    if values.dtype.kind in "iuf":  # few distinct numbers: one text for each
+        numbers, which = np.unique(values, return_inverse=True)
+        texts = np.array([_text(one) for one in numbers.tolist()], dtype=object)
+        return texts[which.reshape(values.shape)].tolist(), models, questions
     return [[_text(cell) for cell in row] for row in values.tolist()], models, questions
 
 

@@ -285,3 +285,13 @@ def test_a_key_shows_that_rows_are_models() -> None:
     key = {"q1": "A", "q2": "B", "q3": "A", "q4": "B"}
     turned = psy.question_audit(choices, key, rng=1).to_frame()
     pd.testing.assert_frame_equal(turned, psy.question_audit(choices.T, key, rng=1).to_frame())
+
+
+def test_numbers_are_read_as_their_text() -> None:
+    choices, key = np.array([[1, 2, 1], [3, 1, 1], [2, 2, 3]]), np.array([1, 3, 2])
+    numbers = answers_of(choices, key, None)
+    assert numbers.options == (("1", "2", "3"),) * 3
+    for same in (choices.astype(float), choices.astype(str), choices.astype(object)):
+        assert answers_of(same, key, None).codes.tolist() == numbers.codes.tolist()
+    gap = np.where(choices == 3, np.nan, choices)
+    assert answers_of(gap, key, None).codes.tolist() == [[0, 1, 0], [-1, 0, 0], [1, 1, -1]]

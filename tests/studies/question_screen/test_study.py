@@ -166,3 +166,13 @@ def test_redundant_pairs_as_a_table(faulty) -> None:
     frame = question_screen(faulty).redundant()
     assert frame[["first", "second", "alike", "n"]].to_numpy().tolist() == [[2, 3, 40, 40]]
     assert frame["p"].item() < 0.001
+
+
+def test_questions_with_equally_many_right_answers_are_fitted_as_one() -> None:
+    right = drawn(20, 80)
+    right = right[:, right.any(axis=0) & ~right.all(axis=0)]
+    chance = _chances(right, np.ones(right.shape, bool))
+    # A model without answers leaves the fit as it is, question by question.
+    more = np.concatenate([right, np.zeros((1, right.shape[1]))])
+    seen = np.arange(21)[:, None] < np.full(right.shape[1], 20)
+    assert _chances(more, seen)[:20] == pytest.approx(chance, abs=1e-5)

@@ -1,0 +1,459 @@
+"""Measure how time and memory grow with the table, and write docs/growth_tables.md.
+
+    python -m benchmarks.growth [--only JOB ...] [--largest CELLS] [--before REVISION]
+
+Each job runs in a fresh process with one thread, once on a small table, so that compiled code is
+warm, and then on the table that is measured. Time is the processor's, so that other programs on
+the machine hardly count. Peak memory is that of the process, with the interpreter, compiled code
+and the table. A job that exceeds the limit is stopped. Figures are kept in benchmarks/growth.csv,
+so that a run with ``--only`` replaces only its own; ``--before`` fills the columns of an earlier
+revision, in a work tree of its own.
+"""
+
+import argparse
+import csv
+import json
+import os
+import platform
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "benchmarks" / "growth.csv"
+FIELDS = ("job", "models", "questions", "before_s", "before_mb", "after_s", "after_mb")
+SIZES = ((20, 1_000), (60, 10_000), (300, 30_000))
+COUNTED = (*SIZES, (60, 1_000_000))
+SMALL = (6, 120)
+MEMORY = 10 * 2**30  # bytes; a job that needs more is stopped
+OVER = "over"
+THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+
+
+# What must be done at least: (name of a rate, how often), by the size of the table.
+Least = Callable[[int, int], dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A call whose growth is measured."""
+
+    name: str
+    make: Callable[[int, int], tuple[Any, ...]]
+    call: Callable[..., object]
+    least: Least
+    why: str  # how `least` is counted
+    sizes: tuple[tuple[int, int], ...] = SIZES
+
+
+def chances(models: int, questions: int) -> np.ndarray:
+    """Return probabilities of right answers of a logistic model with slopes."""
+    rng = np.random.default_rng(1)
+    logits = rng.normal(0.5, 1.0, (models, 1)) - rng.normal(0.0, 1.2, questions)
+    logits *= np.exp(0.3 * rng.normal(size=questions))
+    return 1.0 / (1.0 + np.exp(-logits))
+
+
+def binary(models: int, questions: int) -> tuple[np.ndarray]:
+    """Return right (1) and wrong (0) answers."""
+    rng = np.random.default_rng(2)
+    return ((rng.random((models, questions)) < chances(models, questions)).astype(np.int8),)
+
+
+def with_gaps(models: int, questions: int) -> tuple[np.ndarray]:
+    """Return answers, a fifth of them missing."""
+    (answers,) = binary(models, questions)
+    absent = np.random.default_rng(3).random(answers.shape) < 0.2
+    return (np.where(absent, np.nan, answers),)
+
+
+def said_and_right(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return yes and no before the answer from one factor, and whether the answer is right."""
+    from benchmarks.simulated import one_factor
+
+    return one_factor(models, questions, seed=2), one_factor(models, questions, seed=3)
+
+
+def stated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return confidence in steps of one twentieth, and whether the answer is right."""
+    (right,) = binary(models, questions)
+    rng = np.random.default_rng(4)
+    confidence = rng.beta(4.0, 2.0, size=right.shape) * 0.7 + 0.3 * right
+    return np.round(confidence * 20.0) / 20.0, right.astype(np.float64)
+
+
+def choices(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the options that models chose (questions, models), and the key."""
+    (right,) = binary(models, questions)
+    rng = np.random.default_rng(5)
+    key = rng.integers(4, size=questions)
+    wrong = (key[:, None] + rng.integers(1, 4, (questions, models))) % 4
+    return np.where(right.T == 1, key[:, None], wrong), key
+
+
+def graded(models: int, questions: int) -> tuple[np.ndarray]:
+    """Return scores of questions (rows) by models (columns), of three group factors."""
+    rng = np.random.default_rng(6)
+    general, groups = rng.normal(size=(questions, 1)), rng.normal(size=(questions, 3))
+    noise = rng.normal(size=(questions, models))
+    return (general + groups[:, np.arange(models) % 3] + noise,)
+
+
+def items(models: int, questions: int) -> tuple[np.ndarray]:
+    """Return such scores of models (rows) by questions (columns)."""
+    return (np.ascontiguousarray(graded(questions, models)[0]),)
+
+
+def long_file(models: int, questions: int) -> tuple[str]:
+    """Write answers as a long table in Parquet and return its path."""
+    from validation.large_table import write
+
+    path = Path(tempfile.mkdtemp(dir=os.environ.get("GROWTH_FOLDER"))) / "long.parquet"
+    write(path, models, questions, 1.0)
+    return (str(path),)
+
+
+def psy(name: str, **options: Any) -> Callable[..., object]:
+    """Return a call of the library by a dotted name, found when it is called."""
+
+    def call(*data: Any) -> object:
+        import psychollm
+
+        found: Any = psychollm
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found(*data, **options)
+
+    return call
+
+
+def cells(models: int, questions: int) -> float:
+    return float(models) * questions
+
+
+def pairs(models: int) -> float:
+    return models * (models - 1) / 2
+
+
+JOBS = (
+    Job(
+        name="read_pair_counts",
+        make=long_file,
+        call=psy("data.read_pair_counts"),
+        least=lambda k, n: {"word": pairs(k) * n / 64},
+        why="one AND and one population count for each pair and 64 questions",
+        sizes=COUNTED,
+    ),
+    Job(
+        name="shared_confidence",
+        make=said_and_right,
+        call=psy("shared_confidence", rng=1),
+        least=lambda k, n: {"word": 4 * 499 * pairs(k) * n / 64},
+        why="pair counts of the 499 replicates of each of four nulls",
+    ),
+    Job(
+        name="dimensionality",
+        make=lambda k, n: said_and_right(k, n)[:1],
+        call=psy("dimensionality", rng=1),
+        least=lambda k, n: {"word": 4 * 499 * pairs(k) * n / 64},
+        why="pair counts of the 499 replicates of each of four nulls",
+    ),
+    Job(
+        name="compare",
+        make=binary,
+        call=psy("compare", rng=1),
+        least=lambda k, n: {"product": k * k * n / 2},
+        why="one product for each pair and question (covariances of scores)",
+    ),
+    Job(
+        name="evaluation_card",
+        make=binary,
+        call=psy("evaluation_card", rng=1),
+        least=lambda k, n: {"product": k * k * n / 2 + k * n * n / 4},
+        why="one product for each pair of models and question (covariances of scores), and one in "
+        "single precision, half the time, for each pair of questions and model (duplicates)",
+    ),
+    Job(
+        name="question_audit",
+        make=choices,
+        call=psy("question_audit", rng=1),
+        least=lambda k, n: {"exp": 2 * cells(k, n)},
+        why="two fits, each with one logistic function per cell",
+    ),
+    Job(
+        name="predict_answers",
+        make=with_gaps,
+        call=psy("predict_answers", rng=1),
+        least=lambda k, n: {"product": 11 * 54 * cells(k, n)},
+        why="eleven fits (five folds of answers, five of models and questions, and all), in each "
+        "once the 54 first and second moments of eight factors and an intercept per cell",
+    ),
+    Job(
+        name="item_bank",
+        make=binary,
+        call=psy("item_bank", rng=1),
+        least=lambda k, n: {"exp": 11 * cells(k, n)},
+        why="eleven fits (ten folds and all), in each one logistic function per cell",
+    ),
+    Job(
+        name="calibration_panel",
+        make=stated,
+        call=psy("calibration.calibration_panel", rng=1),
+        least=lambda k, n: {"add": 2000 * cells(k, n)},
+        why="one addition for each cell and each of 2,000 resamples",
+    ),
+    Job(
+        name="fit_irt",
+        make=binary,
+        call=psy("fit_irt"),
+        least=lambda k, n: {"product": 2 * 61 * cells(k, n)},
+        why="one step with 61 nodes, two products per cell and node",
+    ),
+    Job(
+        name="omega (models as items)",
+        make=graded,
+        call=psy("reliability.omega", rng=1),
+        least=lambda k, n: {"product": 500 * k * k * n / 2},
+        why="covariances of 500 resamples",
+    ),
+    Job(
+        name="omega (questions as items)",
+        make=items,
+        call=psy("reliability.omega", rng=1),
+        least=lambda k, n: {"product": 500 * n * n * k / 2},
+        why="covariances of 500 resamples",
+        sizes=((20, 100), (60, 300), (60, 1_000)),
+    ),
+)
+
+
+# One process per measurement
+
+
+def child(job: Job, models: int, questions: int, limit: float) -> None:
+    """Measure a job in this process, and print the figures."""
+    job.call(*job.make(*SMALL))
+    data = job.make(models, questions)
+    spent = time.process_time()
+    resource.setrlimit(resource.RLIMIT_CPU, (int(spent + limit + 1), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.RLIM_INFINITY))
+    began = used()
+    try:
+        job.call(*data)
+    except MemoryError:
+        print(json.dumps({"s": OVER, "mb": MEMORY / 1e6}))
+        return
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"s": used() - began, "mb": peak / 1e6}))
+
+
+def used() -> float:
+    """Return the processor's seconds of this process and of those it waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def measured(job: Job, models: int, questions: int, limit: float, tree: Path) -> tuple[str, str]:
+    """Return seconds and megabytes of a job in a fresh process, as text."""
+    env = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}"}
+    env |= {f"{library}_NUM_THREADS": "1" for library in THREADS}
+    if tree != ROOT:
+        env["NUMBA_CACHE_DIR"] = str(tree / ".numba")
+    with tempfile.TemporaryDirectory() as folder:
+        env["GROWTH_FOLDER"] = folder
+        done = subprocess.run(
+            [
+                sys.executable, "-W", "ignore", __file__, "--limit", str(limit),
+                "--child", job.name, str(models), str(questions),
+            ],
+            cwd=folder, env=env, capture_output=True, text=True,
+        )  # fmt: skip
+    if done.returncode == -signal.SIGXCPU:
+        return OVER, ""
+    if done.returncode:
+        sys.exit(f"{job.name}, {models} x {questions}:\n{done.stderr}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    return (found["s"] if found["s"] == OVER else f"{found['s']:.3g}"), f"{found['mb']:.0f}"
+
+
+# The table
+
+
+@cache
+def rates() -> dict[str, tuple[float, str]]:
+    """Return nanoseconds per elementary operation on this machine, and how each is measured."""
+    rng = np.random.default_rng(0)
+    large = np.ones(2**26)
+    square = rng.normal(size=(768, 768))
+    near = rng.normal(size=8_192)
+    words = rng.integers(0, 2**63, 8_192, dtype=np.uint64)
+    out, into = np.empty_like(near), np.empty_like(words)
+    return {
+        "byte": (fastest(large.sum) / large.nbytes, "bytes read, sum of 512 MB"),
+        "product": (
+            fastest(lambda: square @ square) / square.size**1.5,
+            "product of matrices of 768",
+        ),
+        "exp": (fastest(lambda: np.exp(near, out=out)) / near.size, "`np.exp` of 8,192 numbers"),
+        "add": (
+            fastest(lambda: np.add(near, near, out=out)) / near.size,
+            "sum of two such arrays",
+        ),
+        "word": (
+            fastest(lambda: np.bitwise_and(words, words, out=into)) / words.size,
+            "AND of two arrays of 8,192 words",
+        ),
+    }
+
+
+def fastest(call: Callable[[], object]) -> float:
+    """Return the least nanoseconds of processor time of a call, in several runs."""
+    call()
+    times, spent = [], 0.0
+    while spent < 0.5e9:
+        start = time.process_time_ns()
+        for _ in range(20):
+            call()
+        times.append((time.process_time_ns() - start) / 20)
+        spent += 20 * times[-1]
+    return min(times)
+
+
+def bound(job: Job, models: int, questions: int) -> float:
+    """Return the seconds that the job takes at least."""
+    counted = {"byte": cells(models, questions), **job.least(models, questions)}
+    return sum(rates()[name][0] * often for name, often in counted.items()) / 1e9
+
+
+def rows_of(path: Path) -> dict[tuple[str, int, int], dict[str, str]]:
+    """Return the kept figures by job and size."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        read = list(csv.DictReader(file))
+    return {(row["job"], int(row["models"]), int(row["questions"])): row for row in read}
+
+
+def keep(rows: dict[tuple[str, int, int], dict[str, str]], path: Path) -> None:
+    """Write the figures in the order of the jobs."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        for job in JOBS:
+            for size in job.sizes:
+                row = rows.get((job.name, *size))
+                if row is not None:
+                    writer.writerow({field: row.get(field, "") for field in FIELDS})
+
+
+def exponents(job: Job, rows: dict[tuple[str, int, int], dict[str, str]]) -> Iterator[str]:
+    """Yield for each size the exponent of time in cells since the size before."""
+    before: tuple[float, float] | None = None
+    for size in job.sizes:
+        text = rows.get((job.name, *size), {}).get("after_s", "")
+        now = (cells(*size), float(text)) if text not in {"", OVER} else None
+        # Times below a tenth of a second are mostly the cost of a call.
+        known = before is not None and now is not None and min(before[1], now[1]) >= 0.1
+        yield f"{log(now[1] / before[1]) / log(now[0] / before[0]):.2f}" if known else ""
+        before = now
+
+
+def page(rows: dict[tuple[str, int, int], dict[str, str]], limit: float) -> str:
+    """Return the tables."""
+    measured_ = [f"{name} {ns:.3g} ns ({how})" for name, (ns, how) in rates().items()]
+    lines = [
+        f"{platform.machine()}, one thread; Python {platform.python_version()}, NumPy "
+        f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. Seconds of the processor; those "
+        f"above {limit:.0f} were stopped; an empty cell was not measured.",
+        "",
+        "| job | models x questions | before, s | s | MB | exponent | bound, s |",
+        "|:---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for job in JOBS:
+        for size, exponent in zip(job.sizes, exponents(job, rows), strict=True):
+            row = rows.get((job.name, *size))
+            if row is None:
+                continue
+            before, after = (shown(row[f"{when}_s"], limit) for when in ("before", "after"))
+            lines.append(
+                f"| `{job.name}` | {size[0]} x {size[1]:,} | {before} | {after} | "
+                f"{row['after_mb']} | {exponent} | {bound(job, *size):.2g} |"
+            )
+    lines += ["", "The bound counts, with one read of a byte per cell:", ""]
+    lines += [f"* `{job.name}`: {job.why}." for job in JOBS]
+    lines += ["", f"Measured in the same run: {'; '.join(measured_)}."]
+    return "\n".join(lines) + "\n"
+
+
+def shown(text: str, limit: float) -> str:
+    """Return seconds as the table shows them."""
+    return f"> {limit:.0f}" if text == OVER else text
+
+
+@contextmanager
+def earlier(revision: str | None) -> Iterator[Path]:
+    """Check out an earlier revision in a folder of its own; without one, yield this tree."""
+    if revision is None:
+        yield ROOT
+        return
+    git = ["git", "-C", str(ROOT), "worktree"]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        subprocess.run([*git, "add", "-q", "--detach", str(tree), revision], check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=[job.name for job in JOBS], metavar="JOB")
+    parser.add_argument("--least", type=float, default=0.0, help="cells of the smallest table")
+    parser.add_argument("--largest", type=float, default=np.inf, help="cells of the largest table")
+    parser.add_argument("--limit", type=float, default=150.0, help="seconds of processor per job")
+    parser.add_argument("--before", metavar="REVISION", help="measure an earlier revision instead")
+    parser.add_argument("--write", action="store_true", help="only write the page")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "growth_tables.md")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        name, models, questions = options.child
+        job = next(job for job in JOBS if job.name == name)
+        child(job, int(models), int(questions), options.limit)
+        return
+    rows, when = rows_of(KEPT), "before" if options.before else "after"
+    jobs = [job for job in JOBS if not options.only or job.name in options.only]
+    with earlier(options.before) as tree:
+        for job in [] if options.write else jobs:
+            for size in job.sizes:
+                if not options.least <= cells(*size) <= options.largest:
+                    continue
+                seconds, mb = measured(job, *size, options.limit, tree)
+                row = rows.setdefault(
+                    (job.name, *size),
+                    {"job": job.name, "models": str(size[0]), "questions": str(size[1])},
+                )
+                row |= {f"{when}_s": seconds, f"{when}_mb": mb}
+                print(f"{job.name}, {size[0]} x {size[1]:,}: {seconds} s, {mb} MB", flush=True)
+                keep(rows, KEPT)
+                if seconds == OVER:
+                    break  # larger tables take longer
+    options.out.write_text(page(rows, options.limit), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
