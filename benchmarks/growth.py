@@ -443,10 +443,9 @@ def main() -> None:
                 if not options.least <= cells(*size) <= options.largest:
                     continue
                 seconds, mb = measured(job, *size, options.limit, tree)
-                row = rows.setdefault(
-                    (job.name, *size),
-                    {"job": job.name, "models": str(size[0]), "questions": str(size[1])},
-                )
+                blank = dict.fromkeys(FIELDS, "")
+                blank |= {"job": job.name, "models": str(size[0]), "questions": str(size[1])}
+                row = rows.setdefault((job.name, *size), blank)
                 row |= {f"{when}_s": seconds, f"{when}_mb": mb}
                 print(f"{job.name}, {size[0]} x {size[1]:,}: {seconds} s, {mb} MB", flush=True)
                 keep(rows, KEPT)
