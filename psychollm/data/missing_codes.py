@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import is_missing_value
+from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import AnyArray, FloatArray
 from psychollm._base.wording import parameter
@@ -135,6 +136,22 @@ def check_codes(
         f"{known.max():g}: if missing answers are meant, {do}"
     )
     raise CodeError(msg)
+
+
+def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
+    """Warn of values in memory that look like codes for missing answers (models, questions)."""
+    odd = suspects(values)
+    if not odd.size:
+        return
+    bad = np.isin(values, odd)
+    known = values[np.isfinite(values) & ~bad]
+    column = questions[int(np.flatnonzero(bad.any(axis=0))[0])]
+    n = int(bad.sum())
+    warn(
+        f"{argument}: column {column!r} holds {listed([f'{one:g}' for one in odd])} ({n} such "
+        f"{'cell' if n == 1 else 'cells'} in all) among scores from {known.min():g} to "
+        f"{known.max():g}; if missing answers are meant, replace them by NaN"
+    )
 
 
 def check_columns(values: FloatArray, questions: Labels, missing: Missing, where: str) -> None:

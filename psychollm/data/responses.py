@@ -154,10 +154,11 @@ class Responses(Result):
         columns = Columns(model, question, value, duplicates)
         table = as_table(read_any(data, columns, argument), models=models, questions=questions)
         missing = Missing(missing_values)
+        checked = not missing.checked or isinstance(data, Responses | Table)
         if missing:
             table = replace(table, values=missing.masked(table.values))
         fields = (
-            coded_fields(table, codes, argument)
+            coded_fields(table, codes, argument, checked=checked)
             if threshold is None
             else split_fields(table, threshold, strict=strict)
         )
@@ -678,7 +679,8 @@ def as_responses(
         if like is not None:
             values = values_like(found, like, argument=argument)
             found = Table(values, like.models, like.questions)
-        table = Responses.from_codes(**coded_fields(found, None, argument))
+        fields = coded_fields(found, None, argument, checked=isinstance(data, Table))
+        table = Responses.from_codes(**fields)
     if of is not None:
         check_correlatable(table, of, argument)
     if binary and not table.is_binary:

@@ -16,6 +16,7 @@ from psychollm._base.frames import labelled
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, Table, listed, numbered, unit_labels, unit_numbers
+from psychollm.data.missing_codes import warn_of_codes
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table, numbers
 from psychollm.estimates.reasons import Reason
@@ -80,6 +81,7 @@ def score_table(
     """Check scores and return them with labels."""
     table = _table(scores, respondents, argument)
     values = numbers(table, argument=argument)
+    warn_of_codes(values, table.questions, argument)
     n_rows = values.shape[0]
     if respondents is None:
         respondent, who = np.arange(n_rows), table.models
