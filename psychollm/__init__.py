@@ -81,7 +81,7 @@ _SUBMODULES = {
     "collect": "psychollm.collect",
     "correlation": "psychollm.correlation",
     "data": "psychollm.data",
-    "errors": "psychollm._base.errors",
+    "errors": "psychollm.errors",
     "estimates": "psychollm.estimates",
     "factor": "psychollm.factor",
     "instruments": "psychollm.instruments",

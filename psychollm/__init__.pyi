@@ -14,7 +14,7 @@ from psychollm import reliability as reliability
 from psychollm import reports as reports
 from psychollm import steering as steering
 from psychollm import studies as studies
-from psychollm._base import errors as errors
+from psychollm import errors as errors
 from psychollm._base.result import load as load
 from psychollm._base.version import __version__ as __version__
 from psychollm.bank.item_bank import item_bank as item_bank

@@ -4,11 +4,13 @@ import ast
 import inspect
 import pickle
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import psychollm
+from psychollm._base import errors
 from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, ValidityWarning
 from psychollm._base.wording import Text, parameter
@@ -120,3 +122,11 @@ def test_a_command_without_the_option_has_words_of_its_own() -> None:
 def test_labels_that_look_like_arguments_stay() -> None:
     error = CodeError(f"model '{{threshold}} threshold=': {parameter('threshold')}")
     assert error.told(MEANT) == "model '{threshold} threshold=': --right-above"
+
+
+def test_errors_are_importable_by_filters_of_warnings() -> None:
+    offered = import_module("psychollm.errors")
+    assert offered is psychollm.errors
+    kinds = {one for one in vars(errors).values() if isinstance(one, type)}
+    defined = {one.__name__ for one in kinds if one.__module__ == errors.__name__}
+    assert defined == {name for name in vars(offered) if not name.startswith("_")}
