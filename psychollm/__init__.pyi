@@ -3,6 +3,7 @@ from psychollm import calibration as calibration
 from psychollm import collect as collect
 from psychollm import correlation as correlation
 from psychollm import data as data
+from psychollm import errors as errors
 from psychollm import estimates as estimates
 from psychollm import factor as factor
 from psychollm import instruments as instruments
@@ -14,7 +15,6 @@ from psychollm import reliability as reliability
 from psychollm import reports as reports
 from psychollm import steering as steering
 from psychollm import studies as studies
-from psychollm import errors as errors
 from psychollm._base.result import load as load
 from psychollm._base.version import __version__ as __version__
 from psychollm.bank.item_bank import item_bank as item_bank

@@ -101,7 +101,7 @@ def test_wrong_use_is_one_line(call, store: Path, arguments, words) -> None:
 def test_helps_are_sentences(capsys) -> None:
     helps = {
         ("stage", "revision"): "Write prompts that follow up on stored answers (review, ask",
-        ("stage", "scaffold"): "Write prompts that repeat the answered ones, with instructions",
+        ("stage", "scaffold"): "Write prompts that repeat answered prompts, with directions",
         ("instrument", "semantic-sampling"): "continues solved questions (base, base_reasoning)",
         ("instrument", "self-efficacy"): '("none" on the command line for no question)',
     }

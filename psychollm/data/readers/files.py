@@ -337,12 +337,7 @@ def read_words(
             mark = delimiter_of(file.readline())
             file.seek(0)
             frame = pd.read_csv(file, sep=mark, index_col=0, dtype=str, keep_default_na=False)
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        zlib.error,
-    ) as error:  # pandas' own errors are ValueErrors
+    except (OSError, ValueError, EOFError, zlib.error) as error:  # pandas raises ValueErrors
         why = getattr(error, "strerror", None) or error
         msg = f"{path} cannot be read as a CSV file: {why}"
         raise InputError(msg) from error
@@ -363,7 +358,8 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     Parameters
     ----------
     path : path
-        File as for `read_words`; only the second column is used.
+        CSV file, also gzipped, with labels in the first column and words in the second; further
+        columns are not used. Separators are commas, semicolons or tabs.
 
     Returns
     -------
@@ -372,8 +368,10 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
 
     Raises
     ------
-    InputError, LabelError
-        As `read_words` does.
+    InputError
+        If the file cannot be read, or has no second column.
+    LabelError
+        If a label occurs twice.
 
     Examples
     --------

@@ -59,8 +59,8 @@ class SemanticSampling(Instrument[SemanticSamples]):
     n_samples : int
         Samples per question.
     form : {"instruct", "reasoning", "base", "base_reasoning"}
-        Form of the prompt: an instructed model answers in a few words ("instruct") or reasons
-        first ("reasoning"); a base model continues solved questions ("base", "base_reasoning").
+        Prompt for an instructed model that answers in a few words (instruct) or reasons first
+        (reasoning), or for a base model that continues solved questions (base, base_reasoning).
     collapse : Collapse, optional
         Rule that groups answers. By default, numbers within the question's tolerances if it is
         graded by numbers, normal forms of texts otherwise.

@@ -17,6 +17,7 @@ from psychollm.data.engines import header_in, read_columns
 from psychollm.data.labels import Labels, listed
 from psychollm.data.readers.votes_file import is_path, read_votes
 from psychollm.data.votes import GAMES, ONE_HOT, PROMPTS, SIDES, UNSIDED, VOTERS, WINNERS
+from psychollm.studies.votes.columns import check_varied, column_of, covariates_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,6 @@ _WORDS = {
     2: "right|model b|model 2|model right|second|option b|rejected|winner model b",
 }
 _LETTERS = {"a": 0, "b": 2}
-_VARIED = 1e-9  # standard deviation of a covariate, relative to its largest value
 OUTCOMES = {word: side for side, words in _WORDS.items() for word in words.split("|")}
 
 
@@ -69,7 +69,7 @@ def ballot_of(
     frame = _frame(_without_texts(votes, columns, covariates), given)
     frame = _games(frame)
     first, second = _sides(frame, left, right)
-    sides = [_column(frame, given, name) for given, name in ((first, "left"), (second, "right"))]
+    sides = [column_of(frame, given, name) for given, name in ((first, "left"), (second, "right"))]
     n = len(sides[0])
     if not n:
         msg = "votes is empty: pass one row per vote"
@@ -95,8 +95,8 @@ def ballot_of(
     who, voters = _optional(frame, voter, "voter", VOTERS, names, n, kept)
     asked, prompts = _optional(frame, prompt, "prompt", PROMPTS, names, n, kept)
     of, kinds = _optional(frame, kind, "kind", (), names, n, kept)
-    x, named = _covariates(frame, covariates, (first, second), n)
-    _check_varied(x[kept], named)
+    x, named = covariates_of(frame, covariates, (first, second), n)
+    check_varied(x[kept], named)
     models, (one, other) = _used(models, [side[kept] for side in codes])
     return Ballot(
         left=one, right=other, wins=wins[:, kept], voter=who, prompt=asked, kind=of, x=x[kept],
@@ -190,36 +190,6 @@ def _sides(frame: "pd.DataFrame | None", left: Any, right: Any) -> tuple[Any, An
     raise LabelError(msg)
 
 
-def _column(frame: "pd.DataFrame | None", given: Any, argument: str) -> "pd.Series[Any]":
-    """Return a column by name, or an array as a column."""
-    import pandas as pd
-
-    named = isinstance(given, str) or (
-        np.ndim(given) == 0 and frame is not None and given in frame.columns
-    )
-    if named:
-        if frame is None or given not in frame.columns:
-            there = [] if frame is None else list(frame.columns)
-            msg = f"{argument}={given!r} is not a column of votes: use one of {listed(there)}"
-            raise LabelError(msg)
-        column: pd.Series[Any] = frame[given]
-        if column.ndim != 1:
-            msg = f"column {given!r} of votes occurs several times: rename the others"
-            raise LabelError(msg)
-        return column
-    values = in_pandas(given)
-    if np.ndim(values) != 1:
-        msg = f"{argument} must be a column name, or an array with one value per vote"
-        raise ShapeError(msg)
-    column = pd.Series(values).reset_index(drop=True)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(object)
-    if frame is not None and len(column) != len(frame):
-        msg = f"{argument} has {len(column):,} values for {len(frame):,} votes: pass one per vote"
-        raise ShapeError(msg)
-    return column
-
-
 def _numbered_together(
     columns: Sequence["pd.Series[Any]"], names: Sequence[str]
 ) -> tuple[list[IntArray], Labels]:
@@ -276,7 +246,7 @@ def _optional(
         given = next((name for name in known if name in frame and name not in taken), None)
     if given is None:
         return np.empty(0, dtype=np.int64), ()
-    column = _column(frame, given, argument)
+    column = column_of(frame, given, argument)
     if len(column) != n:
         msg = f"{argument} has {len(column):,} values for {n:,} votes: pass one per vote"
         raise ShapeError(msg)
@@ -319,7 +289,7 @@ def _wins(
                 "values 'left', 'right', 'tie' or the name of a model"
             )
             raise LabelError(msg)
-    column = _column(frame, winner, "winner")
+    column = column_of(frame, winner, "winner")
     if len(column) != n:
         msg = f"winner has {len(column):,} values for {n:,} votes: pass one per vote"
         raise ShapeError(msg)
@@ -402,7 +372,7 @@ def _shares(plain: Sequence[Any], side: IntArray) -> FloatArray | None:
 def _weights(frame: "pd.DataFrame | None", weights: Any, n: int) -> FloatArray:
     if weights is None:
         return np.ones(n)
-    found = float_array(_column(frame, weights, "weights"), "weights")
+    found = float_array(column_of(frame, weights, "weights"), "weights")
     if found.size != n:
         msg = f"weights has {found.size:,} values for {n:,} votes: pass one per vote"
         raise ShapeError(msg)
@@ -410,74 +380,5 @@ def _weights(frame: "pd.DataFrame | None", weights: Any, n: int) -> FloatArray:
     if wrong.any():
         row = int(np.argmax(wrong))
         msg = f"weights: row {row} has {found[row]:g}: weights must be finite and at least 0"
-        raise CodeError(msg)
-    return found
-
-
-def _covariates(
-    frame: "pd.DataFrame | None", covariates: Any, sides: tuple[Any, Any], n: int
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return differences, left minus right (votes, covariates), and their names."""
-    if isinstance(covariates, str):
-        covariates = (covariates,)
-    given = covariates if isinstance(covariates, Mapping) else dict.fromkeys(covariates)
-    found = []
-    for name, values in given.items():
-        if values is None:
-            found.append(_difference(frame, str(name), sides))
-        elif isinstance(values, tuple) and len(values) == 2:
-            one, other = (_numbers(frame, value, str(name)) for value in values)
-            found.append(one - other)
-        else:
-            found.append(_numbers(frame, values, str(name)))
-        if found[-1].size != n:
-            msg = f"covariate {name!r} has {found[-1].size:,} values for {n:,} votes"
-            raise ShapeError(msg)
-    return (np.stack(found, axis=1) if found else np.zeros((n, 0))), tuple(map(str, given))
-
-
-def _check_varied(x: FloatArray, names: Sequence[str]) -> None:
-    """Raise if a covariate is constant, or a linear combination of those before it."""
-    size = np.abs(x).max(axis=0, initial=0.0)
-    scaled = x / np.where(size > 0.0, size, 1.0)
-    centred = scaled - scaled.mean(axis=0)
-    for j, name in enumerate(names):
-        before = centred[:, :j]
-        rest = centred[:, j] - before @ np.linalg.lstsq(before, centred[:, j])[0]
-        if np.sqrt(np.mean(rest**2)) < _VARIED:
-            varies = np.ptp(scaled[:, j]) >= _VARIED
-            what = f"a linear combination of {listed(names[:j])}" if varies else "always the same"
-            msg = f"covariate {name!r} is {what}: its effect cannot be estimated; remove it"
-            raise CodeError(msg)
-
-
-def _difference(frame: "pd.DataFrame | None", name: str, sides: tuple[Any, Any]) -> FloatArray:
-    header = [] if frame is None else list(frame.columns)
-    ends = [tuple(map(str, sides)), ("left", "right"), ("a", "b"), ("1", "2")]
-    ends += [("model_a", "model_b")]
-    for one, other in ends:
-        for pair in ((f"{name}_{one}", f"{name}_{other}"), (f"{one}_{name}", f"{other}_{name}")):
-            if all(column in header for column in pair):
-                first, second = (_numbers(frame, column, name) for column in pair)
-                return first - second
-    if name in header:
-        return _numbers(frame, name, name)
-    msg = (
-        f"covariates: votes has no columns of {name!r} among {listed(header)}; name two columns "
-        f"'{name}_left' and '{name}_right', or one '{name}' with their difference, or pass "
-        f"{{{name!r}: ('column of the left', 'column of the right')}}"
-    )
-    raise LabelError(msg)
-
-
-def _numbers(frame: "pd.DataFrame | None", given: Any, name: str) -> FloatArray:
-    found = float_array(_column(frame, given, f"covariate {name!r}"), f"covariate {name!r}")
-    wrong = ~np.isfinite(found)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        msg = (
-            f"covariate {name!r}: row {row} has no number ({wrong.sum():,} such rows): remove "
-            "these votes, or fill in a value"
-        )
         raise CodeError(msg)
     return found

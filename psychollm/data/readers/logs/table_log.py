@@ -76,6 +76,11 @@ def _holds_numbers(source: Source, layout: Layout) -> bool:
 
 def unknown_table(source: Source) -> str:
     """Describe the columns of a file, and what is missing."""
+    if source.shape == "lines":
+        try:
+            _header(source)
+        except InputError as error:
+            return str(error)
     header = _header_or_none(source)
     if header is None:
         return "its first line has no column names"
