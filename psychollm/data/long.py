@@ -96,7 +96,9 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
     known += [name for name in header if is_called(name, ("prompt_id",))]
     if known or not any(is_called(name, MODELS) for name in header):
         return known
-    return [name for name in header if str(name).lower() == "id"]  # the last resort
+    # A task is usually a set of questions, but logs of agents have no other name for a question.
+    ids = [name for name in header if str(name).lower() == "id"]
+    return ids or [name for name in header if is_called(name, ("task",))]
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ Codes are whole numbers from 0 to 15 with a mask of missing values. Every constr
 """
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,12 @@ def values_like(table: Table, first: Any, *, argument: str) -> AnyArray:
 
 
 def _check_shape(values: AnyArray, argument: str) -> None:
+    if not values.ndim and isinstance(values.item(), str | PathLike):
+        msg = (
+            f"{argument}={values.item()!r} is not a table of models x questions: read the file by "
+            "psy.data.read_table(path), and pass the result"
+        )
+        raise ShapeError(msg)
     if values.ndim != 2:
         msg = (
             f"{argument} has {values.ndim} dimension(s), but a table of models (rows) by "

@@ -71,3 +71,16 @@ def test_gzipped_lines_that_expand_beyond_measure_are_refused(tmp_path: Path) ->
         file.writelines(line for _ in range(400))
     with pytest.raises(InputError, match="bytes per compressed byte"):
         psy.read_scores(path)
+
+
+def test_tasks_of_agents_are_questions_if_nothing_else_is(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    rows = [f"{a},t{t},{i},{(t + i) % 2}" for a in "xy" for t in range(4) for i in (1, 2)]
+    path.write_text("\n".join(["agent,task,attempt,passed", *rows]) + "\n")
+    log = psy.read_scores(path)
+    assert sorted(log.frame["question"].unique()) == ["t0", "t1", "t2", "t3"]
+    found = psy.attempts(log, k=(1, 2), rng=1).to_frame()
+    assert found["value"].iloc[0] == 0.5
+    # Beside an id, a task is a set of questions.
+    path.write_text("\n".join(["agent,task,id,passed", *rows]) + "\n")
+    assert psy.read_scores(path).frame["question"].nunique() == 8

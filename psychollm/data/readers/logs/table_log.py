@@ -133,6 +133,8 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
     found = {}
     for name in KEYS:
         choices = usual.get(name, [name] if name in header else [])
+        if name == "task" and found.get("question") in choices:
+            continue
         if name in columns or len(choices) == 1 or (choices and choices[0] == name):
             found[name] = columns.get(name) or choices[0]
         elif name == "model" and not choices and _is_of_one_model(header, usual, columns):
