@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.exhibits import Exhibit
 
 WIDTH = 96
+MAX_LINES = 24  # of a printed summary
 VERDICT = "verdict"
 
 
@@ -163,10 +164,32 @@ class Findings:
         msg = f"finding {key!r} does not exist: use one of {known}"
         raise LabelError(msg)
 
-    def text(self) -> str:
-        """Return the findings as plain text with lines of 96 characters."""
+    def text(self, *, max_lines: int | None = None) -> str:
+        """Return the findings as plain text with lines of 96 characters.
+
+        Parameters
+        ----------
+        max_lines : int, optional
+            If the text is longer, rows of the list with most lines are left out, one after
+            another, and counted; one row of each list remains. By default all rows.
+        """
+        items = list(self.items)
+        kept = [len(one.rows) for one in items]
+        while max_lines is not None and sum(map(_lines, items), bool(self.head)) > max_lines:
+            # The first cut leaves out two rows, because a line says how many there are.
+            rest = [n - 1 - (n == len(one.rows)) for n, one in zip(kept, self.items, strict=True)]
+            sizes = [_lines(one) * (n > 0) for one, n in zip(items, rest, strict=True)]
+            if not any(sizes):
+                break
+            at = sizes.index(max(sizes))
+            kept[at], rows = rest[at], self.items[at].rows
+            more = f"and {len(rows) - rest[at]} more"
+            items[at] = replace(items[at], rows=(*rows[: rest[at]], more))
+        return self._text(items)
+
+    def _text(self, items: Sequence[Finding]) -> str:
         head = [_filled(self.head, "", "")] if self.head else []
-        return on_screen("\n".join([*head, *(one.text() for one in self.items)]))
+        return on_screen("\n".join([*head, *(one.text() for one in items)]))
 
     def to_markdown(self) -> str:
         """Return the findings as Markdown."""
@@ -234,14 +257,16 @@ class Study(ABC):
         return self.findings().verdict
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return the findings as plain text.
+        """Return the findings as plain text, with long lists cut to fit 24 lines.
+
+        ``findings().text()`` has all rows.
 
         Parameters
         ----------
         smallest : SmallestEffects
             Smallest effects of interest.
         """
-        return self.findings(smallest=smallest).text()
+        return self.findings(smallest=smallest).text(max_lines=MAX_LINES)
 
     def report(
         self,
@@ -333,6 +358,10 @@ def _strength(outcome: Outcome | Verdicts | None) -> str:
         pairs = zip(outcome.labels, outcome.outcomes, strict=True)
         return "; ".join(f"{label}: {one}" for label, one in pairs)
     return str(outcome or "")
+
+
+def _lines(item: Finding) -> int:
+    return item.text().count("\n") + 1
 
 
 def _filled(text: str, first: str, later: str) -> str:

@@ -62,3 +62,23 @@ def test_strength_stands_in_the_table() -> None:
         f"x: {Outcome.SMALL}; y: {Outcome.OPEN}",
         "",
     ]
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    rows = tuple(f"model {i}" for i in range(9))
+    long = Finding(key="long", question="Which?", rows=rows)
+    short = Finding(key="short", question="Why?", rows=("a", "b", "c"))
+    found = Findings(items=(long, short), head="Nine models.")
+    assert found.text(max_lines=15) == found.text()
+    lines = found.text(max_lines=14).splitlines()
+    assert lines[7:10] == ["  model 5", "  model 6", "  and 2 more"]
+    assert len(lines) == 14
+    assert found.text(max_lines=2).splitlines() == [
+        "Nine models.",
+        "Which?",
+        "  model 0",
+        "  and 8 more",
+        "Why?",
+        "  a",
+        "  and 2 more",
+    ]
