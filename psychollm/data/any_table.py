@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from psychollm._base.errors import OptionError
 from psychollm._base.frames import in_pandas, long_table
 from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
 from psychollm.data.labels import Table
 from psychollm.data.long import Columns, is_long, spread_frame
-from psychollm.data.missing_codes import warn_of_codes
 from psychollm.data.table import as_table, encode, numbers
 
 
@@ -32,16 +29,9 @@ def read_any(data: Any, columns: Columns, argument: str) -> Table:
     return as_table(data, argument=argument)
 
 
-def coded_fields(
-    table: Table, codes: Mapping[Any, int] | None, argument: str, *, checked: bool = False
-) -> dict[str, Any]:
-    """Return the fields of a table whose values are codes, or are mapped to codes.
-
-    Unless they are `checked`, codes that look like those of missing answers give a warning.
-    """
+def coded_fields(table: Table, codes: Mapping[Any, int] | None, argument: str) -> dict[str, Any]:
+    """Return the fields of a table whose values are codes, or are mapped to codes."""
     coded, missing = encode(table, codes=codes, argument=argument)
-    if codes is None and not checked and coded.max() > 1:
-        warn_of_codes(np.where(missing, np.nan, coded), table.questions, argument)
     return {
         "codes": coded,
         "missing": missing,

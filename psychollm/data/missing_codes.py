@@ -23,6 +23,7 @@ _LENGTHS = (1, 11, 111, 1111, 11111)
 _HIGH = [digit * length for digit in _DIGITS for length in _LENGTHS] + [98, 97, 998, 997]
 _CODES = np.array([*_HIGH, *(-code for code in _HIGH), -1, -2])
 _NONE = parameter("missing_values", ())
+_SURE = 77  # codes with two digits or more
 _MANY = 50  # cells needed to recognise a scale with few points
 
 
@@ -139,9 +140,13 @@ def check_codes(
 
 
 def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
-    """Warn of values in memory that look like codes for missing answers (models, questions)."""
+    """Warn of values in memory that look like codes for missing answers (models, questions).
+
+    Unlike in files, a single digit may be a score.
+    """
     odd = suspects(values)
-    if not odd.size:
+    odd = odd[(odd >= _SURE) | (odd <= -_DIGITS[0])]
+    if not odd.size or np.nanmin(np.where(np.isin(values, odd), np.nan, values)) < 0.0:
         return
     bad = np.isin(values, odd)
     known = values[np.isfinite(values) & ~bad]

@@ -154,11 +154,10 @@ class Responses(Result):
         columns = Columns(model, question, value, duplicates)
         table = as_table(read_any(data, columns, argument), models=models, questions=questions)
         missing = Missing(missing_values)
-        checked = not missing.checked or isinstance(data, Responses | Table)
         if missing:
             table = replace(table, values=missing.masked(table.values))
         fields = (
-            coded_fields(table, codes, argument, checked=checked)
+            coded_fields(table, codes, argument)
             if threshold is None
             else split_fields(table, threshold, strict=strict)
         )
@@ -679,8 +678,7 @@ def as_responses(
         if like is not None:
             values = values_like(found, like, argument=argument)
             found = Table(values, like.models, like.questions)
-        fields = coded_fields(found, None, argument, checked=isinstance(data, Table))
-        table = Responses.from_codes(**fields)
+        table = Responses.from_codes(**coded_fields(found, None, argument))
     if of is not None:
         check_correlatable(table, of, argument)
     if binary and not table.is_binary:

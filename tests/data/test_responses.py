@@ -1,20 +1,12 @@
 import pickle
 import re
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import (
-    CodeError,
-    InputError,
-    LabelError,
-    OptionError,
-    PsychollmWarning,
-    ShapeError,
-)
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.responses import Responses, as_responses
 
 xr = pytest.importorskip("xarray")
@@ -422,29 +414,3 @@ def test_input_errors_are_value_errors():
     assert issubclass(InputError, ValueError)
     with pytest.raises(psy.errors.PsychollmError):
         as_responses([[0.5]])
-
-
-@pytest.mark.parametrize(
-    ("call", "odd"),
-    [
-        (psy.Responses, "9"),
-        (partial(psy.polychoric, of="questions"), "9"),
-        (psy.reliability.alpha, "-99"),
-        (psy.reliability.intraclass, "-99"),
-        (psy.reliability.mean_score, "-99"),
-    ],
-)
-def test_codes_of_missing_answers_in_memory_give_a_warning(call, odd):
-    frame = pd.DataFrame(np.random.default_rng(0).integers(1, 6, (60, 4)), columns=list("abcd"))
-    frame.loc[3:9, "b"] = int(odd)
-    table = frame.T.loc[["b"]] if call is psy.reliability.mean_score else frame
-    with pytest.warns(PsychollmWarning, match=f"holds '?{odd}'?.*replace them by NaN"):
-        call(table)
-    call(table.replace(int(odd), np.nan))
-
-
-def test_declared_codes_give_no_warning():
-    frame = pd.DataFrame(np.random.default_rng(0).integers(1, 6, (60, 4)))
-    frame.iloc[3, 1] = 9
-    assert psy.Responses(frame, missing_values=[9]).missing.sum() == 1
-    assert psy.Responses(frame, missing_values=()).codes.max() == 9

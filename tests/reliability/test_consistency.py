@@ -8,7 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import (
+    CodeError,
+    LabelError,
+    OptionError,
+    PsychollmWarning,
+    ShapeError,
+)
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
@@ -458,3 +464,13 @@ def test_coverage(interval, respondents):
         low, high = quick(scores, respondents=who, interval=interval).alpha.interval[0]
         hits += low <= truth <= high
     assert 0.91 <= hits / 300 <= 0.99
+
+
+@pytest.mark.parametrize("odd", [-99, 99, 999])
+def test_codes_of_missing_answers_give_a_warning(odd):
+    frame = pd.DataFrame(np.random.default_rng(0).integers(1, 6, (60, 4)), columns=list("abcd"))
+    frame.loc[3:9, "b"] = odd
+    with pytest.warns(PsychollmWarning, match=f"'b' holds '{odd}' .7 such.*replace them by NaN"):
+        alpha(frame)
+    alpha(frame.replace(odd, np.nan))
+    alpha(frame.replace(odd, 9))  # a digit may be a score

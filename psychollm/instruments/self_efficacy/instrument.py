@@ -144,7 +144,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
         Wordings of the question whether the model maintains its ratings, each in its own branch of
-        the conversation. On the command line, "none" means no question.
+        the conversation ("none" on the command line for no question).
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Personas that the model is given.
     graded : bool

@@ -38,7 +38,6 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.data.missing_codes import warn_of_codes
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table, numbers
 from psychollm.estimates.estimate import Estimate
@@ -168,7 +167,6 @@ def intraclass(
     check_fraction("level", level)
     table = as_table(scores, argument="scores")
     values = numbers(table, argument="scores")
-    warn_of_codes(values, table.questions, "scores")
     complete = complete_rows(values)
     kept = values[complete] if method == "anova" else values[np.isfinite(values).any(axis=1)]
     squares, reason = _squares(kept, method)

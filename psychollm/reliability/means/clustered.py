@@ -48,7 +48,6 @@ from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.labels import Labels
-from psychollm.data.missing_codes import warn_of_codes
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import corrected_sums, satterthwaite, tail_freedom, units_of
@@ -122,7 +121,6 @@ def mean_score(
     options = Resampling.of(bootstrap, level, rng)
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
-    warn_of_codes(values, table.questions, "scores")
     weight = question_weights(weights, table.questions) * np.isfinite(values)
     codes = None if clusters is None else cluster_codes(clusters, table.questions)
     return mean_estimate(values, weight, codes, options, correction, table.models)

@@ -127,7 +127,7 @@ def test_graded_tasks_and_feedback_are_arms() -> None:
     assert one[tasks[1]].value == pytest.approx(less)
     plain = rated(graded=False, falls=0, seed=3, feedback=False)
     mixed = compare_arms({**arms, "plain": plain}, "self_efficacy", bootstrap=50, rng=0)
-    assert "plain - steady: too few values in both arms" in mixed.summary()
+    assert "plain - steady: too few values in both arms" in mixed.findings().text()
     alone = compare_arms({"plain": plain, "told": arms["steady"]}, "self_efficacy", bootstrap=50)
     assert told not in alone.measures
 

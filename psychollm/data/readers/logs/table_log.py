@@ -130,7 +130,7 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
     taken = set(columns.values())
     usual = known_columns([name for name in header if name not in taken])
     usual["question"] = [one for one in ("question", "item") if one in header] or usual["question"]
-    found = {}
+    found: dict[str, str] = {}
     for name in KEYS:
         choices = usual.get(name, [name] if name in header else [])
         if name == "task" and found.get("question") in choices:
