@@ -205,8 +205,8 @@ JOBS = (
         name="item_bank",
         make=binary,
         call=psy("item_bank", rng=1),
-        least=lambda k, n: {"exp": 11 * cells(k, n)},
-        why="eleven fits (ten folds and all), in each one logistic function per cell",
+        least=lambda k, n: {"exp": 9 * cells(k, n)},
+        why="nine fits (eight folds and all), in each one logistic function per cell",
     ),
     Job(
         name="calibration_panel",
