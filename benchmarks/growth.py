@@ -39,7 +39,6 @@ SIZES = ((20, 1_000), (60, 10_000), (300, 30_000))
 COUNTED = (*SIZES, (60, 1_000_000))
 SMALL = (6, 120)
 MEMORY = 10 * 2**30  # bytes; a job that needs more is stopped
-OVER = "over"
 THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 
 
@@ -141,10 +140,12 @@ def psy(name: str, **options: Any) -> Callable[..., object]:
 
 
 def cells(models: int, questions: int) -> float:
+    """Return the number of cells of a table."""
     return float(models) * questions
 
 
 def pairs(models: int) -> float:
+    """Return the number of pairs of models."""
     return models * (models - 1) / 2
 
 
@@ -254,7 +255,7 @@ def child(job: Job, models: int, questions: int, limit: float) -> None:
     try:
         job.call(*data)
     except MemoryError:
-        print(json.dumps({"s": OVER, "mb": MEMORY / 1e6}))
+        print(json.dumps({"s": None}))
         return
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps({"s": used() - began, "mb": peak / 1e6}))
@@ -267,7 +268,7 @@ def used() -> float:
 
 
 def measured(job: Job, models: int, questions: int, limit: float, tree: Path) -> tuple[str, str]:
-    """Return seconds and megabytes of a job in a fresh process, as text."""
+    """Return seconds and megabytes of a job in a fresh process, or the limit that it exceeded."""
     env = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}"}
     env |= {f"{library}_NUM_THREADS": "1" for library in THREADS}
     if tree != ROOT:
@@ -282,11 +283,13 @@ def measured(job: Job, models: int, questions: int, limit: float, tree: Path) ->
             cwd=folder, env=env, capture_output=True, text=True,
         )  # fmt: skip
     if done.returncode == -signal.SIGXCPU:
-        return OVER, ""
+        return f"> {limit:g}", ""
     if done.returncode:
         sys.exit(f"{job.name}, {models} x {questions}:\n{done.stderr}")
     found = json.loads(done.stdout.splitlines()[-1])
-    return (found["s"] if found["s"] == OVER else f"{found['s']:.3g}"), f"{found['mb']:.0f}"
+    if found["s"] is None:
+        return "", f"> {MEMORY / 1e6:.0f}"
+    return f"{found['s']:.3g}", f"{found['mb']:.0f}"
 
 
 # The table
@@ -364,20 +367,20 @@ def exponents(job: Job, rows: dict[tuple[str, int, int], dict[str, str]]) -> Ite
     before: tuple[float, float] | None = None
     for size in job.sizes:
         text = rows.get((job.name, *size), {}).get("after_s", "")
-        now = (cells(*size), float(text)) if text not in {"", OVER} else None
+        now = (cells(*size), float(text)) if text and not text.startswith(">") else None
         # Times below a tenth of a second are mostly the cost of a call.
         known = before is not None and now is not None and min(before[1], now[1]) >= 0.1
         yield f"{log(now[1] / before[1]) / log(now[0] / before[0]):.2f}" if known else ""
         before = now
 
 
-def page(rows: dict[tuple[str, int, int], dict[str, str]], limit: float) -> str:
+def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
     """Return the tables."""
     measured_ = [f"{name} {ns:.3g} ns ({how})" for name, (ns, how) in rates().items()]
     lines = [
         f"{platform.machine()}, one thread; Python {platform.python_version()}, NumPy "
-        f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. Seconds of the processor; those "
-        f"above {limit:.0f} were stopped; an empty cell was not measured.",
+        f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. Seconds of the processor; a job that "
+        "exceeds a limit (>) is stopped; an empty cell was not measured.",
         "",
         "| job | models x questions | before, s | s | MB | exponent | bound, s |",
         "|:---|---:|---:|---:|---:|---:|---:|",
@@ -387,20 +390,14 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]], limit: float) -> str:
             row = rows.get((job.name, *size))
             if row is None:
                 continue
-            before, after = (shown(row[f"{when}_s"], limit) for when in ("before", "after"))
             lines.append(
-                f"| `{job.name}` | {size[0]} x {size[1]:,} | {before} | {after} | "
-                f"{row['after_mb']} | {exponent} | {bound(job, *size):.2g} |"
+                f"| `{job.name}` | {size[0]} x {size[1]:,} | {row['before_s']} | "
+                f"{row['after_s']} | {row['after_mb']} | {exponent} | {bound(job, *size):.2g} |"
             )
     lines += ["", "The bound counts, with one read of a byte per cell:", ""]
     lines += [f"* `{job.name}`: {job.why}." for job in JOBS]
     lines += ["", f"Measured in the same run: {'; '.join(measured_)}."]
     return "\n".join(lines) + "\n"
-
-
-def shown(text: str, limit: float) -> str:
-    """Return seconds as the table shows them."""
-    return f"> {limit:.0f}" if text == OVER else text
 
 
 @contextmanager
@@ -449,9 +446,9 @@ def main() -> None:
                 row |= {f"{when}_s": seconds, f"{when}_mb": mb}
                 print(f"{job.name}, {size[0]} x {size[1]:,}: {seconds} s, {mb} MB", flush=True)
                 keep(rows, KEPT)
-                if seconds == OVER:
+                if ">" in seconds + mb:
                     break  # larger tables take longer
-    options.out.write_text(page(rows, options.limit), encoding="utf-8")
+    options.out.write_text(page(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

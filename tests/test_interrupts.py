@@ -17,8 +17,7 @@ import pytest
 from psychollm.cli import INTERRUPTED, main
 from tests.every_function import WITHOUT_EXAMPLE, example_call, public_functions
 
-# Seconds. A busy machine needs more than one; a call that ignores the interrupt takes longer.
-AFTER, WITHIN = 0.2, 60.0
+AFTER, WITHIN = 0.2, 5.0  # seconds
 ENDLESS = {
     "bootstrap": 300_000, "n_null": 300_000, "n_draws": 300_000, "n_splits": 100_000,
     "n_starts": 100_000, "n_repeats": 100_000,
@@ -125,14 +124,15 @@ def test_one_interrupt_ends_a_call(name: str, alarm, tmp_path: Path) -> None:
         public_functions()[name](**call)  # kernels are compiled
         longer = endless(name) | larger(name, tmp_path)
         assert longer, "name in `larger` what makes it take long"
-        start = time.monotonic()
+        # Other programs delay a call, but not the processor's time that it takes.
+        start, spent = time.monotonic(), time.process_time()
         alarm(AFTER)
         try:
             public_functions()[name](**call | longer)
             taken = time.monotonic() - start
             alarm(0)
         except KeyboardInterrupt:
-            assert time.monotonic() - start < WITHIN
+            assert time.process_time() - spent < WITHIN
         else:  # few answers have few permutations
             assert taken < AFTER
 

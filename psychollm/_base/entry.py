@@ -21,7 +21,7 @@ def public(value: Any) -> Any:
 
 
 def entry(function: Any) -> Any:
-    """Return a public function that ignores underflow, whatever the caller's ``np.seterr`` says.
+    """Return a public function that ignores underflow, also if the caller's ``np.seterr`` raises.
 
     Probabilities underflow to zero in most functions, which is harmless. Other floating-point
     errors follow the caller's setting; our functions avoid them or handle them where they arise.

@@ -16,9 +16,9 @@ bets on them are multiplied. Without a change the product has mean one:
           E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big),                      \quad (2)
 
 The first product detects better or worse models (:math:`\lambda` of either sign). The second
-detects changed answers, whatever the accuracy. The weight :math:`w_j \le 1` increases with the
-number of answers. Noise in the baseline, such as single answers sampled at a temperature, is part
-of :math:`D_j` and needs no correction.
+detects changed answers even if the accuracy is the same. The weight :math:`w_j \le 1` increases
+with the number of answers. Noise in the baseline, such as single answers sampled at a temperature,
+is part of :math:`D_j` and needs no correction.
 
 The evidence is valid at any time, for two reasons. (i) Bets on the first new answer to each
 baseline question form a martingale :math:`M_t`, because both answers of a pair are revealed

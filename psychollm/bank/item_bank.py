@@ -38,7 +38,7 @@ _PREDICTORS = {0: "item means", 1: "2PL"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemBank(CalibratedQuestions):
-    """Calibrated questions, of which a new model needs to answer only some.
+    """Calibrated questions; a new model needs to answer only some of them.
 
     Attributes
     ----------

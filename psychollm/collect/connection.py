@@ -148,7 +148,7 @@ class _Reader(asyncio.StreamReader):
 
 LARGEST_REPLY = 64 * 2**20  # bytes; longer replies are rejected
 MOST_UNDER_WAY = 256 * 2**20  # bytes of all replies being received
-SMALL_REPLY = 2**20  # bytes; such replies are accepted whatever the total
+SMALL_REPLY = 2**20  # bytes; such replies are accepted without regard to the total
 LONGEST_CONNECT = 15.0  # seconds; a slower server counts as unreachable
 LONGEST_REST = 5.0  # seconds of idleness; many servers close connections soon after
 

@@ -1,4 +1,4 @@
-"""Request queue of one endpoint: one loop admits requests, each of which runs as a task.
+"""Request queue of one endpoint: one loop admits requests, and each request runs as a task.
 
 However many requests the store holds, memory holds only the requests in flight, the requests
 waiting for a retry, and one window of new requests.

@@ -224,7 +224,7 @@ def hidden_states(
     Returns
     -------
     HiddenStates
-        States in float32, whatever the model's own type.
+        States in float32, also if the model has another type.
 
     Raises
     ------

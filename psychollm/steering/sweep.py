@@ -1,7 +1,7 @@
 r"""A model's answers at many strengths of a direction, for little more than the cost of one pass.
 
 Cost is measured in token-layers: the computation of one token in one of K layers. A prompt has T
-tokens, of which P are common to all prompts; layer L is steered with S strengths. Whole passes
+tokens; the first P are common to all prompts. Layer L is steered with S strengths. Whole passes
 cost about :math:`S T K` for each question. The cost of a sweep is
 
 .. math::

@@ -7,11 +7,11 @@ Agreement with the line y = x *on average*, at every accuracy, is tested by
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
 
 with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of the fitted line.
-The error variance is the variance of models about their line. Models of which half are above y = x
-and half below therefore agree with this line on average. A second test asks whether *every* model
-says yes as often as it is right. McNemar's exact test (a t test with clusters or fractional
-correctness) compares each model's false positives and false negatives; the p-value is k times the
-smallest of the k p-values.
+The error variance is the variance of models about their line. If half of the models are above
+y = x and half below, they therefore agree with this line on average. A second test asks whether
+*every* model says yes as often as it is right. McNemar's exact test (a t test with clusters or
+fractional correctness) compares each model's false positives and false negatives; the p-value is k
+times the smallest of the k p-values.
 
 Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
 eight models.

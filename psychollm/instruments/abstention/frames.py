@@ -83,7 +83,7 @@ def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
 
 
 def two_places(rng: np.random.Generator) -> Twins:
-    """Ask for the sum of two amounts, one of which may be missing."""
+    """Ask for the sum of two amounts; one of them may be missing."""
     (who,), (goods,) = _some(rng, PEOPLE, 1), _some(rng, GOODS, 1)
     first, second = _some(rng, PLACES, 2)
     one, two = (int(n) for n in rng.integers(3, 60, 2))

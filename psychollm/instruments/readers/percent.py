@@ -221,7 +221,7 @@ class _Percent(NumericForm):
         return super().led_up_to(text, one) or bool(own and _MEASURE.search(beside))
 
     def _has_form(self, one: Numeral) -> bool:
-        """Return whether a number is written like a confidence, whatever its value."""
+        """Return whether a number is written like a confidence; its value does not matter."""
         proportion = self._full == 1 and not isinstance(one.value, int) and 0 <= one.value <= 1
         return one.percent or one.out_of is not None or proportion
 

@@ -6,7 +6,7 @@ premise of a statement, the stored text ends with this sentence.
 
 A task passes under the following conditions. A number must be right; a letter must name the right
 statement. A summary must mention every fact (by the beginning of one of several words), respect
-its limits of words and sentences, and avoid whatever the task forbids. Whether a mentioned fact is
+its limits of words and sentences, and avoid what the task forbids. Whether a mentioned fact is
 reported correctly is not checked, because that needs a judge.
 
 A model may give a low rating because it considers the statement inapplicable to a program, not for

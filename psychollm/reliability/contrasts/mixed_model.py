@@ -4,7 +4,7 @@ The unit of replication is the model. Repeated answers of a model are similar, a
 differently to a condition, so repeats of a model under a condition carry no information about
 other models. They are averaged first. Differences between conditions are then tested against the
 residual: the model-by-condition interaction plus the noise of the means. In a complete table of m
-models and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, whatever the number of
+models and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, for any number of
 repeats. If each model appears under one condition only, its reaction cannot be distinguished from
 its level. Repeats are then kept, and conditions are tested against the variance between models.
 

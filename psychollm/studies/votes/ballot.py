@@ -17,7 +17,7 @@ from psychollm.data.engines import header_in, read_columns
 from psychollm.data.labels import Labels, listed
 from psychollm.data.readers.votes_file import is_path, read_votes
 from psychollm.data.votes import GAMES, ONE_HOT, PROMPTS, SIDES, UNSIDED, VOTERS, WINNERS
-from psychollm.studies.votes.columns import check_varied, column_of, covariates_of
+from psychollm.studies.votes.columns import column_of, covariates_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,6 @@ def ballot_of(
     asked, prompts = _optional(frame, prompt, "prompt", PROMPTS, names, n, kept)
     of, kinds = _optional(frame, kind, "kind", (), names, n, kept)
     x, named = covariates_of(frame, covariates, (first, second), n)
-    check_varied(x[kept], named)
     models, (one, other) = _used(models, [side[kept] for side in codes])
     return Ballot(
         left=one, right=other, wins=wins[:, kept], voter=who, prompt=asked, kind=of, x=x[kept],
@@ -106,7 +105,12 @@ def ballot_of(
 
 
 def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
-    """Read only the required columns of a table that is read in batches."""
+    """Read only the required columns of a table that is read in batches.
+
+    The other columns are empty, so that messages name them.
+    """
+    import pandas as pd
+
     header = header_in(votes)
     if header is None:
         return votes
@@ -116,9 +120,10 @@ def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
     if isinstance(covariates, Mapping):
         values = [one if isinstance(one, tuple) else (one,) for one in covariates.values()]
         wanted |= {one for pair in values for one in pair if isinstance(one, str)}
-    return read_columns(
-        votes, [one for one in header if one in wanted or any(part in one for part in parts)]
-    )
+    read = [one for one in header if one in wanted or any(part in one for part in parts)]
+    frame = read_columns(votes, read or header[:1])
+    empty = pd.Categorical.from_codes(np.full(len(frame), -1), dtype=pd.CategoricalDtype([]))
+    return frame.assign(**dict.fromkeys({*header} - {*frame}, empty))[header]
 
 
 def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":

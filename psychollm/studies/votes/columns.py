@@ -69,14 +69,15 @@ def covariates_of(
     return (np.stack(found, axis=1) if found else np.zeros((n, 0))), tuple(map(str, given))
 
 
-def check_varied(x: FloatArray, names: Sequence[str]) -> None:
-    """Raise if a covariate is constant, or a linear combination of those before it."""
+def check_varied(x: FloatArray, names: Sequence[str], *, side: bool) -> None:
+    """Raise if a covariate is a linear combination of those before it, and of the `side`."""
     size = np.abs(x).max(axis=0, initial=0.0)
     scaled = x / np.where(size > 0.0, size, 1.0)
-    centred = scaled - scaled.mean(axis=0)
+    if side:  # its effect is that of a constant covariate
+        scaled = scaled - scaled.mean(axis=0)
     for j, name in enumerate(names):
-        before = centred[:, :j]
-        rest = centred[:, j] - before @ np.linalg.lstsq(before, centred[:, j])[0]
+        before = scaled[:, :j]
+        rest = scaled[:, j] - before @ np.linalg.lstsq(before, scaled[:, j])[0]
         if np.sqrt(np.mean(rest**2)) < _VARIED:
             varies = np.ptp(scaled[:, j]) >= _VARIED
             what = f"a linear combination of {listed(names[:j])}" if varies else "always the same"

@@ -35,6 +35,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.studies.comparison.ranks import rank, tiers
 from psychollm.studies.votes.ballot import Ballot, ballot_of
+from psychollm.studies.votes.columns import check_varied
 from psychollm.studies.votes.fit import Fit, fit_votes
 from psychollm.studies.votes.inference import (
     Contrasts,
@@ -147,9 +148,11 @@ def bradley_terry(
         votes, left=left, right=right, winner=winner, voter=voter, kind=kind, prompt=prompt,
         covariates=covariates, weights=weights,
     )  # fmt: skip
+    side = side and ballot.sided
+    check_varied(ballot.x, ballot.covariates, side=side)
     given, order, owners = _votes(ballot)
     options = Options(
-        side=side and ballot.sided,
+        side=side,
         ties=bool(ballot.wins[1].any()),
         prior=None if prior is None else min(prior, 1e4),
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import InputError
+from psychollm._base.errors import InputError, LabelError
 from psychollm.data import engines
 from psychollm.studies.votes import ballot
 from tests.studies.votes.tables import drawn
@@ -47,6 +47,15 @@ def test_tables_read_in_batches_keep_only_the_required_columns(votes, tmp_path, 
     monkeypatch.setattr(ballot, "read_columns", lambda _, names: read.extend(names) or more)
     psy.bradley_terry(arrow, **options)
     assert not {"conversation", "reply"} & {*read}
+
+
+def test_messages_name_all_columns(tmp_path):
+    path = tmp_path / "unknown.parquet"
+    pl.DataFrame({"one": ["a"], "other": ["b"], "best": ["a"]}).write_parquet(path)
+    with pytest.raises(LabelError, match="'one', 'other', 'best'"):
+        psy.bradley_terry(path)
+    with pytest.raises(LabelError, match="no column of winners found among 'one'"):
+        psy.bradley_terry(path, left="one", right="other")
 
 
 def test_a_database_with_several_tables_is_an_error(tmp_path):

@@ -196,6 +196,16 @@ def test_covariates_without_variation_are_errors(votes, covariates, match):
         psy.bradley_terry(votes, covariates=given, rng=1)
 
 
+def test_a_constant_covariate_is_the_side(votes):
+    options = {**NAMED, "n_draws": 100, "rng": 1}
+    plain = votes.drop(columns="worker")
+    by_side = psy.bradley_terry(plain, **options)
+    constant = {"one": np.ones(len(votes))}
+    found = psy.bradley_terry(plain, covariates=constant, side=False, **options)
+    # Covariates have a weak prior, the side has none.
+    np.testing.assert_allclose(found.covariates.value, by_side.side.value, rtol=1e-3)
+
+
 def test_a_covariate_is_a_difference():
     rng = np.random.default_rng(2)
     table = drawn(k=3, n=900, voters=1, gap=0.3).drop(columns="worker")
