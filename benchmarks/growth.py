@@ -379,10 +379,10 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
     measured_ = [f"{name} {ns:.3g} ns ({how})" for name, (ns, how) in rates().items()]
     lines = [
         f"{platform.machine()}, one thread; Python {platform.python_version()}, NumPy "
-        f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. Seconds of the processor; a job that "
+        f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. A job that "
         "exceeds a limit (>) is stopped; an empty cell was not measured.",
         "",
-        "| job | models x questions | before, s | s | MB | exponent | bound, s |",
+        "| job | models x questions | before | now | MB | exponent | bound |",
         "|:---|---:|---:|---:|---:|---:|---:|",
     ]
     for job in JOBS:
@@ -391,7 +391,7 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
             if row is None:
                 continue
             lines.append(
-                f"| `{job.name}` | {size[0]} x {size[1]:,} | {row['before_s']} | "
+                f"| `{job.name}` | {size[0]}\u00a0x\u00a0{size[1]:,} | {row['before_s']} | "
                 f"{row['after_s']} | {row['after_mb']} | {exponent} | {bound(job, *size):.2g} |"
             )
     lines += ["", "The bound counts, with one read of a byte per cell:", ""]

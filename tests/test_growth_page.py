@@ -40,8 +40,8 @@ def test_page(monkeypatch, rows) -> None:
     monkeypatch.setattr(growth, "rates", lambda: rate)
     text = page(rows)
     # 200 products and a byte of each of 20,000 cells, at two nanoseconds.
-    assert "| `compare` | 20 x 1,000 | 9 | 0.2 | 200 |  | 0.00044 |" in text
-    assert "| `compare` | 300 x 30,000 | 9 | > 150 | 200 |  | 2.7 |" in text
+    assert "| `compare` | 20\u00a0x\u00a01,000 | 9 | 0.2 | 200 |  | 0.00044 |" in text
+    assert "| `compare` | 300\u00a0x\u00a030,000 | 9 | > 150 | 200 |  | 2.7 |" in text
     assert "`fit_irt` |" not in text
     assert "product 2 ns (as measured)" in text
 
