@@ -1,4 +1,4 @@
-"""`psychollm study` for several arms, in one store or several."""
+"""Command `psychollm study` for several arms, from one or several stores."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ def _check_left_out(command: "OfTables", models: set[str]) -> None:
 def _of_arm(command: "OfTables", source: Source, found: "Readings") -> "OfTables":
     """Return the command that studies one arm."""
     analysis = {name: one for name, one in command.analysis.items() if name != "baseline"}
-    if "thinking" in analysis:  # pairs of models that are both in the arm
+    if "thinking" in analysis:  # an arm may lack one model of a pair
         pairs = (pair for pair in analysis["thinking"] if set(pair) <= set(found.models))
         analysis["thinking"] = tuple(pairs)
     return replace(
@@ -69,7 +69,7 @@ def _compared(
     parts: Mapping[str, Callable[[], Found]],
     scores: Mapping[Hashable, Mapping[Any, Any]],
 ) -> Found:
-    """Return the study of each arm, and their comparison."""
+    """Return the study of each arm and the comparison of all arms."""
     from psychollm.studies.arms.measures import MEASURES
     from psychollm.studies.arms.study import compare_arms
 
@@ -79,7 +79,7 @@ def _compared(
         try:
             found[arm] = compute()
             verdicts[arm] = _verdict(found[arm])
-        except PsychollmError as error:  # such as too few models: arms can still be compared
+        except PsychollmError as error:  # e.g. too few models; arms can still be compared
             verdicts[arm] = f"this arm could not be studied alone: {error}"
     name = next(iter(own.values()))[1].instrument
     remark = "\n".join(f"{arm}: {one.summary()}" for arm, (_, one) in own.items())

@@ -1,4 +1,4 @@
-"""Figures and tables of several arms: each measure by arm, and its differences."""
+"""Figures and tables of each measure by arm and of its differences between arms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ def exhibits(
 
 
 def _values(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
-    """Return the figure of every model in every arm."""
+    """Return the figure of a measure for every model in every arm."""
     estimate = study.estimates[measure]
     return forest(
         {str(arm): _placed(estimate, study.of_arm(arm), study.models) for arm in study.arms},
@@ -53,7 +53,7 @@ def _values(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
 
 
 def _differences(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
-    """Return the figure of differences: over models first, then by model."""
+    """Return the figure of differences between arms: pooled over models, then by model."""
     shown = {}
     rows = (*_over(study), *study.models)
     for one in study.contrasts[measure]:
@@ -84,7 +84,7 @@ def _over(study: "ArmStudy") -> tuple[str, ...]:
 
 
 def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) -> Estimate:
-    """Return the rows of an estimate for the labels, NaN if there is none."""
+    """Return an estimate with one row per label, NaN for labels that `rows` lacks."""
     at = [rows.get(label) for label in labels]
 
     def column(values: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) 
 
 
 def _either(first: Estimate, second: Estimate) -> Estimate:
-    """Return one estimate, with the other where the first is undefined."""
+    """Return the first estimate, with undefined rows taken from the second."""
     here = np.isfinite(first.value)
     both = zip(first.flags, second.flags, here, strict=True)
     return replace(
@@ -120,7 +120,7 @@ def _either(first: Estimate, second: Estimate) -> Estimate:
 
 
 def _table(study: "ArmStudy", measure: str) -> Table:
-    """Return every difference with its interval."""
+    """Return the table of all differences with their intervals."""
     rows = [
         (one, estimate, row)
         for one in study.contrasts[measure]

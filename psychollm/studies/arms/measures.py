@@ -1,8 +1,7 @@
 """Measures compared between arms, by instrument.
 
-All models in all arms are measured jointly, so that a question is resampled with all replies to
-it. Surface forms of one question, such as two skins of a world of `RuleWorld`, count as one
-question.
+All models in all arms are measured jointly, so that each resample keeps all replies to a question
+together. Surface forms of one question, such as the skins of a `RuleWorld`, count as one question.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,11 +26,11 @@ class Measure:
     """One measure of every model in every arm, and its smallest effect of interest."""
 
     estimate: Estimate
-    matters: str = "share"  # smallest effect of interest, a field of `SmallestEffects`
+    matters: str = "share"  # field of `SmallestEffects` with its smallest effect of interest
     rate: bool = False  # whether it is a mean of numbers in [0, 1]
 
 
-# Keys: labels of a model in an arm.
+# Each key combines the labels of an arm and a model.
 Cells: TypeAlias = Mapping[Any, Any]
 Measures: TypeAlias = Mapping[str, Measure]
 
@@ -52,7 +51,7 @@ def _rates(
     *,
     clusters: str | None = None,
 ) -> dict[str, Measure]:
-    """Return contrasts of rates on kinds of questions, by name."""
+    """Return weighted sums of the rates on kinds of questions, by name."""
     from psychollm.reliability.raters.rate_contrast import rate_contrast
     from psychollm.reliability.raters.ratings import Ratings
 
@@ -77,7 +76,7 @@ def _rates(
 
 def _rule_world(cells: Cells, options: Resampling) -> Measures:
     answers = _frame(cells)
-    answers["item"] = answers["structure"]  # surface forms of one world share questions
+    answers["item"] = answers["structure"]  # all surface forms of a question count as one item
     known = answers["score"].notna()
     answers["refused"] = (answers["response"] == "refusal").astype(float).where(known)
     names = {
@@ -121,7 +120,7 @@ def _self_prediction(cells: Cells, options: Resampling, repeats: Any = "error") 
 
 
 def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
-    """Measure ratings, tasks, and effects of levels, feedback and follow-ups on ratings."""
+    """Return mean ratings, task success, and effects of levels, phrasing and feedback."""
     from psychollm.reliability.means.clustered import mean_score
     from psychollm.studies.self_efficacy.table import CELL, efficacy_table
 
@@ -133,7 +132,7 @@ def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
         return Measure(estimate=mean_score(of_each, **options.arguments), rate=rate)
 
     def shift(rows: "pd.DataFrame", before: "pd.DataFrame", factor: str) -> Measure:
-        """Return the change of ratings between rows that differ in one factor only."""
+        """Return the mean change of ratings between rows that differ only in `factor`."""
         same = [name for name in CELL if name != factor]
         first = before.groupby(same, sort=False)[items].mean()
         after = rows.groupby(same, sort=False)[items].mean()
@@ -165,7 +164,7 @@ def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
 
 
 def _less(first: Estimate, second: Estimate) -> Estimate:
-    """Return the difference of two estimates from different questions."""
+    """Return the difference of two estimates that are based on different questions."""
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     df = np.minimum(first.freedom, second.freedom)
     steps = stdtrit(df, 0.5 + 0.5 * first.level) * se
@@ -185,7 +184,7 @@ def _less(first: Estimate, second: Estimate) -> Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodedTraces:
-    """The codes of one model's traces by one coder."""
+    """Codes that one coder assigned to one model's traces."""
 
     codes: "pd.DataFrame"
 
@@ -195,12 +194,12 @@ class CodedTraces:
         return tuple(dict.fromkeys(self.codes["item"]))
 
     def to_frame(self, label: Any) -> "pd.DataFrame":
-        """Return a row per trace and category."""
+        """Return one row per trace and category."""
         return self.codes.assign(model=label)
 
 
 def traces_of(scores: Mapping[Any, Mapping[Any, Any]]) -> dict[Any, dict[Any, CodedTraces]]:
-    """Return the codes of a shared coder by arm and model, from scores by arm and coder."""
+    """Return the codes of the first coder that all arms share, by arm and model."""
     found: dict[Any, dict[Any, CodedTraces]] = {}
     shared = [
         one for one in next(iter(scores.values())) if all(one in own for own in scores.values())
@@ -224,7 +223,8 @@ def _coding(cells: Cells, options: Resampling) -> Measures:
     from psychollm.instruments.scaffold.result import SPONTANEOUS
 
     codes = _frame(cells)
-    ways = list(dict.fromkeys(codes["arm"]))  # effects of directions have their own study
+    # Use spontaneous traces only: another study estimates the effects of directions.
+    ways = list(dict.fromkeys(codes["arm"]))
     codes = codes[codes["arm"] == (SPONTANEOUS if SPONTANEOUS in ways else ways[0])]
     shown = (codes["code"] > 0).astype(float).where(codes["code"].notna())
     codes = codes.assign(shown=shown, all="all", trace=codes["item"])
@@ -258,10 +258,10 @@ def _staged(
     stage: str,
     pairs: Mapping[str, tuple[str, str]],
 ) -> Measures:
-    """Measure answers to one question at several stages, such as before and after a review."""
+    """Return accuracy by stage, such as before and after a review, and contrasts of stages."""
     answers = _frame(cells)
     answers = answers[answers["correct"].notna()]
-    # Rounds, users and chains of a stage count as repeats.
+    # Several rounds, users or chains within a stage count as repeats.
     answers["cluster"] = answers["item"]
     answers["item"] = answers["item"].astype(str) + "/" + answers[stage].astype(str)
     answers["run"] = answers.groupby(["model", "item"]).cumcount() + 1

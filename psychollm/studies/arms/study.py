@@ -1,9 +1,9 @@
 """Comparison of the arms of an instrument.
 
-An arm is a variant of the prompts: a form (continuation by a base model, an instruction, reasoning
-first), a skin, a persona, a phrasing. This study compares arms with a baseline in the main
-measures of the instrument. Differences are paired by shared questions and models, and pooled over
-models; see `psychollm.estimates.contrasts`.
+An arm is a variant of the prompts. Arms may differ in prompt form (continuation by a base model,
+instruction, reasoning first), surface form, persona or phrasing. This study compares each arm with
+a baseline arm in the main measures of the instrument. Differences are paired by shared questions
+and models, and pooled over models; see `psychollm.estimates.contrasts`.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from psychollm.studies.arms.measures import MEASURES, traces_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST = 6  # largest number of models with a row each in the text; the table has all
+_MOST = 6  # with more models, only the table lists each model's difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ArmStudy(Study, Result):
-    """Arms of one instrument, measured on the same questions, and their differences.
+    """Measures of the arms of one instrument, and differences between arms.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class ArmStudy(Study, Result):
 
     estimates: Mapping[str, Estimate]  # by measure: every model in every arm
     contrasts: Mapping[str, tuple[Contrast, ...]]  # by measure: each arm minus the baseline
-    matters: Mapping[str, str]  # by measure: its field of `SmallestEffects`
+    matters: Mapping[str, str]  # by measure: field of `SmallestEffects`
     arms: Labels
     baseline: Hashable
     arm_of: Labels  # (rows,) arm of each row of an estimate
@@ -81,12 +81,12 @@ class ArmStudy(Study, Result):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures, the main one first."""
+        """Names of the measures, starting with the main measure."""
         return tuple(self.estimates)
 
     @property
     def models(self) -> Labels:
-        """The models, in order of appearance."""
+        """Models in order of appearance."""
         return tuple(dict.fromkeys(self.model_of))
 
     def of_arm(self, arm: Hashable) -> dict[Any, int]:
@@ -95,7 +95,7 @@ class ArmStudy(Study, Result):
         return {model: row for row, (own, model) in enumerate(rows) if own == arm}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per measure, contrast and model, and for the means over models."""
+        """Return one row per measure, contrast and model, and rows for means over models."""
         import pandas as pd
 
         frames = [one.to_frame() for found in self.contrasts.values() for one in found]
@@ -115,7 +115,7 @@ class ArmStudy(Study, Result):
         return {"contrasts": self.to_frame(), "arms": pd.concat(values, ignore_index=True)}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the contrasts in each measure; the verdict is on the main measure."""
+        """Return the contrasts in each measure; the verdict concerns the main measure."""
         main = self.measures[0]
         verdict = Finding(
             key=VERDICT,
@@ -151,7 +151,7 @@ class ArmStudy(Study, Result):
         )
 
     def _judged(self, measure: str, smallest: SmallestEffects) -> Verdicts:
-        """Return the outcome for these models, by arm."""
+        """Return the outcome of each contrast for these models."""
         found = self.contrasts[measure]
         return Verdicts(
             tuple(f"{one.first} - {one.second}" for one in found),
@@ -183,7 +183,7 @@ class ArmStudy(Study, Result):
         return f"{text}."
 
     def _over(self, one: Contrast) -> str:
-        """Return the contrast over models with its intervals."""
+        """Return the contrast pooled over models, with its intervals, as text."""
         n = len(one.each.labels)
         whom = f"mean of {n} models" if n > 1 else f"{one.each.labels[0]}" if n else ""
         whom = whom or "difference of the means of different models"
@@ -207,7 +207,7 @@ class ArmStudy(Study, Result):
         return rows
 
     def _design(self) -> str:
-        """Return pairing and missing models as text."""
+        """Return text about the questions, their pairing and missing models."""
         asked = ", ".join(f"{arm} {count(n)}" for arm, n in self.questions.items())
         text = f"Questions by arm: {asked}; {count(self.shared)} are in all arms. The baseline is "
         text += f"{self.baseline}."
@@ -255,19 +255,19 @@ def compare_arms(
     ----------
     scores : mapping of mappings
         Scores of the instrument by arm, then by model, such as the results of
-        `Readings.pooled_scores`. A model with the same label in several arms is paired with
-        itself. For "coding", by arm, then by coder; the first coder of all arms is used, and the
-        models are those of the coded traces.
+        `Readings.pooled_scores`. Scores with the same model label are paired across arms. For
+        "coding", scores by arm, then by coder: the first coder common to all arms is used, and
+        models are taken from the coded traces.
     instrument : str
         Name of the instrument, such as "semantic_sampling".
     baseline : hashable, optional
-        Arm that others are compared with; the first by default.
+        Arm with which the other arms are compared; the first by default.
     n_null : int
         Number of simulated calibrated data sets, for "semantic_sampling".
     repeats : {"error", "first", "majority"}
         Treatment of repeats, for "self_prediction".
     bootstrap : int or Bootstrap
-        Resamples of questions, the same in all arms.
+        Resamples of questions, shared by all arms.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
@@ -280,7 +280,7 @@ def compare_arms(
     Raises
     ------
     InputError
-        If there are fewer than two arms, or one is empty.
+        If there are fewer than two arms, or an arm is empty.
     OptionError
         If the instrument has no measures for arms.
     LabelError
@@ -328,7 +328,7 @@ def compare_arms(
         name: {arm for arm, ok in zip(arm_of, np.isfinite(one.estimate.value), strict=True) if ok}
         for name, one in found.items()
     }
-    # Measures of a single arm cannot be compared.
+    # Measures that are defined in a single arm cannot be compared.
     found = {name: one for name, one in found.items() if len(held[name]) > 1} or found
     asked = {arm: set().union(*map(_questions, own.values())) for arm, own in scores.items()}
     return ArmStudy(
@@ -357,13 +357,13 @@ def key_of(measure: str) -> str:
 
 
 def _seed(rng: RandomState) -> RandomState:
-    """Return a seed, so that all measures share their resamples."""
+    """Return a seed that makes all measures use the same resamples."""
     return rng if isinstance(rng, int) else int(check_generator(rng).integers(2**62))
 
 
 def _questions(scores: Any) -> set[Any]:
     """Return the questions of one model in one arm."""
-    if (ratings := getattr(scores, "ratings", None)) is not None:  # of statements
+    if (ratings := getattr(scores, "ratings", None)) is not None:  # one column per statement
         return set(range(ratings.shape[1]))
     for name in ("structures", "questions", "items"):
         if (own := getattr(scores, name, None)) is not None:

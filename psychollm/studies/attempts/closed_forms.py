@@ -1,11 +1,13 @@
 r"""Unbiased pass@k and pass^k of a question, from s successes in n attempts.
 
+Among all subsets of k of the n attempts, pass@k is the proportion with at least one success, and
+pass^k is the proportion with only successes:
+
 .. math:: \text{pass@}k = 1 - \binom{n - s}{k} \Big/ \binom{n}{k}, \qquad
           \text{pass\^{}}k = \binom{s}{k} \Big/ \binom{n}{k}                              \quad (1)
 
-are the proportions of all choices of k of the n attempts with at least one success, and with
-only successes. Powers of s / n are biased: for four successes in five attempts they give .41 for
-pass^4, but only one choice in five has four successes.
+Powers of s / n are biased. With four successes in five attempts, (s / n)^4 is .41, but only one of
+the five subsets of four attempts has four successes, so pass^4 is .20.
 
 References
 ----------
@@ -38,15 +40,15 @@ def _at_least_one(successes: FloatArray, n: FloatArray, k: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Pass@k or pass^k."""
+    """Definition of pass@k or pass^k."""
 
     name: str
     sign: str
     meaning: str
-    of: Callable[[FloatArray, FloatArray, int], FloatArray]  # successes, attempts, k
+    of: Callable[[FloatArray, FloatArray, int], FloatArray]  # of successes, attempts and k
 
     def called(self, k: int) -> str:
-        """Return the name with k, such as pass@3."""
+        """Return the name for a given k, such as pass@3."""
         return f"pass{self.sign}{k}"
 
 

@@ -33,7 +33,7 @@ def counts_of(
     successes: str | None,
     trials: str | None,
 ) -> Counts:
-    """Return attempts in any format as counts."""
+    """Return counts of attempts and successes, from results in any accepted format."""
     if (successes is None) != (trials is None):
         given, lacks = ("successes", "trials") if trials is None else ("trials", "successes")
         msg = f"{parameter(given)} needs {parameter(lacks)}: counts take both columns"
@@ -70,7 +70,7 @@ def counts_of(
 def spent_of(
     results: Any, column: str, counts: Counts, *, model: str | None, question: str | None
 ) -> FloatArray:
-    """Return the mean of a column of costs or times by model and question (models, questions)."""
+    """Return mean costs or times by model and question (models, questions)."""
     import pandas as pd
 
     frame = results.frame if isinstance(results, ScoreLog) else _frame(results)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.attempts.frontier import Frontier
 
-_NAMED, _LONGEST = 12, 26  # number of labelled models on the frontier, length of a label
+_NAMED, _LONGEST = 12, 26  # maximum number and maximum length of the labels
 
 
 @plain_text()
@@ -61,7 +61,7 @@ def plot_frontier(result: "Frontier", *, ax: "Axes | None" = None) -> "Axes":
         )  # fmt: skip
     names = short_names(result.labels, _LONGEST)
     for row in front[:_NAMED]:
-        # Labels are to the left of the points, where no model has equal success at a lower cost.
+        # No model to the left has equal success at a lower cost, so labels rarely overlap points.
         ax.annotate(
             names[row], (cost.value[row], score.value[row]), xytext=(-4, 4), ha="right",
             textcoords="offset points", fontsize=TEXT_SIZE - 1, zorder=4,

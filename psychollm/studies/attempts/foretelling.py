@@ -6,9 +6,10 @@ computed on a grid of means and concentrations, with a flat prior on the grid, a
 
 .. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
 
-Each draw of (a, b), of the probabilities and of the remaining attempts up to the k-th gives one
-value of pass@k and of pass^k; intervals are quantiles of these values. They refer to these
-questions and further attempts. Other questions of the population would vary more.
+One draw consists of (a, b), the success probabilities, and the results of the remaining attempts
+up to the k-th. Each draw gives one value of pass@k and of pass^k; the intervals are quantiles of
+these values. The intervals predict further attempts at these questions. Intervals for other
+questions from the population would be wider.
 """
 
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def foretold(
     n_draws: int,
     source: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return values (quantities,) and intervals (quantities, 2) of one model."""
+    """Return expected values (quantities,) and intervals (quantities, 2) for one model."""
     if (trials >= k).all():
         known = np.array([quantity.of(successes, trials, k).mean() for quantity in QUANTITIES])
         return known, np.stack([known, known], axis=1)
@@ -63,7 +64,7 @@ def foretold(
     total = successes + source.binomial(to_come, p)
     n = np.maximum(trials, k)
     values, bounds = [], []
-    # Proportions of questions are discrete; smoothing avoids intervals widened by a whole step.
+    # Means over questions are discrete; without jitter, intervals can be a whole step too wide.
     jitter = (source.random(n_draws) - 0.5) * (~made).sum() / len(trials) ** 2
     for quantity in QUANTITIES:
         draws = quantity.of(total, n, k).mean(axis=1)

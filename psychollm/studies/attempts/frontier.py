@@ -1,13 +1,13 @@
 r"""Frontier of cost and success: models that no other model beats in both.
 
-A model beats another if it succeeds at least as often, costs no more, and is better in one of the
-two. `share` is the proportion of bootstrap samples of questions, or of their clusters, in which no
-other model beats this one; it is not a p-value.
+A model beats another if it succeeds at least as often, costs no more, and is strictly better in at
+least one of the two. `share` is the proportion of bootstrap samples of questions, or of their
+clusters, in which no other model beats the model; it is not a p-value.
 
-A model is significantly worse if the intervals of its differences in cost and in success from
-another both exclude zero. Each set of intervals is simultaneous over all pairs at 1 - alpha / 2,
-so the probability of any false claim is at most alpha (Berger's intersection-union test with
-Bonferroni's bound).
+A model is significantly worse than another if it succeeds less often at a higher cost, and the
+intervals of both differences exclude zero. The intervals of each quantity are simultaneous over
+all pairs at level 1 - alpha / 2. The probability of any false claim is therefore at most alpha, by
+Berger's intersection-union test and Bonferroni's bound.
 
 References
 ----------
@@ -60,10 +60,10 @@ class Frontier(Result):
     2     c  0.28        False    0.0         b
     """
 
-    score: Estimate  # (models,) such as pass@1
-    spent: Estimate  # (models,) mean per attempt
-    on_frontier: BoolArray  # (models,) whether no other model beats it in these means
-    share: FloatArray  # (models,) proportion of bootstrap samples in which none beats it
+    score: Estimate  # (models,) success, such as pass@1
+    spent: Estimate  # (models,) mean cost or time per attempt
+    on_frontier: BoolArray  # (models,) whether no other model beats the model in both means
+    share: FloatArray  # (models,) proportion of bootstrap samples in which no model beats it
     beaten_by: Labels  # (models,) a significantly better model, or "–"
     of: str  # "cost" or "seconds"
     labels: Labels  # (models,)
@@ -82,7 +82,7 @@ class Frontier(Result):
 
     @property
     def order(self) -> list[int]:
-        """Models by increasing cost; those without a cost last."""
+        """Models in order of increasing cost, followed by models without a cost."""
         spent = np.where(np.isfinite(self.spent.value), self.spent.value, np.inf)
         return [int(row) for row in np.lexsort((-np.nan_to_num(self.score.value), spent))]
 
@@ -92,7 +92,7 @@ class Frontier(Result):
         return axes
 
     def text(self, row: int) -> str:
-        """Return a model's success, cost and position in one line."""
+        """Return one line with a model's success, cost and position relative to the frontier."""
         unit = " s" if self.of == SECONDS else ""
         told = f"{self.score.name} {self.score.text(row, 3)} at {self.spent.text(row, 3)}{unit}"
         if self.beaten_by[row] != "–":
@@ -110,7 +110,7 @@ def frontier_of(
     of: str,
     options: Resampling,
 ) -> Frontier:
-    """Return the frontier from scores and costs (models, questions), NaN if missing."""
+    """Return the frontier from scores and costs (models, questions) with NaN if missing."""
     labels, level = score.labels, options.level
     cost = _estimate(spent, labels, clusters, of, level)
     tables = [np.nan_to_num(values), np.nan_to_num(spent)]
@@ -135,7 +135,7 @@ def frontier_of(
 def _estimate(
     spent: FloatArray, labels: Labels, clusters: IntArray | None, of: str, level: float
 ) -> Estimate:
-    """Return mean costs; intervals are on the log scale, because costs are skewed."""
+    """Return mean costs; intervals are computed on the log scale because costs are skewed."""
     there = np.isfinite(spent)
     mean = clustered_mean(np.where(there, spent, 0.0), there.astype(np.float64), clusters)
     none = np.asarray(~there.any(axis=1))
@@ -155,8 +155,8 @@ def _estimate(
 
 
 def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
-    """Return which models no other beats, from arrays (..., models)."""
-    better = score[..., None, :] - score[..., :, None]  # the last axis is the rival
+    """Return whether each model is unbeaten, from arrays (..., models)."""
+    better = score[..., None, :] - score[..., :, None]  # the last axis indexes the rivals
     cheaper = cost[..., :, None] - cost[..., None, :]
     beats = (better >= 0.0) & (cheaper >= 0.0) & ((better > 0.0) | (cheaper > 0.0))
     return np.asarray(~beats.any(axis=-1))
@@ -165,7 +165,7 @@ def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
 def _unbeaten_in(
     counts: FloatArray, tables: list[FloatArray], weights: list[FloatArray]
 ) -> FloatArray:
-    """Return which models no other beats in each resample (resamples, models)."""
+    """Return whether each model is unbeaten in each resample (resamples, models)."""
     with np.errstate(invalid="ignore"):
         score, cost = (
             (counts @ table.T) / (counts @ weight.T)
@@ -182,14 +182,14 @@ def _beaten_by(
     level: float,
     rng: Any,
 ) -> Labels:
-    """Return for each model the best of the significantly better models."""
+    """Return, for each model, the best of the significantly better models, or "–"."""
     n = len(score.labels)
     if n < 2:
         return ("–",) * n
     halved = 1.0 - (1.0 - level) / 2.0
     better, dearer = (
         _shown_above(table, clusters, halved, rng) for table in (values, spent)
-    )  # [row, column]: the row is significantly above the column
+    )  # [i, j]: whether model i is significantly above model j
     beats = better & dearer.T
     found = []
     for row in range(n):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN = 10  # models in the summary
+_SHOWN = 10  # maximum number of models in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +62,7 @@ class Attempts(Study, Result):
 
     pass_at_k: Mapping[int, Estimate]  # by k: at least one of k attempts succeeds (models,)
     pass_hat_k: Mapping[int, Estimate]  # by k: all of k attempts succeed (models,)
-    differences: Mapping[str, ScoreDifferences]  # of all pairs, by name, such as "pass^3"
+    differences: Mapping[str, ScoreDifferences]  # of all pairs, by quantity such as "pass^3"
     shares: Estimate  # (components,) proportions of the variance of one attempt
     successes: FloatArray  # (models, questions)
     trials: FloatArray  # (models, questions), 0 without attempts
@@ -136,18 +136,18 @@ class Attempts(Study, Result):
         n_draws: int = 4000,
         rng: RandomState = 0,
     ) -> Foretold:
-        """Predict pass@k and pass^k of k attempts at these questions by a model.
+        """Predict pass@k and pass^k at these questions with a beta-binomial model.
 
-        Successes of each model are modelled as beta-binomial, with probabilities from a beta
-        distribution over questions. The interval predicts pass@k and pass^k of these questions
-        after k attempts each; attempts already made are kept.
+        The success probabilities of each model are assumed to follow a beta distribution over
+        questions. The interval predicts pass@k and pass^k of these questions after k attempts at
+        each, including the attempts already made.
 
         Parameters
         ----------
         k : int or sequence of int
             Numbers of attempts.
         level : float, optional
-            Coverage; that of the study by default.
+            Coverage of the intervals; by default, the level of the study.
         n_draws : int
             Number of draws of probabilities and future attempts.
         rng : Generator, int or None
@@ -156,7 +156,7 @@ class Attempts(Study, Result):
         Returns
         -------
         Foretold
-            Undefined if a model made one attempt at each question.
+            Values are undefined for k > 1 if a model made only one attempt at each question.
 
         Raises
         ------
@@ -227,11 +227,11 @@ class Attempts(Study, Result):
         Parameters
         ----------
         of : {"cost", "seconds"}, optional
-            What to compare with success; by default the cost, or the time if no cost is known.
+            Quantity to compare with success; by default cost, or time if no cost is known.
         quantity : str, optional
             Measure of success, such as "pass^3"; by default "pass@1", or the smallest k.
         level : float, optional
-            Coverage; that of the study by default.
+            Coverage of the intervals; by default, the level of the study.
         bootstrap : int or Bootstrap
             Resamples of questions, or of their clusters.
         rng : Generator, int or None
@@ -240,7 +240,8 @@ class Attempts(Study, Result):
         Returns
         -------
         Frontier
-            Models with cost, success, position, and a significantly better model.
+            Cost and success of each model, its position relative to the frontier, and a
+            significantly better model if one exists.
 
         Raises
         ------
@@ -366,14 +367,14 @@ class Attempts(Study, Result):
         )
 
     def outcomes(self, k: int, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return whether each pair differs in pass^k, is equivalent or inconclusive.
+        """Return whether each pair of models differs in pass^k, is equivalent or inconclusive.
 
         Parameters
         ----------
         k : int
             One of `k`.
         smallest : SmallestEffects
-            Smallest effects of interest; `share` is used.
+            Smallest effects of interest, of which `share` is used.
         """
         pairs = self.differences.get(self._top(k))
         if pairs is None:
@@ -388,7 +389,7 @@ class Attempts(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models in descending order of their success rate in one attempt."""
+        """Models in descending order of pass@k at the smallest k."""
         first = self.pass_at_k[min(self.k)].value
         places = np.argsort(-np.nan_to_num(first, nan=-1.0), kind="stable")
         return [int(place) for place in places]
@@ -431,7 +432,7 @@ class Attempts(Study, Result):
         return EVERY.called(k) if k > 1 else AT_LEAST_ONE.called(1)
 
     def _next(self, k: int) -> Iterator[str]:
-        """Yield the difference between each model and the next."""
+        """Yield the difference between each model and the next in `order`."""
         pairs = self.differences.get(self._top(k))
         if pairs is None:
             return
@@ -471,5 +472,5 @@ def _all_of(k: int) -> str:
 
 
 def attempts_asked(k: int | Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of attempts, in their order."""
+    """Return the distinct numbers of attempts in ascending order."""
     return tuple(sorted(set(check_counts("k", k))))

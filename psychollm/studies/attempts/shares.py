@@ -2,7 +2,7 @@ r"""Decompose the variance of one attempt into question, model, interaction and 
 
 With :math:`\bar y_{ij}` the proportion of successes of model i at question j, the variance of
 attempts within a cell is :math:`\sigma^2_e`, the mean of :math:`n p (1 - p) / (n - 1)`. Half the
-mean squared difference of two cells, minus the contribution of their attempts, is
+mean squared difference between two cells, minus the sampling variance of their means, estimates
 
 .. math:: \begin{aligned}
           \text{one question, two models:} \quad & \sigma^2_m + \sigma^2_{mq}, \\
@@ -10,9 +10,10 @@ mean squared difference of two cells, minus the contribution of their attempts, 
           \text{neither in common:} \quad & \sigma^2_m + \sigma^2_q + \sigma^2_{mq},
           \end{aligned}                                                                   \quad (1)
 
-which gives the components of models, questions and interaction, for any pattern of missing cells.
-With families of models, pairs within and between families identify separate components. The
-variance is the sum of the jackknife variances over questions and over models.
+Solving these equations gives the components of models, questions and interaction, for any pattern
+of missing cells. With families of models, pairs of models within and between families identify
+separate components. The sampling variance of each estimate is the sum of its jackknife variances
+over questions and over models.
 """
 
 from dataclasses import dataclass
@@ -25,15 +26,15 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 
-_GROUPS = 60  # groups of questions, or models, for the jackknife
+_GROUPS = 60  # maximum number of jackknife groups of questions or models
 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    mean: FloatArray  # (models, questions) 0 if missing
+    mean: FloatArray  # (models, questions) proportion of successes, 0 if missing
     noise: FloatArray  # (models, questions) variance of the mean
     within: FloatArray  # (models, questions) sums of squares of attempts
-    freedom: FloatArray  # (models, questions)
+    freedom: FloatArray  # (models, questions) degrees of freedom of `within`
     there: BoolArray  # (models, questions) whether there are attempts
 
     def taken(self, models: BoolArray, questions: BoolArray) -> "_Cells":
@@ -46,7 +47,7 @@ class _Cells:
 def shares_of(
     successes: FloatArray, trials: FloatArray, families: IntArray | None, *, level: float
 ) -> Estimate:
-    """Return the proportion of each component in the variance of one attempt."""
+    """Return each component's proportion of the variance of one attempt."""
     cells = _cells(successes, trials)
     names: Labels = ("question", "attempt", "model:question", "model")
     if families is not None:
@@ -93,7 +94,7 @@ def _cells(successes: FloatArray, trials: FloatArray) -> _Cells:
 
 
 def _shares(cells: _Cells, families: IntArray | None) -> FloatArray:
-    """Return proportions of the components: question, attempt, interaction, model (family)."""
+    """Return proportions of variance: question, attempt, interaction, model (and family)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         attempt = cells.within.sum() / cells.freedom.sum()
         same_question, n_question = _half_squares(cells.mean, cells.noise, cells.there, axis=0)
@@ -118,7 +119,7 @@ def _shares(cells: _Cells, families: IntArray | None) -> FloatArray:
 def _between_families(
     cells: _Cells, families: IntArray, neither: np.float64, n_pairs: np.float64
 ) -> np.float64:
-    """Return the component of families, from pairs with neither model nor question in common."""
+    """Return the component of families, from pairs that share neither model nor question."""
     same, n_same = np.float64(0.0), np.float64(0.0)
     for family in range(int(families.max()) + 1):
         own = families == family
@@ -137,10 +138,10 @@ def _between_families(
 def _half_squares(
     mean: FloatArray, noise: FloatArray, there: BoolArray, axis: int
 ) -> tuple[np.float64, np.float64]:
-    """Return half the noise-corrected squared differences along an axis, and their number."""
+    """Return the sum and number of halved noise-corrected squared differences along an axis."""
     m = there.sum(axis=axis)
     sums, squares = mean.sum(axis=axis), (mean**2).sum(axis=axis)
-    raw = m * squares - sums**2  # over both orders, halved
+    raw = m * squares - sums**2  # half the sum over both orders of each pair
     known = raw - (m - 1) * noise.sum(axis=axis)
     return np.float64(known[m > 1].sum()), np.float64((m * (m - 1))[m > 1].sum())
 

@@ -2,11 +2,11 @@ r"""Estimate success in several attempts at the same questions.
 
 From s successes in n attempts, pass@k and pass^k have unbiased closed forms
 (`psychollm.studies.attempts.closed_forms`). They are averaged over questions: the unit of
-replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson's
-with an effective number of questions, and with Student's t for few questions; they remain valid
-near 0 and 1. Models are compared on the same questions.
+replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
+intervals with an effective number of questions and quantiles of Student's t. They remain valid
+with few questions and near 0 and 1. Models are compared on the same questions.
 
-Predictions of further attempts require a model: `Attempts.foretell`.
+`Attempts.foretell` predicts the results of further attempts with a beta-binomial model.
 
 References
 ----------
@@ -62,16 +62,17 @@ def attempts(
     Parameters
     ----------
     results : ScoreLog, RepeatedScores, DataFrame or array_like
-        Attempts that succeed (1) or fail (0): logs with epochs, models x questions x attempts, or
-        a long table with one row per attempt; or, with `successes` and `trials`, a long table of
-        counts with one row per model and question.
+        Attempts, coded 1 (success) or 0 (failure): logs with epochs, an array (models, questions,
+        attempts), or a long table with one row per attempt. With `successes` and `trials`, a long
+        table of counts with one row per model and question.
     model, question : str, optional
-        Columns of a long table; by default known names.
+        Columns of a long table; by default, the study looks for common column names.
     successes, trials : str, optional
-        Columns of counts.
+        Columns with the numbers of successes and attempts.
     cost, seconds : str, optional
-        Columns with the cost and duration of an attempt (in counts, the mean per attempt); for
-        logs, fields kept by `read_scores`. `Attempts.frontier` compares them with success.
+        Columns with the cost and duration of an attempt (in a table of counts, the mean per
+        attempt); for logs, fields kept by `read_scores`. `Attempts.frontier` compares cost or
+        duration with success.
     k : int or sequence of int
         Numbers of attempts.
     clusters : array_like (questions,), optional
@@ -89,8 +90,8 @@ def attempts(
     Returns
     -------
     Attempts
-        NaN with a reason if no question has k attempts. Questions with fewer are omitted for that
-        k, and the value is flagged.
+        Values are NaN with a reason if no question has k attempts. Questions with fewer than k
+        attempts are omitted for that k, and the value is flagged.
 
     Raises
     ------
@@ -177,7 +178,7 @@ def _estimate(
     trials: FloatArray,
     level: float,
 ) -> Estimate:
-    """Return means over questions, with Wilson's intervals."""
+    """Return means over questions, with Wilson intervals."""
     there = np.isfinite(values)
     mean = clustered_mean(values, there.astype(np.float64), clusters)
     interval = mean.interval(level, shares=True)

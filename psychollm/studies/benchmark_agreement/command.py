@@ -29,7 +29,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Agree(Judged, Clustered, Choices):
-    """The command."""
+    """Command `psychollm agree`."""
 
     NAME = "agree"
     HELP = "measure the agreement of two rankings of models"

@@ -1,4 +1,4 @@
-"""Scores of the same models in two benchmarks."""
+"""Plot of the scores of models in two benchmarks."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.benchmark_agreement.study import BenchmarkAgreement
 
-_NAMED = 20  # models up to which all are named
+_NAMED = 20  # with more models, points are not labelled
 
 
 @plain_text()
@@ -51,7 +51,7 @@ def plot_benchmark_agreement(result: "BenchmarkAgreement", *, ax: "Axes | None" 
 
 
 def _along(result: "BenchmarkAgreement") -> FloatArray:
-    """Return points along the intervals, which labels must avoid (points, 2)."""
+    """Return points along the intervals, so that labels can avoid them (points, 2)."""
     share = np.linspace(0.0, 1.0, 9)[:, None]
     lines = []
     for one, other, order in (

@@ -1,4 +1,4 @@
-"""The page on the agreement of two benchmarks."""
+"""Page on the agreement of two benchmarks."""
 
 from typing import TYPE_CHECKING
 

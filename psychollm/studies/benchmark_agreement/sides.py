@@ -1,4 +1,4 @@
-"""Scores and sampling errors of one benchmark, and the units shared with the other."""
+"""Scores and sampling errors of models in one benchmark, and comparison with another one."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,20 +18,20 @@ from psychollm.studies.benchmark_agreement.true_correlation import (
     true_correlation,
 )
 
-FEWEST_MODELS = 5  # the fewest with measured coverage
-_FLOOR = 0.05  # least sampling variance of a model, relative to the mean
+FEWEST_MODELS = 5  # coverage of the interval was not measured for fewer models
+_FLOOR = 0.05  # minimum sampling variance of a model, relative to the mean over models
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Scores of the models in one benchmark, and their errors."""
+    """Scores of the models in one benchmark, and their sampling errors."""
 
     table: Table
     clusters: IntArray | None
-    units: tuple[Any, ...]  # by number: clusters, or questions
-    value: FloatArray  # (models,) score on the compared scale
-    parts: FloatArray  # (models, units) of its errors
-    least: FloatArray  # (models,) lowest variance of an error
+    units: tuple[Any, ...]  # labels of clusters or, without clusters, of questions
+    value: FloatArray  # (models,) score, as log odds if `log_odds`
+    parts: FloatArray  # (models, units) contribution of each unit to the sampling error
+    least: FloatArray  # (models,) minimum sampling variance
     n_units: float
     few: bool
     log_odds: bool
@@ -45,13 +45,13 @@ class Side:
 
 
 def side_of(table: Table, clusters: Any, place: int) -> Side:
-    """Return the scores and errors of the first benchmark (0) or the second (1)."""
+    """Return scores and sampling errors in the first (0) or the second benchmark (1)."""
     values = np.asarray(table.values, dtype=np.float64)
     known = np.isfinite(values)
     units: list[Any] = list(table.questions)
     if clusters is not None:
         units = unit_labels(clusters, table.questions, argument="clusters")
-    elif table.questions == tuple(range(len(units))):  # unnamed questions are never shared
+    elif table.questions == tuple(range(len(units))):  # do not match questions without labels
         units = [(place, unit) for unit in units]
     codes, labels = numbered(units)
     mean = clustered_mean(values, known.astype(np.float64), codes)
@@ -69,7 +69,7 @@ def side_of(table: Table, clusters: Any, place: int) -> Side:
         share = (n * value + 0.5) / (n + 1.0)
         slope = 1.0 / (share * (1.0 - share))
         value, parts = np.log(share / (1.0 - share)), parts * slope[:, None]
-        # A score of 0 or 1 has zero variance: use that of the adjusted share.
+        # The estimated variance of a score of 0 or 1 is zero: use the adjusted proportion.
         least = np.where(mean.se > 0.0, 0.0, slope / (n + 1.0))
     return Side(
         table=table,
@@ -85,7 +85,7 @@ def side_of(table: Table, clusters: Any, place: int) -> Side:
 
 
 def spread_of(side: Side) -> tuple[float, float]:
-    """Return the reliability (1), and the p-value of no true difference between models."""
+    """Return the reliability, and the p-value of the hypothesis that true scores are equal."""
     k, noise = len(side.value), float(side.variance.mean())
     observed = float(side.value.var(ddof=1))
     if observed <= noise:
@@ -96,7 +96,10 @@ def spread_of(side: Side) -> tuple[float, float]:
 
 
 def agreement_of(sides: list[Side], level: float) -> tuple[TrueCorrelation | None, int]:
-    """Return the correlation of true scores (None if all means are equal), and shared units."""
+    """Return the correlation of true scores, or None, and the number of shared units.
+
+    The correlation is None if all means in one benchmark are equal.
+    """
     first, second = sides
     shared = [unit for unit in first.units if unit in set(second.units)]
     k = len(first.value)
@@ -113,6 +116,6 @@ def agreement_of(sides: list[Side], level: float) -> tuple[TrueCorrelation | Non
 
 
 def enough(sides: list[Side]) -> bool:
-    """Return whether there are as many models, questions and clusters as the intervals need."""
+    """Return whether there are enough models, questions and clusters for the intervals."""
     models, units = len(sides[0].value), min(side.n_units for side in sides)
     return models >= FEWEST_MODELS and units >= FEWEST and not any(side.few for side in sides)

@@ -1,35 +1,39 @@
 r"""Agreement of two benchmarks on the ranking of models, corrected for sampling noise.
 
-Two rankings of models differ because the benchmarks measure different things, and because each
-benchmark is a sample of questions. The rank correlation of the observed scores mixes both. Here
-the true scores of models in both benchmarks are bivariate normal across models, and their
-correlation :math:`\rho` is estimated from the scores and their known sampling errors
+Two benchmarks rank models differently because they measure different abilities, and because each
+benchmark is a sample of questions. The rank correlation of the observed scores mixes both sources.
+Here the true scores of models in both benchmarks are assumed to be bivariate normal across models.
+Their correlation :math:`\rho` is estimated from the scores and their known sampling errors
 (`true_correlation`).
 
-Scores within [0, 1] are compared as log odds :math:`\log(p / (1 - p))`, with
-:math:`(n p + 1/2) / (n + 1)` for p in n questions or clusters. On this scale a benchmark that is
-easier than the other, or has a floor from guessing, is nearly a linear function of it. Other
-scores are not transformed. Let :math:`V_b` be the mean sampling variance in benchmark b without
-the part common to all models, and :math:`S_b` the variance of observed scores. The reliability is
+Scores within [0, 1] are compared as log odds :math:`\log(p / (1 - p))`. With n questions or
+clusters, p is first replaced by :math:`(n p + 1/2) / (n + 1)`, so that the log odds are finite. On
+this scale, scores in benchmarks of different difficulty or different guessing rates are almost
+linearly related. Other scores are not transformed.
+
+Let :math:`V_b` be the mean sampling variance in benchmark b without the part common to all models,
+and :math:`S_b` the variance of observed scores. The reliability is
 
 .. math:: R_b = 1 - V_b / S_b,                                                            \quad (1)
 
 and :math:`\sqrt{R_1 R_2}` is the expected correlation if the true scores correlate perfectly. If
-:math:`S_b / V_b` is not significant as F, the benchmark does not distinguish these models, and the
-correlation is undefined.
+the F test of :math:`S_b / V_b` is not significant, the benchmark does not distinguish these
+models, and the correlation is undefined.
 
-For two models drawn from the population, the probability that the true scores order them
-oppositely, and Kendall's rank correlation of true scores, are
+Let :math:`\pi_-` be the probability that the benchmarks order two random models oppositely by
+their true scores. This probability and Kendall's rank correlation :math:`\tau` of true scores are
 
 .. math:: \pi_- = \arccos(\rho) / \pi, \qquad
           \tau = 1 - 2 \pi_- = 2 \arcsin(\rho) / \pi.                                     \quad (2)
 
-A single pair is reversed if both differences are significant and of opposite sign. The p-value is
-twice the larger of both, each adjusted for all pairs at once ("max_t").
+A pair of models is reversed if its differences in both benchmarks are significant and of opposite
+sign. The p-value of reversal is twice the larger of the two p-values, which are adjusted for the
+number of pairs ("max_t").
 
-The unit of replication is the question, or the cluster of questions. Questions and clusters with
-the same label in both benchmarks correlate the sampling errors; :math:`V_m` of `true_correlation`
-includes this. Models are assumed independent, which models of one family are not.
+The unit of replication is the question, or the cluster of questions. Sampling errors of the two
+benchmarks correlate if questions or clusters have the same label in both; :math:`V_m` of
+`true_correlation` includes this correlation. Models are assumed to be independent. Models of one
+family violate this assumption.
 
 References
 ----------
@@ -76,7 +80,7 @@ if TYPE_CHECKING:
 
 LEAST_MODELS = 3
 QUANTITIES = ("true correlation", "Kendall's tau", "share of opposite pairs")
-_SHOWN = 12  # pairs that the summary lists
+_SHOWN = 12  # maximum number of pairs in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,19 +97,19 @@ class BenchmarkAgreement(Study, Result):
     ('1.00 [0.93, 1.00]', 0.84)
     """
 
-    first: Estimate  # (models,) mean scores in the first benchmark, the best first
-    second: Estimate  # (models,) in the second, in the same order
+    first: Estimate  # (models,) mean scores in the first benchmark, in descending order
+    second: Estimate  # (models,) mean scores in the second benchmark, in the same order
     first_differences: ScoreDifferences  # of all pairs of models, with simultaneous p-values
     second_differences: ScoreDifferences
-    agreement: Estimate  # (3,) true correlation, Kendall's tau, share of opposite pairs: (2)
-    rank_correlation: float  # Spearman's, of the observed scores
-    reliability: FloatArray  # (2,) (1)
-    spread_p: FloatArray  # (2,) of no true difference between models
-    p_one: float  # one-sided, of a true correlation of one
+    agreement: Estimate  # (3,) true correlation, Kendall's tau, proportion of opposite pairs
+    rank_correlation: float  # Spearman correlation of the observed scores
+    reliability: FloatArray  # (2,) reliability (1) of each benchmark
+    spread_p: FloatArray  # (2,) p-value for equal true scores of all models
+    p_one: float  # one-sided p-value for a true correlation of one
     log_odds: tuple[bool, bool]  # whether scores are compared as log odds
     n_questions: IntArray  # (2,)
-    n_shared: int  # questions, or clusters, in both benchmarks
-    left_out: Labels  # models without scores in one of the two
+    n_shared: int  # number of questions, or of clusters, in both benchmarks
+    left_out: Labels  # models with fewer than two scores in a benchmark
     enough: bool  # whether there are enough models, questions and clusters for the intervals
     names: tuple[str, str]
     labels: Labels  # (models,)
@@ -128,14 +132,14 @@ class BenchmarkAgreement(Study, Result):
 
     @property
     def reversal_p(self) -> FloatArray:
-        """Simultaneous p-values of opposite order (pairs,)."""
+        """Simultaneous p-values of reversal (pairs,)."""
         one, other = self.first_differences, self.second_differences
         larger = np.minimum(2.0 * np.maximum(one.adjusted, other.adjusted), 1.0)
         return np.asarray(np.where(one.value * other.value < 0.0, larger, 1.0))
 
     @property
     def reversed(self) -> BoolArray:
-        """Which pairs are significantly reversed (pairs,)."""
+        """Whether each pair of models is significantly reversed (pairs,)."""
         return np.asarray(self.reversal_p <= 1.0 - self.level)
 
     def pairs(self) -> "pd.DataFrame":
@@ -173,12 +177,12 @@ class BenchmarkAgreement(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            `share` is the smallest proportion of opposite pairs of interest.
+            Smallest effects of interest; `share` applies to the proportion of opposite pairs.
         """
         return outcome(self.agreement.interval[2], smallest=smallest.share, enough=self.enough)
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the agreement of the rankings, their reliability, and reversed pairs."""
+        """Return the agreement of the rankings, the reliabilities and the reversed pairs."""
         judged = self.outcome(smallest=smallest)
         rows = np.flatnonzero(self.reversed).tolist()
         more = len(rows) - _SHOWN
@@ -284,8 +288,8 @@ def benchmark_agreement(
     Parameters
     ----------
     first, second : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        Scores of models x questions, or models x questions x repeats, in each benchmark. Models
-        are matched by label; NaN is missing.
+        Scores in each benchmark, models x questions or models x questions x repeats. Models are
+        matched by label, and NaN marks missing scores.
     clusters : mapping or Series, optional
         Cluster of each question of both benchmarks, such as its passage, by question label.
     names : (str, str)
@@ -295,12 +299,12 @@ def benchmark_agreement(
     n_draws : int
         Number of draws for the simultaneous p-values of pairs.
     rng : Generator, int or None
-        Source of randomness, for these p-values only.
+        Source of randomness for the simultaneous p-values.
 
     Returns
     -------
     BenchmarkAgreement
-        NaN with a reason if a benchmark does not distinguish the models.
+        The agreement is NaN with a reason if a benchmark does not distinguish the models.
 
     Raises
     ------
@@ -309,7 +313,7 @@ def benchmark_agreement(
     ShapeError
         If fewer than three models have scores in both, or a benchmark has one question or cluster.
     CodeError
-        If a score is infinite or no number.
+        If a score is infinite or not a number.
     OptionError
         If an option is out of range, or clusters have no labels.
 
@@ -385,7 +389,7 @@ def _by_label(clusters: Any) -> Mapping[Any, Any] | None:
 
 
 def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
-    """Return the tables of the models in both, best first, and the excluded models."""
+    """Return both tables with the shared models, best first, and the excluded models."""
     values = [means_of(one, name) for one, name in zip(both, ("first", "second"), strict=True)]
     scored = [
         {model: row for row, model in enumerate(one.models) if np.isfinite(cells[row]).sum() > 1}
@@ -412,7 +416,7 @@ def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
 def _estimate(
     found: TrueCorrelation | None, spread_p: FloatArray, sides: list[Side], level: float
 ) -> Estimate:
-    """Return the correlation and the quantities (2)."""
+    """Return the correlation of true scores and the quantities (2)."""
     flag = Reason.NONE
     if found is None or (spread_p > 1.0 - level).any():
         flag = Reason.NOT_DISTINGUISHED
@@ -443,7 +447,7 @@ def _rank_correlation(first: FloatArray, second: FloatArray) -> float:
     """Return Spearman's rank correlation; NaN if all scores of a benchmark are equal."""
     from scipy.stats import rankdata
 
-    # Equal scores may differ by rounding.
+    # Round, because equal scores may differ by floating-point error.
     ranks = np.stack([rankdata(one.round(12)) for one in (first, second)])
     ranks -= ranks.mean(axis=1, keepdims=True)
     sizes = np.sqrt((ranks**2).sum(axis=1))

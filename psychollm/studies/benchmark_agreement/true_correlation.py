@@ -1,8 +1,8 @@
 r"""Correlation of two true scores across models, from means with known sampling errors.
 
-Model m has the true scores :math:`\theta_m` in two benchmarks, which are bivariate normal across
-models with standard deviations :math:`\tau_1, \tau_2` and correlation :math:`\rho`. Its means over
-questions add sampling errors of known covariance :math:`V_m`:
+Model m has two true scores :math:`\theta_m`, one in each benchmark. True scores are bivariate
+normal across models with standard deviations :math:`\tau_1, \tau_2` and correlation :math:`\rho`.
+The observed means :math:`x_m` over questions add sampling errors of known covariance :math:`V_m`:
 
 .. math:: x_m \sim N\Big(\mu, \; V_m + \begin{pmatrix} \tau_1^2 & \rho \tau_1 \tau_2 \\
           \rho \tau_1 \tau_2 & \tau_2^2 \end{pmatrix}\Big) = N(\mu, B_m).                 \quad (1)
@@ -20,10 +20,11 @@ Student's t distribution with K - 2 degrees of freedom. The interval therefore c
 
 .. math:: (K - 1) \log\big(1 + t_{K - 2}^2 / (K - 2)\big).                                \quad (3)
 
-The quantile of chi-squared, 3.8, is too small for few models: (3) is 5.9 for five of them.
+The usual quantile of chi-squared, 3.8, is too small for few models: with five models, (3) is 5.9.
 
 All models answer the same questions. The difficulty of these questions shifts the means of all
-models equally, and :math:`\hat\mu` absorbs it; :math:`V_m` excludes it (`own_covariance`).
+models equally. This shift is part of :math:`\hat\mu`, so :math:`V_m` excludes it
+(`own_covariance`).
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ from scipy.special import stdtr, stdtrit
 from psychollm._base.types import FloatArray
 
 _STARTS = (-0.9, 0.0, 0.9)
-_LEAST = np.log(1e-4)  # logarithm of a true standard deviation relative to that of the means
+# Bounds of the log standard deviation of true scores, relative to that of the observed means.
+_LEAST = np.log(1e-4)
 _MOST = 3.0
 # Relative to the variance of the means; keeps the density finite at a correlation of one.
 _LEAST_NOISE = 1e-8
@@ -44,18 +46,18 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueCorrelation:
-    """A correlation with its interval."""
+    """Correlation of true scores with its interval."""
 
     value: float
     interval: FloatArray  # (2,)
-    p_one: float  # one-sided, of a correlation of one
+    p_one: float  # one-sided p-value for a correlation of one
 
 
 def own_covariance(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the covariance of two errors without the part common to all models (models,)."""
-    # Shapes: (models, units), the contribution of a question or cluster to a model's error. With
-    # covariances c + v_m within model m and c between models, deviations from the mean of all K
-    # models have d_m = (1 - 2 / K) v_m + mean(v) / K.
+    # Rows are models; columns are the contributions of questions or clusters to their errors. The
+    # covariance is c + v_m within model m and c between models. Deviations from the mean of all K
+    # models then have the covariance d_m = (1 - 2 / K) v_m + mean(v) / K; this is solved for v_m.
     k = len(first)
     d = ((first - first.mean(axis=0)) * (second - second.mean(axis=0))).sum(axis=1)
     return np.asarray((d - d.sum() / (k - 1) / k) / (1.0 - 2.0 / k), dtype=np.float64)
@@ -64,16 +66,16 @@ def own_covariance(first: FloatArray, second: FloatArray) -> FloatArray:
 def true_correlation(
     means: FloatArray, errors: FloatArray, *, level: float = 0.95
 ) -> TrueCorrelation:
-    """Return the correlation of true scores by restricted maximum likelihood, with (3).
+    """Estimate the correlation of true scores by restricted maximum likelihood.
 
     Parameters
     ----------
     means : ndarray (models, 2)
         Mean scores in two benchmarks.
     errors : ndarray (models, 2, 2)
-        Covariances of their sampling errors.
+        Covariance matrix of each model's sampling errors.
     level : float
-        Coverage of the interval.
+        Coverage of the interval (3).
 
     Examples
     --------
@@ -110,7 +112,7 @@ def _lowest(
     *,
     fixed: bool = False,
 ) -> tuple[float, FloatArray]:
-    """Return the minimum deviance and its location, starting from or fixed at a correlation."""
+    """Return the minimum of the deviance and its location; `rho` is a start, or is fixed."""
     start = np.append(np.zeros(2) if spreads is None else spreads, rho)
     limits = [(_LEAST, _MOST), (_LEAST, _MOST), (rho, rho) if fixed else (-1.0, 1.0)]
     found = minimize(deviance, start, (x, v), jac=True, bounds=limits, method="L-BFGS-B")
@@ -118,7 +120,7 @@ def _lowest(
 
 
 def deviance(point: FloatArray, x: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
-    """Return (2) and its gradient in the logarithms of both spreads and the correlation."""
+    """Return (2) and its gradient with respect to both log SDs and the correlation."""
     first, second = np.exp(point[:2])
     shared = point[2] * first * second
     covariance = v + np.array([[first**2, shared], [shared, second**2]])
@@ -132,7 +134,7 @@ def deviance(point: FloatArray, x: FloatArray, v: FloatArray) -> tuple[float, Fl
     residual = x - within @ np.einsum("mij,mj->i", inverse, x)
     pulled = np.einsum("mij,mj->mi", inverse, residual)
     value = np.log(determinant).sum() + (residual * pulled).sum() - np.log(np.linalg.det(within))
-    # Derivative in each entry of the covariance of true scores, the same for all models.
+    # Derivative with respect to the covariance matrix of true scores, which all models share.
     slope = total - pulled.T @ pulled - np.einsum("mij,jk,mkl->il", inverse, within, inverse)
     crossed = 2.0 * shared * slope[0, 1]
     gradient = [

@@ -88,7 +88,7 @@ class Compare(ByGroups, Attempted, OfScores):
             raise OptionError(msg)
 
     def _check_example(self) -> None:
-        """Raise if options do not apply to the example."""
+        """Raise `OptionError` if an option does not apply to the example."""
         if self.logs:
             msg = "--example has its own scores: omit LOG"
             raise OptionError(msg)
@@ -103,7 +103,7 @@ class Compare(ByGroups, Attempted, OfScores):
         return "the example" if self.example else super().reads
 
     def read(self) -> Callable[[], Found]:
-        """Read the scores, or the votes."""
+        """Read the scores or the votes."""
         if self.example:
             return self._of_example
         from psychollm.data.readers.votes_file import header_of_votes

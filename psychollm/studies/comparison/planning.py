@@ -1,9 +1,10 @@
-r"""Compute the number of questions to detect a difference or to show equivalence.
+r"""Compute the number of questions needed to detect a difference or to show equivalence.
 
-The intervals of all differences are simultaneous. Their critical value c with :math:`\nu` degrees
-of freedom is that of a single interval with :math:`\alpha = 2 T_\nu(-c)`, which
-`psychollm.estimates.sample_size` uses. If few clusters carry the differences, the standard error
-has fewer degrees of freedom, (6) of `psychollm.estimates.clustered`.
+The intervals of all differences are simultaneous. With :math:`\nu` degrees of freedom, their
+critical value c equals that of a single interval with :math:`\alpha = 2 T_\nu(-c)`. This
+:math:`\alpha` is passed to `psychollm.estimates.sample_size`. The standard error has fewer degrees
+of freedom if the differences are concentrated in few clusters; see (6) in
+`psychollm.estimates.clustered`.
 """
 
 from typing import Any
@@ -19,20 +20,20 @@ from psychollm.studies.comparison.ranks import enough
 
 
 def _alpha(pairs: ScoreDifferences) -> FloatArray:
-    """Return one minus the level of a single interval of this width (pairs,)."""
+    """Return alpha of a single interval as wide as the simultaneous interval (pairs,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(2.0 * stdtr(pairs.df, -pairs.margin / pairs.se), dtype=np.float64)
 
 
 def detectable_of(pairs: ScoreDifferences, power: float, *, absence: bool = False) -> FloatArray:
-    """Return the detectable differences; with `absence`, the excludable ones (pairs,)."""
+    """Return the detectable differences or, with `absence`, excludable differences (pairs,)."""
     return detectable(pairs.se, pairs.df, alpha=_alpha(pairs), power=power, absence=absence)
 
 
 def needed_of(
     pairs: ScoreDifferences, effect: FloatArray | float, power: float, *, absence: bool = False
 ) -> FloatArray:
-    """Return the number of questions to detect (with `absence`, exclude) differences (pairs,)."""
+    """Return how many questions detect or, with `absence`, exclude an effect (pairs,)."""
     df = pairs.df if pairs.pilot_df is None else pairs.pilot_df
     return units_needed(
         pairs.n, pairs.se, effect, df=df, alpha=_alpha(pairs), power=power, absence=absence
@@ -56,7 +57,7 @@ def power_in_words(result: Any) -> str:
 
 
 def _sizes(values: FloatArray, *, shares: bool) -> str:
-    """Return the range of differences in words, of proportions in points; "" without any."""
+    """Return the range of differences as text, in points for proportions; "" if undefined."""
     known = values[values < (1.0 if shares else np.inf)]
     if not known.size:
         return ""

@@ -9,19 +9,19 @@ from psychollm.reliability.means.score_differences import ScoreDifferences
 
 
 def enough(differences: ScoreDifferences) -> BoolArray:
-    """Return which pairs have enough questions and clusters for their intervals (pairs,)."""
+    """Return whether each pair has enough questions and clusters for its interval (pairs,)."""
     few = np.array([flag == Reason.FEW_CLUSTERS for flag in differences.flags], dtype=np.bool_)
     return np.asarray((differences.n >= FEWEST) & ~few, dtype=np.bool_)
 
 
 def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
-    """Return whether the row scores significantly higher than the column (models, models)."""
+    """Return a matrix: whether the model of a row is significantly better than a column's."""
     k = len(part)
     i, j = np.triu_indices(k, 1)
     lower, upper = np.where(enough(differences)[:, None], differences.interval, np.nan).T
     compared = differences.n > 0
     alpha = (1.0 - differences.level) / np.maximum(np.bincount(part[i], compared)[part[i]], 1)
-    # Without variance there is no standard error, so the exact test decides.
+    # If all differences of a pair are equal, its standard error is 0: use the exact test.
     with np.errstate(invalid="ignore"):
         exact = (differences.se == 0.0) & (differences.mcnemar_exact_p <= alpha)
         up = (lower > 0.0) | (exact & (differences.value > 0.0))
@@ -32,13 +32,13 @@ def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
 
 
 def rank(value: FloatArray, part: IntArray) -> FloatArray:
-    """Return ranks, 1 for the best of its set; ties share a rank."""
+    """Return ranks within each connected set, 1 for the best model; ties share a rank."""
     above = ((value[None, :] > value[:, None]) & (part[None, :] == part[:, None])).sum(axis=1)
     return np.where(np.isfinite(value), 1.0 + above, np.nan)
 
 
 def tiers(better: BoolArray, defined: BoolArray, part: IntArray) -> IntArray:
-    """Return the tier of each model, from 1 for the best of the first set; 0 without a score."""
+    """Return tiers within each connected set, 1 for the best tier; 0 without a score."""
     tier, first = np.zeros(len(better), dtype=np.int64), -1
     for row in np.flatnonzero(defined).tolist():
         alone = first < 0 or part[first] != part[row]

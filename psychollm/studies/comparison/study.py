@@ -2,21 +2,23 @@ r"""Compare models by their scores on the same questions, with simultaneous boun
 
 Each pair of models is compared on the questions that both answered. The intervals of all
 differences :math:`\theta_i - \theta_j` are simultaneous (`score_differences`, "max_t"). Let
-:math:`W_i` be the models that are significantly worse than model i, :math:`B_i` those that are
-significantly better, and K the number of models. The rank of i lies in
+:math:`W_i` be the set of models that are significantly worse than model i, :math:`B_i` the set of
+models that are significantly better, and K the number of models. The bounds of the rank of model i
+are
 
-.. math:: [1 + |B_i|, \; K - |W_i|],                                                      \quad (1)
+.. math:: [1 + |B_i|, \; K - |W_i|].                                                      \quad (1)
 
-simultaneously for all models, at the level of the intervals. Models without common questions, even
-through other models, are ranked separately. K and the intervals then refer to the connected
-models. Pairs with fewer than ten questions, or with too few clusters, are inconclusive. From the
-top down, a tier ends before the first model that is significantly worse than the tier's best.
+They are simultaneous for all models, at the level of the intervals. Two models are connected if
+they have common questions, directly or through other models. Models that are not connected are
+ranked separately, and K and the intervals then refer to one connected set. Pairs with fewer than
+ten questions, or with too few clusters, are inconclusive. Tiers are formed from the top down: a
+tier ends before the first model that is significantly worse than the tier's best.
 
-The power to detect a difference, and to exclude a relevant one between equal models, follows from
-its standard error and the critical value (`psychollm.studies.comparison.planning`).
+`psychollm.studies.comparison.planning` computes the power to detect a difference, and to exclude a
+relevant difference between equal models, from the standard error and the critical value.
 
 The unit of replication is the question, or the cluster of questions. Repeated answers to a
-question are averaged to one score.
+question are averaged into one score.
 
 References
 ----------
@@ -82,8 +84,8 @@ if TYPE_CHECKING:
     from psychollm.studies.people.study import BesidePeople
 
 _PLANNED = ("detectable", "excludable", "needed")
-_SHOWN = 3  # pairs in the summary; with the models they fit 24 lines
-_ROWS = 8  # models in the summary
+_SHOWN = 3  # maximum number of pairs in the summary, which then fits in 24 lines
+_ROWS = 8  # maximum number of models in the summary
 _MANY = 1e6  # larger sample sizes are not printed
 _ROUNDING = 1e-12
 
@@ -104,16 +106,16 @@ class Comparison(Study, Result):
 
     score: Estimate  # (models,) mean scores, the best first, with pointwise intervals
     differences: ScoreDifferences  # of all pairs, with simultaneous intervals
-    rank: FloatArray  # (models,) 1 for the best; equal scores share one; NaN without a score
-    rank_interval: IntArray  # (models, 2) (1)
-    tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
-    component: IntArray  # (models,) 1 for the largest set of models that questions connect
+    rank: FloatArray  # (models,) 1 for the best; equal scores share a rank; NaN without a score
+    rank_interval: IntArray  # (models, 2) simultaneous bounds (1)
+    tier: IntArray  # (models,) 1 for the best model and models indistinguishable from it
+    component: IntArray  # (models,) number of the connected set, 1 for the largest
     detectable: FloatArray  # (pairs,) difference that is detected with probability `power`
-    needed: FloatArray  # (pairs,) questions to detect the observed difference, likewise
+    needed: FloatArray  # (pairs,) number of questions to detect the observed difference
     power: float
     n_questions: int
-    n_answers: float  # mean number per model and question
-    n_tasks: int  # with equal weight; 0 if questions have equal weight
+    n_answers: float  # mean number of answers per model and question
+    n_tasks: int  # number of tasks with equal weight; 0 if questions have equal weight
     labels: Labels  # (models,)
     level: float
     people: "BesidePeople | None" = None
@@ -132,7 +134,7 @@ class Comparison(Study, Result):
     )
 
     def pairs(self) -> "pd.DataFrame":
-        """Return one row per pair: the difference, and the numbers of questions to decide it."""
+        """Return one row per pair: difference, detectable difference and questions needed."""
         power = {name: getattr(self, name) for name in _PLANNED}
         return self.differences.to_frame().assign(**power)
 
@@ -142,7 +144,7 @@ class Comparison(Study, Result):
         return detectable_of(self.differences, self.power, absence=True)
 
     def to_exclude(self, smallest: float) -> FloatArray:
-        """Return how many questions exclude a difference between equal models (pairs,).
+        """Return the number of questions to exclude a difference between equal models (pairs,).
 
         Parameters
         ----------
@@ -152,7 +154,7 @@ class Comparison(Study, Result):
         return needed_of(self.differences, smallest, self.power, absence=True)
 
     def tiers(self) -> tuple[Labels, ...]:
-        """Return the models of each tier, best first, set by set."""
+        """Return the models of each tier, best first, for one connected set after another."""
         places = sorted({pair for pair in zip(self.component, self.tier, strict=True) if pair[1]})
         return tuple(
             tuple(
@@ -219,12 +221,12 @@ class Comparison(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return whether each pair differs, is equivalent or inconclusive.
+        """Return whether each pair of models differs, is equivalent or inconclusive.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; `share` is used.
+            Smallest effects of interest, of which `share` is used.
         """
         pairs = self.differences
         return Verdicts(
@@ -243,7 +245,7 @@ class Comparison(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; `share` is used.
+            Smallest effects of interest, of which `share` is used.
 
         Examples
         --------
@@ -331,7 +333,7 @@ class Comparison(Study, Result):
         return str(low) if low == high else f"{low} to {high}"
 
     def _adjacent(self) -> list[int]:
-        """Return the pairs of models of consecutive rank."""
+        """Return the row numbers of pairs of adjacent models in the same connected set."""
         i, j = np.triu_indices(len(self.labels), 1)
         return np.flatnonzero((j == i + 1) & (self.component[i] == self.component[j])).tolist()
 
@@ -371,8 +373,8 @@ def compare(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        Numeric scores, such as 1 = right: models x questions, or models x questions x repeats; or
-        results of `read_scores` and `read_logs`. NaN is missing.
+        Numeric scores, such as 1 for a correct answer: models x questions, models x questions x
+        repeats, or a result of `read_scores` or `read_logs`. NaN marks missing scores.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage or template.
     tasks : array_like (questions,), optional
@@ -392,12 +394,13 @@ def compare(
     Returns
     -------
     Comparison
-        Sorted by score. Scores of 0 and 1 have Wilson's interval, others Student's t.
+        Models are sorted by score. If all scores are in [0, 1], intervals are Wilson intervals,
+        otherwise Student's t intervals.
 
     Raises
     ------
     ShapeError
-        If there is only one model, or clusters do not match.
+        If there is only one model, or clusters do not match the questions.
     CodeError
         If a score is not a finite number.
     OptionError
@@ -463,7 +466,7 @@ def _beside(table: Table, people: Any, clusters: Any, level: float) -> "BesidePe
 
 
 def _means(answers: RepeatedScores, tasks: Any) -> Table:
-    """Return the mean over repeats of each model and question, the best model first."""
+    """Return the mean over repeats by model and question, with the best model first."""
     values = means_of(answers)
     known = np.isfinite(values)
     scores, weight = values, known.astype(np.float64)
@@ -478,7 +481,7 @@ def _means(answers: RepeatedScores, tasks: Any) -> Table:
 def _score(
     table: Table, answers: RepeatedScores, clusters: Any, tasks: Any, level: float
 ) -> Estimate:
-    """Return the mean scores, with Wilson's interval for proportions."""
+    """Return the mean scores, with Wilson intervals if all scores are in [0, 1]."""
     values = np.asarray(table.values, dtype=np.float64)
     known = np.isfinite(values)
     single = np.count_nonzero(answers.present) == np.count_nonzero(known)
@@ -497,7 +500,7 @@ def _score(
         mean = mean_estimate(*parts, codes, options, "cr2", table.models)
     if not are_shares(values[known]):
         return replace(mean, name="score")
-    # Means of binary scores are also proportions, with an effective sample size.
+    # Means of scores in [0, 1] are treated as proportions with an effective sample size.
     varies = mean.se > 0.0
     size = (
         np.where(varies, mean.value * (1.0 - mean.value), 0.0) / np.where(varies, mean.se, 1) ** 2
