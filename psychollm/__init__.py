@@ -95,7 +95,7 @@ _SUBMODULES = {
     "studies": "psychollm.studies",
 }
 
-# Old name: where it went, and the version that drops it (docs/versions.md).
+# Maps an old name to the new one and to the version that drops the old one (docs/versions.md).
 _RENAMED: dict[str, tuple[str, str]] = {}
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]

@@ -1,4 +1,4 @@
-"""``python -m psychollm`` is the command ``psychollm``."""
+"""Entry point of ``python -m psychollm``, which runs the command ``psychollm``."""
 
 import sys
 

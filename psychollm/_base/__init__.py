@@ -1,1 +1,1 @@
-"""Layer 0: types, errors, checks, results, convergence, options, progress, replication."""
+"""Lowest layer: types, errors, checks, results, convergence, options, progress, replication."""

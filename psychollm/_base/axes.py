@@ -10,8 +10,9 @@ A class of results declares the rows and columns of its table::
         arrays={"model beta": "value all_yes", "model beta bound": "interval"},
     )
 
-The mapping gives the attribute with the labels for each axis of the rows; None numbers the labels
-from 1. Several axes give one row per combination, or per pair of labels (`pairs`). A column is
+The mapping gives the attribute with the labels for each axis of the rows; with None, the rows are
+numbered from 1. Several axes give one row per combination, or per pair of labels (`pairs`). A
+column is
 
 * ``name``: the attribute of this name. An estimate becomes `name`, `name_lower`, `name_upper`,
   reasons become text, and None is left out;
@@ -21,9 +22,9 @@ from 1. Several axes give one row per combination, or per pair of labels (`pairs
   ``bound`` has the labels lower and upper; an empty brace numbers the columns from 1; `labels`
   holds the labels of other axes;
 * ``*=path``: all columns of another result;
-* a name, with or without a brace, and a function of the result.
+* ``(name, function)``: a function of the result; the name may contain a brace.
 
-`arrays` gives the attributes in `to_xarray` by the names of their dimensions.
+`arrays` maps the names of dimensions to the attributes that `to_xarray` returns with them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -50,7 +51,7 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """Columns with one more axis each, interleaved by label."""
+    """Several columns that share one further axis, interleaved by its labels."""
 
     columns: tuple["Column", ...]
 
@@ -75,9 +76,9 @@ class Axes:
     rows: Mapping[str, str | None]
     columns: tuple[Column, ...]
     pairs: Pairs | None  # the triangle of a square matrix whose entries are the rows
-    # labels of further axes, or the attribute that holds them
+    # labels of further axes, or the name of the attribute with these labels
     labels: Mapping[str, str | tuple[Any, ...]]
-    arrays: Mapping[str, str]  # attributes by their dimensions; blanks separate several names
+    arrays: Mapping[str, str]  # dimensions to attributes; blanks separate several names
 
     def __init__(
         self,
@@ -139,16 +140,16 @@ def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
     held, rows = table | columns, pd.RangeIndex(size)
     try:
         return pd.DataFrame(held, index=rows)
-    # Arrow cannot hold lone surrogates, and pandas 3.0 turns these whole numbers into floats.
+    # Arrow rejects lone surrogates, and pandas 3.0 cannot convert very large integers to floats.
     except (UnicodeEncodeError, OverflowError):
         return pd.DataFrame({k: pd.Series(v, rows, dtype=object) for k, v in held.items()})
 
 
 def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
-    """Return the columns of upper bound and estimate, by the column of the lower bound.
+    """Map each column of lower bounds to the columns of its upper bounds and estimates.
 
-    An estimate without a column is given by its name. If the class declares no columns, names
-    decide: ``x_lower`` and ``x_upper`` are the bounds of ``x``.
+    If an estimate has no column, its name is given. If the class declares no columns, bounds are
+    recognised by their names: ``x_lower`` and ``x_upper`` are the bounds of ``x``.
     """
     axes = result._axes()
     if axes is None or not axes.columns:
@@ -161,7 +162,7 @@ def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
             if f"{stem}{BOUNDS[1]}" in names
         }
     bounds: dict[str, tuple[str, str]] = {}
-    named: dict[str, str] = {}  # names of columns by the path of their attribute
+    named: dict[str, str] = {}  # maps the path of an attribute to the name of its column
     for column in _each(axes.columns):
         name, value = _named(result, column)
         path = "" if isinstance(column, tuple) else column.partition("=")[2] or name
@@ -205,7 +206,7 @@ def _positions(shape: list[int], pairs: Pairs | None) -> tuple[IntArray, ...]:
 
 
 def _length(columns: Iterable[Any]) -> int:
-    """Return the number of rows of a table without named axes: one if all columns are numbers."""
+    """Return the number of rows of a table without named axes: one if each column is a number."""
     sizes = (len(one) for one in columns if isinstance(one, Sized) and not isinstance(one, str))
     return next(sizes, 1)
 
@@ -283,7 +284,7 @@ def dataset_of(result: Any, axes: Axes | None) -> Any:
 
 
 def dataset(variables: Variables, coords: Mapping[str, Any], *, of: Any) -> Any:
-    """Return an xarray dataset, with numbers and text as attributes and without None."""
+    """Return an xarray dataset; numbers and text become attributes, and None is omitted."""
     xarray = require("xarray", extra="io", purpose="to_xarray()")
     known = {name: (tuple(dims), array) for name, (dims, array) in variables.items()}
     kept = {name: pair for name, pair in known.items() if pair[1] is not None}
@@ -312,7 +313,7 @@ def _labels(labels: Any) -> AnyArray:
 
 
 def _attributes(result: Any) -> dict[str, Any]:
-    """Return a value in a form that netCDF attributes can hold."""
+    """Return those public fields of a result that netCDF attributes can hold."""
     fields = getattr(result, "__dataclass_fields__", {})
     public = {name: getattr(result, name) for name in fields if not name.startswith("_")}
     plain = {name: one for name, one in public.items() if type(one) in (str, int, float)}

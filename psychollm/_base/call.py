@@ -28,14 +28,14 @@ class Call:
 
     function: str  # as users write it: "psy.compare", or ".labels" for a method of the first input
     inputs: tuple[Any, ...] = ()  # values, paths or other calls
-    # by keyword; default values are not printed
+    # keyword arguments; default values are not printed
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = "result"  # variable in the printed script
-    # Number of workers and progress bar: they override the options, but are never printed.
+    # The number of workers and the progress bar override the options and are never printed.
     aside: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, made: Made | None = None) -> Any:
-        """Make the calls in the arguments, then this call; `made` holds earlier return values."""
+        """Run the calls in the arguments, then this call; `made` caches return values."""
         made = {} if made is None else made
         if id(self) not in made:
             inputs = [_value(one, made) for one in self.inputs]
@@ -55,7 +55,7 @@ class Call:
         return call
 
     def script(self, before: str = "") -> str:
-        """Return a Python script that makes the calls in the arguments, then this call."""
+        """Return a Python script that runs the calls in the arguments, then this call."""
         calls = [call for call in self._calls() if call.function]
         lines = dict.fromkeys(f"{call.name} = {call.text()}" for call in calls)
         return "\n".join(["import psychollm as psy", "", *filter(None, [before]), *lines])

@@ -1,7 +1,7 @@
 """Checks of arguments, one function per kind of argument: counts, proportions, options, arrays.
 
-Checked arrays have the byte order of this machine, and missing values (NaN, None, pandas.NA, NaT,
-masked) are NaN.
+Checked arrays have the byte order of this machine. All missing values (NaN, None, pandas.NA, NaT,
+masked entries) become NaN.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ _LEAST_WEIGHT = 1e-15
 MOST = 2**53
 LARGEST = 1e30  # largest number accepted: products and sums of squares stay finite
 DRAWS = 10**8  # largest number of draws: all results must fit in memory
-# numbers closer to 0 lose digits and are set to 0
+# Subnormal numbers have fewer digits; they are set to 0.
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
 _LONGEST = 80  # characters of a value that a message prints
 _TOO_LARGE = 2**1023  # larger whole numbers may overflow a float
 
 
 def plain_array(data: Any, argument: str) -> AnyArray:
-    """Return the values as an ndarray: numbers where all are numbers, else objects."""
+    """Return the values as an ndarray: of numbers if all are numbers, otherwise of objects."""
     array = _as_array(data, argument)
     if isinstance(array, np.ma.MaskedArray):
         array = _unmasked(array)
@@ -38,10 +38,10 @@ def plain_array(data: Any, argument: str) -> AnyArray:
 
 
 def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArray:
-    """Return a new array of floats, NaN where missing; refuse finite numbers above `most`.
+    """Return a new float array with NaN for missing values; reject finite numbers above `most`.
 
-    Subnormal numbers become zero, because dividing by them overflows. Without a limit all numbers
-    are kept.
+    Subnormal numbers become zero, because dividing by them overflows. With ``most=inf``, all
+    numbers are kept.
     """
     array = plain_array(data, argument)
     if array.dtype.kind not in _NUMERIC:
@@ -49,7 +49,7 @@ def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArra
         at = f"[{', '.join(map(str, bad))}]" if bad else ""
         msg = f"{argument}{at} is {shown(array[bad])}, which is not a number: {advice(array[bad])}"
         raise CodeError(msg)
-    with np.errstate(over="ignore", under="ignore"):  # raised when long doubles are cast
+    with np.errstate(over="ignore", under="ignore"):  # casting long doubles can over- or underflow
         floats = np.array(array, dtype=np.float64)
     if array.dtype.kind in "biu" or most == np.inf:
         return floats
@@ -78,7 +78,7 @@ def of_one_shape(named: Mapping[str, Any]) -> tuple[FloatArray, ...]:
 
 
 def check_held(data: Any, argument: str) -> None:
-    """Refuse an iterator, which can be read only once."""
+    """Raise `ShapeError` for an iterator, which can be read only once."""
     if isinstance(data, Iterator):
         msg = f"{argument} is a {type(data).__name__}: pass list(...) of it"
         raise ShapeError(msg)
@@ -100,7 +100,7 @@ def is_missing(cells: AnyArray) -> BoolArray:
 
 
 def _holds(test: Callable[[Any], bool], cells: AnyArray) -> BoolArray:
-    # Not a ufunc: comparing NaN raises a floating-point flag, and some builds then warn.
+    # A ufunc that compares NaN raises a floating-point flag, and some builds of NumPy then warn.
     objects = np.asarray(cells, dtype=object)
     return np.fromiter(map(test, objects.flat), np.bool_, objects.size).reshape(objects.shape)
 
@@ -111,7 +111,7 @@ LABELS_IN_INDEX = parameter(
 
 
 def advice(value: Any) -> str:
-    """Return advice, for an error message, on a value that is not a number."""
+    """Return the remedy, for an error message, for a value that is not a number."""
     if isinstance(value, str):
         if is_numeral(value):
             return "text that looks like a number becomes one with .astype(float)"
@@ -149,7 +149,7 @@ def is_missing_value(value: Any) -> bool:
 
 
 def _as_array(data: Any, argument: str) -> AnyArray:
-    """Return an ndarray, masked where the data are masked."""
+    """Return an ndarray, or a masked array if the data are masked."""
     if isinstance(data, np.ndarray):  # a masked array keeps its mask
         return data
     if isinstance(data, list | tuple):
@@ -189,7 +189,7 @@ def _from_sequence(data: Any, argument: str) -> AnyArray:
 
 
 def _from_pandas(data: Any) -> AnyArray:
-    """Return numbers where all columns are numbers, else objects."""
+    """Return an array of numbers if all columns are numeric, otherwise of objects."""
     kinds = {dtype.kind for dtype in ({data.dtype} if data.ndim == 1 else set(data.dtypes))}
     if not kinds <= set(_NUMERIC):
         return np.asarray(data.to_numpy(dtype=object))
@@ -210,7 +210,7 @@ def _unmasked(array: Any) -> AnyArray:
 
 
 def _numbers_or_objects(array: AnyArray) -> AnyArray:
-    """Return objects as numbers if all of them are numbers or missing."""
+    """Convert an array of objects to numbers if all of them are numbers or missing."""
     cells = array.astype(object)
     missing = is_missing(cells)
     cells[missing] = np.nan
@@ -261,7 +261,7 @@ def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int
 
 
 def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
-    """Return one or more whole numbers as a list."""
+    """Return whole numbers as a list, which must not be empty."""
     several = list(values) if isinstance(values, Iterator) else values
     numbers = np.atleast_1d(plain_array(several, name)).ravel().tolist()
     if not numbers:

@@ -8,7 +8,7 @@ from psychollm._base.errors import ConvergenceWarning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convergence:
-    """Convergence status, part of every iterative result."""
+    """Convergence status of an iteration, part of the result of every iterative method."""
 
     converged: bool
     iterations: int
@@ -19,7 +19,7 @@ class Convergence:
     def of_gradient(
         cls, *, converged: bool, steps: int, gradient: float, objective: float
     ) -> "Convergence":
-        """Return the status of a minimisation, with the gradient if it stopped early."""
+        """Return the status of a minimisation, with the gradient if it did not converge."""
         reason = "converged" if converged else f"the gradient is still {gradient:.1e}"
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 

@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-# For each suffix: the function of pandas that reads the format, and the package it needs.
+# Maps a suffix to the function of pandas that reads the format, and the package it needs.
 _OTHERS = {
     ".xlsx": ("read_excel", "openpyxl"),
     ".xls": ("read_excel", "xlrd"),

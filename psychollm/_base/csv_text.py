@@ -1,7 +1,7 @@
-"""Tables as CSV that a spreadsheet opens without running formulas in them.
+"""Tables as CSV text in which a spreadsheet finds no formulas to run.
 
-Spreadsheets run text that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. Such text gets an
-apostrophe before it, as OWASP advises; numbers do not.
+Spreadsheets run text that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. An apostrophe is
+put before such text, as OWASP advises, but not before numbers.
 
 References
 ----------
@@ -45,7 +45,7 @@ def write_csv(frame: "pd.DataFrame", path: Path) -> None:
 
 
 def check_table_name(path: Path) -> None:
-    """Refuse a name without a known format, or a format that cannot be written here."""
+    """Raise an error if the format of a file is unknown or its package is not installed."""
     if path.suffix not in {".csv", ".parquet"}:
         msg = f"{path}: name it .csv or .parquet"
         raise InputError(msg)
@@ -54,7 +54,7 @@ def check_table_name(path: Path) -> None:
 
 
 def write_table(frame: "pd.DataFrame", path: Path) -> None:
-    """Write a table without its index, in the format of its suffix."""
+    """Write a table without its index, in the format that the suffix of the path names."""
     check_table_name(path)
     try:
         if path.suffix == ".csv":
@@ -67,7 +67,7 @@ def write_table(frame: "pd.DataFrame", path: Path) -> None:
 
 
 def encoding_of(first: bytes) -> str:
-    """Return the encoding of a text's byte-order mark; UTF-8 without one.
+    """Return the encoding that a byte-order mark declares, or UTF-8 if the text has none.
 
     Examples
     --------
@@ -85,5 +85,5 @@ def delimiter_of(header: str) -> str:
     >>> delimiter_of("model;q1;q2"), delimiter_of("model\tq1"), delimiter_of('"a;b;c",d')
     (';', '\t', ',')
     """
-    # Prefer the comma in a tie, because quoted cells may contain semicolons and tabs.
+    # `max` prefers the comma in a tie, because quoted cells may contain semicolons and tabs.
     return max(",;\t", key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))

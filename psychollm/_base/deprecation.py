@@ -24,7 +24,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 def renamed(
     module: str, name: str, table: Mapping[str, tuple[str, str]], rooms: Mapping[str, str] = _NONE
 ) -> Any:
-    """Return the object with an old name, with a warning.
+    """Return the object that an old name refers to, and issue a warning.
 
     For an unknown name, the error lists the subpackages in `rooms` that export it.
     """
@@ -43,7 +43,7 @@ def renamed(
 
 
 def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
-    """Return the full names of a public name, found in the sources without importing them."""
+    """Return the full names of a public name by searching the sources without importing them."""
     if name.startswith("_"):
         return []
     homes = []
@@ -53,7 +53,7 @@ def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
             continue
         source = Path(spec.origin)
         exported = source.read_text(encoding="utf-8").partition("__all__ = [")[2].partition("]")[0]
-        # the stub of a lazy subpackage lists its names
+        # The names of a lazy subpackage are listed only in its stub.
         if not exported and source.with_suffix(".pyi").exists():
             exported = source.with_suffix(".pyi").read_text(encoding="utf-8")
         if re.search(rf"\"{re.escape(name)}\"|\bas {re.escape(name)}\b", exported):

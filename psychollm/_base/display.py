@@ -1,8 +1,9 @@
-"""Printed and notebook representation of a result: its sentences and its table.
+"""Printed and notebook representation of a result.
 
 Both have the same parts: the name of the result, the verdict or the first lines of its summary,
-the first rows and columns of its table in reporting style, and how to see the rest. A result of
-one estimate is one line. Notebooks keep the colours of their theme, and nothing is fetched.
+the first rows and columns of its table in reporting style, and how to see the rest. A single
+estimate is printed in one line. The HTML for notebooks keeps the colours of their theme and loads
+nothing from the network.
 """
 
 import re
@@ -55,7 +56,7 @@ border:0;padding:0;white-space:pre-wrap;max-width:112ch}
 
 
 def result_text(result: Shown) -> str:
-    """Return the printed representation of a result: at most one screen."""
+    """Return the printed representation of a result, which fits one screen."""
     sentences, more = _sentences(result)
     view = _View.of(result, ROWS, WHOLE)
     if view is None:
@@ -71,7 +72,7 @@ def result_text(result: Shown) -> str:
 
 
 def result_repr(result: Shown) -> str:
-    """Return the name of a class with the result's summary, or with its fields."""
+    """Return the name of a result's class, followed by its summary or its fields."""
     name = type(result).__name__
     if hasattr(result, "summary") and not hasattr(result, "findings"):
         return f"{name}: {chr(10).join(result.summary().splitlines()[:SENTENCES])}"
@@ -127,7 +128,7 @@ class _View:
 
 
 def _sentences(result: Shown) -> tuple[list[str], list[str]]:
-    """Return the verdict of a study, or the first lines of a summary, and what was omitted."""
+    """Return a study's verdict or the first lines of a summary, and a note on omitted lines."""
     if hasattr(result, "findings"):
         findings = result.findings()
         lines = "\n".join((findings.head, findings.verdict)).splitlines()
@@ -175,7 +176,7 @@ def _one_row(result: Shown, table: Table) -> list[str]:
 
 
 def _notes(table: Table, flags: Table) -> list[str]:
-    """Return each reason in the columns of flags, with the rows that have it."""
+    """Return a line for each reason in the columns of flags, with the labels of its rows."""
     rows: dict[str, list[str]] = {}
     for k, heading in enumerate(flags.headings):
         about = _FLAG.sub("", heading)
@@ -196,7 +197,7 @@ def _left(rows: int, columns: int) -> list[str]:
 
 
 def _ways(result: Shown, more: Sequence[str], left: Sequence[str]) -> list[str]:
-    """Return the last line: what was omitted, and how to get it."""
+    """Return the last line, which states the omitted parts and how to get them."""
     ways = [f"... {' and '.join(left)}; .to_frame() has all"] if left else []
     ways += more
     ways += [".plot() draws it"] if hasattr(result, "plot") else []
@@ -205,7 +206,7 @@ def _ways(result: Shown, more: Sequence[str], left: Sequence[str]) -> list[str]:
 
 
 def _brief(value: Any) -> str:
-    """Return a value in one line."""
+    """Return a value as text in one line."""
     if isinstance(value, np.ndarray):
         return _brief_array(value)
     if hasattr(value, "__dataclass_fields__") and hasattr(value, "to_frame"):

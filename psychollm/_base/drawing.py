@@ -1,8 +1,8 @@
-"""Protocols of an item bank, for code of lower layers that asks its questions.
+"""Protocols of an item bank, for code of lower layers that queries models with its questions.
 
 A session draws questions, and accepts their answers in any order. It estimates the score over the
-whole bank from the questions drawn before the first unanswered one. Otherwise, questions that are
-answered fast would be overrepresented.
+whole bank from the questions drawn before the first unanswered one. If it used all answers,
+questions with fast answers would be overrepresented.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class ScoreEstimate(Protocol):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Qualification of the score (1,)."""
+        """Flag of the score, such as the reason why it is undefined (1,)."""
 
     @property
     def method(self) -> str:
@@ -47,13 +47,13 @@ class Session(Protocol):
 
     @property
     def why(self) -> str:
-        """Why the session is finished."""
+        """Reason why the session is finished."""
 
     def next(self, k: int = 1) -> tuple[Any, ...]:
         """Draw up to `k` further questions."""
 
     def record(self, question: Any, answer: float) -> None:
-        """Take an answer from 0 to 1, or NaN for a question that has none."""
+        """Record the score of an answer, from 0 to 1, or NaN for a question without an answer."""
 
     def estimate(self) -> ScoreEstimate:
         """Return the score over the whole bank."""
@@ -68,7 +68,7 @@ class Bank(Protocol):
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the bank."""
+        """Hash of the bank's contents."""
 
     def plan(self, half_width: float | None = None) -> Any:
         """Return a plan, with the number of questions for a margin of error in `needed`."""

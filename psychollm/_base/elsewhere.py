@@ -1,7 +1,7 @@
 """Names that the literature and other programs use for our functions, from `elsewhere.md`.
 
-Names are matched as they would be written in Python: "Cronbach's alpha" is found as cronbach_alpha
-and cronbachs_alpha, "factor analysis (EFA)" also as efa.
+Names are matched in Python's spelling: cronbach_alpha and cronbachs_alpha match "Cronbach's
+alpha", and efa matches "factor analysis (EFA)".
 """
 
 import re
@@ -13,7 +13,7 @@ _TERM = re.compile(r"[,:()]|, and ")
 
 
 def names_here(name: str) -> list[str]:
-    """Return the full names of our functions for a name of the literature or of other programs.
+    """Return the full names of our functions for a name used in the literature or elsewhere.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Wrappers of public functions, which ignore underflow and warn at the caller's line."""
+"""Wrappers that make public functions ignore underflow, and warnings at the caller's line."""
 
 import sys
 import warnings
@@ -13,7 +13,7 @@ _NOT_THE_CALLERS = ("psychollm.", "numpy.")  # `warn` skips stack frames of thes
 
 
 def public(value: Any) -> Any:
-    """Return a public object; a function is wrapped, also in its module, as pickle requires."""
+    """Return a public object; a function is wrapped and replaced in its module for pickle."""
     if isinstance(value, FunctionType):
         value = entry(value)
         setattr(sys.modules[value.__module__], value.__name__, value)
@@ -33,7 +33,7 @@ def entry(function: Any) -> Any:
 
 
 def warn(message: str, category: type[Warning] = PsychollmWarning) -> None:
-    """Warn at the line that called the library."""
+    """Issue a warning that points to the line that called the library."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith(_NOT_THE_CALLERS):
         frame, level = frame.f_back, level + 1

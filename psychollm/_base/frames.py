@@ -1,8 +1,8 @@
-"""Conversion of tables and columns of other libraries to those of pandas.
+"""Conversion of tables and columns of other libraries to pandas.
 
-The libraries are polars, Arrow and all others that narwhals reads. Each column is converted as
-pandas converts the list of its values. These libraries have no row labels; the first column of
-their tables holds the labels.
+Polars, Arrow and all other libraries that narwhals supports can be converted. Each column is
+converted as pandas converts the list of its values. These libraries have no row labels, so the
+first column of their tables contains the labels.
 """
 
 import re
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars
 
-# Columns and dimensions with these names hold models, questions or scores. Plurals, capitals, and
-# names followed by "id" or "name" are recognised, too.
+# Names of columns and dimensions for models, questions or scores. Plurals, capitals, and names
+# followed by "id" or "name" are recognised, too.
 MODELS = (
     "model", "respondent", "person", "subject", "participant", "llm", "system", "examinee",
     "student", "user", "agent",
@@ -36,7 +36,7 @@ _UNNAMED = re.compile(r"|unnamed: \d+|row\W?names?|index")
 _NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 _SHOWN = 12
-# Tables and columns have one of these attributes; narwhals is imported only for them.
+# Attributes of tables and columns; narwhals is imported only for objects with one of them.
 _MARKS = ("columns", "__arrow_c_array__", "__arrow_c_stream__", "__narwhals_series__")
 
 
@@ -61,7 +61,7 @@ def is_unnamed(name: Any) -> bool:
 
 
 def in_pandas(data: Any) -> Any:
-    """Return a table or a column of another library as one of pandas, anything else as it is."""
+    """Convert a table or column of another library to pandas; return other objects unchanged."""
     if not any(hasattr(type(data), mark) for mark in _MARKS) or _is_pandas(data):
         return data
     import narwhals as nw
@@ -107,23 +107,23 @@ def _whole(data: Any) -> Any:
 
 
 def _cells(column: Any) -> Any:
-    """Return numbers as an array, other values of a narwhals column as a list."""
+    """Return the values of a narwhals column: numbers as an array, others as a list."""
     if column.dtype.is_numeric() and not column.null_count():
         return column.to_numpy()
     return column.to_list()
 
 
 def labelled(data: Any) -> Any:
-    """Return a table as one of pandas with labelled rows, anything else as `in_pandas` does.
+    """Convert a table to pandas and label its rows; return other objects as `in_pandas` does.
 
     If the rows are only numbered, as in other libraries, the first column labels them in two
-    cases: it has a name such as "model" or "question" and holds no number twice, or it holds text
-    and all other columns hold numbers.
+    cases: its name is like "model" or "question" and its numbers are distinct, or it contains
+    text and all other columns contain numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:
         return data
-    # pandas cannot look up long doubles
+    # pandas cannot look up labels that are long doubles.
     if np.longdouble in (data.index.dtype, data.columns.dtype):
         rows, columns = (
             axis.astype(float) if axis.dtype == np.longdouble else axis for axis in data.axes
@@ -147,13 +147,13 @@ def is_counted(index: Any) -> bool:
 
 
 def _text_before_numbers(frame: "pd.DataFrame") -> bool:
-    """Return whether the first column holds text, and all others hold numbers or nothing."""
+    """Return whether the first column is text, and all others are numeric or empty."""
     kinds = (_kind(frame.iloc[:, k]) for k in range(frame.shape[1]))
     return next(kinds) == "string" and _NUMBERS.issuperset(kinds)
 
 
 def _kind(column: "pd.Series[Any]") -> str:
-    """Return the kind of values in a column, which its type may leave open."""
+    """Return the kind of values in a column, which is inferred if its dtype is object."""
     from pandas.api.types import infer_dtype
 
     if column.dtype.kind in "biuf":
@@ -162,9 +162,9 @@ def _kind(column: "pd.Series[Any]") -> str:
 
 
 def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
-    """Return a table of any library as one of pandas, with these columns and at least one row.
+    """Convert a table to pandas, and check that it has these columns and at least one row.
 
-    `row` is the word for a row in error messages.
+    Error messages use `row` as the word for what a row describes.
     """
     frame = in_pandas(data)
     if not _is_pandas(frame) or frame.ndim != 2:
@@ -210,7 +210,7 @@ def in_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
 
 
 def _values(column: "pd.Series[Any]") -> Any:
-    """Return numbers as an array, other values of a pandas column as a list."""
+    """Return the values of a pandas column: numbers as an array, others as a list."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
     cells = column.astype(object).where(column.notna(), None).tolist()

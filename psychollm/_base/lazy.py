@@ -1,7 +1,7 @@
-"""Subpackages whose public names, listed in a stub, load their module on first use.
+"""Subpackages that import the module of a public name on its first use.
 
-The stub ``__init__.pyi`` lists the names for type checkers and at run time, each in a line ``from
-module import name as name``.
+Type checkers and this module read the names from the stub ``__init__.pyi``, which has one line
+``from module import name as name`` for each.
 """
 
 import ast
@@ -30,8 +30,7 @@ class _Lazy(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Keep a public function whose folder has the same name: importing the folder would replace
-        # it.
+        # Importing a folder must not replace the public function of the same name.
         if name not in self._homes or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
@@ -48,7 +47,7 @@ def load_lazily(package: str) -> None:
 
 
 def names_in(stub: str) -> dict[str, str]:
-    """Return the module of each name that a stub lists.
+    """Map each name that a stub lists to its module.
 
     Examples
     --------

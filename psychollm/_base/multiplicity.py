@@ -1,4 +1,4 @@
-"""P-values of a family of tests, adjusted for their number.
+"""Adjustment of p-values for the number of tests.
 
 References
 ----------

@@ -7,7 +7,7 @@ LONGEST = 34  # characters of a name that a figure or table prints
 
 
 def shortened(name: Any, longest: int = LONGEST) -> str:
-    """Return a name cut to at most `longest` characters, with an ellipsis in the middle."""
+    """Shorten a name to at most `longest` characters, with an ellipsis in the middle."""
     text = str(name)
     if len(text) <= longest:
         return text
@@ -30,8 +30,8 @@ def short_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
 
 
 def _apart(group: list[str], longest: int) -> list[str]:
-    """Shorten the common beginning of similar names; number names that are still equal."""
-    # sorted: all share the common beginning of first and last
+    """Shorten the common prefix of similar names; number the names that are still equal."""
+    # The common prefix of the first and the last name in sorted order is common to all.
     first, last = min(group), max(group)
     begin = next(k for k in range(len(last)) if first[k : k + 1] != last[k])
     tails = [shortened(name[begin:], longest - 6) for name in group]

@@ -26,14 +26,14 @@ _TYPESET = (
 
 
 def number(value: float, digits: int = 2, *, signed: bool = False, absent: str = ABSENT) -> str:
-    """Return a number with a fixed number of decimals, never -0.
+    """Return a number as text with a fixed number of decimals; a rounded -0 loses its sign.
 
     Parameters
     ----------
     value : float
-        The number; None counts as undefined.
+        Number to print; None counts as undefined.
     digits : int
-        Decimals.
+        Number of decimals.
     signed : bool
         Whether to print a plus sign before positive numbers, as for differences.
     absent : str
@@ -55,7 +55,7 @@ def number(value: float, digits: int = 2, *, signed: bool = False, absent: str =
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Return a number with its sign, as a difference or a correlation is printed.
+    """Return a number with its sign, for differences and correlations.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def significant(value: float, digits: int = 3, *, signed: bool = False) -> str:
-    """Return a number with some significant digits.
+    """Return a number with `digits` significant digits.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def with_interval(
 
 
 def extent(values: Sequence[float] | Any, digits: int = 2, *, signed: bool = False) -> str:
-    """Return the range of the values that are defined.
+    """Return the range of the values, ignoring undefined ones.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def extent(values: Sequence[float] | Any, digits: int = 2, *, signed: bool = Fal
 
 
 def p_value(value: float) -> str:
-    """Return a p-value: three decimals without the leading zero, and "< .001".
+    """Return a p-value with three decimals and no leading zero, or "< .001" if it is smaller.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def p_equals(value: float) -> str:
 
 
 def typeset(text: str) -> str:
-    r"""Return plain text as it is printed on a page or in a figure.
+    r"""Return plain text with the typography of pages and figures.
 
     Numbers get true minus signs, thin spaces between thousands and before the per cent sign, and
     non-breaking spaces inside intervals and after the letter p. Squares and apostrophes are

@@ -7,7 +7,10 @@ from psychollm._base.errors import MissingPackageError, OptionError
 
 
 def require(module: str, *, extra: str, purpose: str) -> Any:
-    """Import an optional module; the error names the `extra` that installs it ("" for none)."""
+    """Import an optional module; the error names the extra that installs it.
+
+    An empty `extra` means that no extra of this package does; the error names the package itself.
+    """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -20,14 +23,14 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 
 
 def torch_on(device: str) -> Any:
-    """Return torch; raise `OptionError` if the device has no 64-bit numbers."""
+    """Return torch; raise `OptionError` if the device does not support 64-bit floats."""
     torch = require("torch", extra="steering", purpose="device=")
     check_device(torch, device, otherwise="None", dtype="float64")
     return torch
 
 
 def check_device(torch: Any, device: str, *, otherwise: str, dtype: str = "uint8") -> None:
-    """Raise `OptionError` unless torch can use a device with a number type."""
+    """Raise `OptionError` unless torch can use numbers of a type on a device."""
     try:
         torch.zeros(1, dtype=getattr(torch, dtype), device=device).cpu()
     except (RuntimeError, AssertionError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""Base for saving and printing results: frozen arrays, public fields, plain data."""
+"""Base class for saving and printing results: frozen arrays, public fields, plain data."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Shown(Protocol):
-    """Attributes of a result that printing reads."""
+    """Attributes of a result that the printing functions use."""
 
     def to_frame(self) -> "pd.DataFrame": ...
     def _axes(self) -> "Axes | None": ...
@@ -52,10 +52,10 @@ def as_json(results: Mapping[str, Any]) -> str:
 
 
 class Record:
-    """Base of `Result`: makes arrays read-only, and converts its fields to plain data and back."""
+    """Base of `Result`, which makes arrays read-only and converts its fields to plain data."""
 
     __slots__ = ()
-    _SAVED: ClassVar[tuple[str, ...]] = ()  # constructor's arguments, if not the fields
+    _SAVED: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, if not the fields
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ class Record:
 
     @classmethod
     def _of_fields(cls, values: Mapping[str, Any]) -> Self:
-        """Return the result with these saved fields."""
+        """Return a result made from saved fields."""
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:

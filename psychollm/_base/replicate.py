@@ -1,15 +1,14 @@
 """Parallel replication and mapping on threads, processes or a cluster.
 
-One function serves all backends. Each replicate has its own stream of random numbers, keyed by its
-index, and a task depends on this index alone. Blocks of replicates may be cut anywhere, run
-anywhere and run twice: the result is bitwise identical for any number of jobs and any backend of
-joblib: ``with joblib.parallel_config(backend="dask"): ...``.
+One function serves all backends. Each replicate has its own stream of random numbers, which
+depends only on the seed and the replicate's index. Blocks of replicates may therefore have any
+size, run on any worker and run twice. The result is bitwise identical for any number of jobs and
+any backend of joblib, such as ``with joblib.parallel_config(backend="dask"): ...``.
 
 Threads share memory and get the function itself. Other workers get it pickled, once, with all its
-data: as a file mapped into memory (loky), or as the result of a Dask task. Data *scattered* on
-Dask's workers are lost with their worker, but the scheduler recomputes the result of a task. So no
-worker holds the only copy of any data, and after the loss of a worker only its blocks are run
-again.
+data: as a file mapped into memory (loky), or as the result of a Dask task. Data that are
+*scattered* on Dask's workers are lost with their worker, whereas Dask recomputes the result of a
+task. If a worker is lost, only its blocks are run again.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from psychollm._base.errors import OptionError, PsychollmError
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
-# Data of pieces above this size are sent as separate tasks.
+# The data of a piece are sent to Dask as a separate task if they exceed this size.
 LARGE_BYTES = 1 << 20
 
 
@@ -69,13 +68,13 @@ def check_jobs(n_jobs: int | None) -> int | None:
 
 
 def workers(n_jobs: int | None) -> Workers:
-    """Return the workers: threads, unless ``joblib.parallel_config`` names another backend."""
+    """Return the workers, which are threads unless ``joblib.parallel_config`` is used."""
     n_jobs = check_jobs(n_jobs)
     if n_jobs == 1:
         return Workers(None, 1, 1, shared=True)
     from joblib.parallel import get_active_backend
 
-    # With threads requested, joblib ignores an n_jobs configured without a backend.
+    # If threads are requested, joblib ignores an n_jobs that was configured without a backend.
     _, configured = get_active_backend()
     backend, _ = get_active_backend(prefer="threads")
     wanted = configured if n_jobs is None else n_jobs
@@ -94,8 +93,9 @@ def spread(
 ) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
 
-    With `waiting`, pieces are drawn in waves of `waiting` pieces per worker. Without shared
-    memory, pieces are sent in `parcels` groups per worker, or one by one if `parcels` is None.
+    With `waiting`, the next `waiting` pieces per worker are drawn when all earlier ones are done.
+    Without shared memory, pieces are sent in `parcels` groups per worker, or one by one if
+    `parcels` is None.
     """
     if parcels is not None and not who.shared:
         every = list(pieces)
@@ -114,7 +114,7 @@ def spread(
             ahead = "2*n_jobs" if _client(who.backend) is None else "all"
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
-        # joblib draws a piece whenever another is done, even if no result was consumed.
+        # Draw pieces here: joblib would draw one after each result, consumed or not.
         rest = iter(pieces)
         while wave := list(islice(rest, waiting * who.count)):
             yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
@@ -127,7 +127,7 @@ def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:
 def in_turn(
     function: Callable[[Any], Any], pieces: Iterable[Any], who: Workers, *, waiting: int
 ) -> Generator[Any]:
-    """Yield as `spread` does, but raise the error of a piece only at its turn."""
+    """Yield results as `spread` does, but raise the error of a piece only when it is its turn."""
     with closing(spread(partial(_or_error, function), pieces, who, waiting=waiting)) as results:
         for result in results:
             if isinstance(result, PsychollmError):
@@ -143,7 +143,7 @@ def _or_error(function: Callable[[Any], Any], piece: Any) -> Any:
 
 
 def _client(backend: Any) -> Any:
-    """Return the client of Dask, or None on other backends."""
+    """Return Dask's client, or None for other backends."""
     return getattr(backend, "client", None)
 
 
@@ -201,14 +201,15 @@ class _Parcels:
         """Return the call for joblib to make."""
         from joblib import delayed
 
-        # As bytes, because joblib would scatter arrays and frames.
+        # Send bytes, because joblib would scatter arrays and frames.
         data = _pickled(piece)
         large = self._client is not None and len(data) > LARGE_BYTES
         return delayed(_run)(self._token, self._payload, self._task(data) if large else data)
 
     def _task(self, data: bytes) -> Any:
         config = import_module("dask.config")
-        # Send the data once: graphs are slow if each task repeats them, so silence Dask's warning.
+        # The data are sent once, because graphs are slow if each task contains them. Dask warns
+        # about this large task nevertheless.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             array = np.frombuffer(data, dtype=np.uint8)
             return self._client.submit(_kept, array, key=f"psychollm-{uuid4().hex}")
@@ -219,14 +220,14 @@ def _kept(data: AnyArray) -> AnyArray:
 
 
 def _run(token: str, payload: Any, piece: Any) -> Any:
-    """Do one piece of work in another process."""
+    """Run one piece of work in another process."""
     function = _unpickled(token, payload)
     with one_blas_thread():
         return function(pickle.loads(_data(piece)))  # noqa: S301 - made by _pickled
 
 
 def _data(sent: Any) -> Any:
-    """Return the data. If joblib runs a piece locally, they are the result of a Dask future."""
+    """Return the data, which are a Dask future if joblib runs a piece locally."""
     return sent.result() if hasattr(sent, "result") else sent
 
 
@@ -234,7 +235,7 @@ _LAST: dict[str, Any] = {}
 
 
 def _unpickled(token: str, payload: Any) -> Any:
-    """Return the function; a worker keeps the last one."""
+    """Return the unpickled function; a worker caches the last one."""
     function = _LAST.get(token)
     if function is None:
         function = pickle.loads(_data(payload))  # noqa: S301 - made by _pickled
@@ -250,7 +251,7 @@ def _pickled(function: Any) -> bytes:
     base: Any = import_module(name).Pickler
 
     class Pickler(base):  # type: ignore[misc]
-        """Pickler of compiled kernels by name: by value, each worker would compile them again."""
+        """Pickler that stores compiled kernels by name, so workers need not recompile them."""
 
         def reducer_override(self, obj: Any) -> Any:
             """Return how to restore an object, or leave it to cloudpickle."""
@@ -269,12 +270,12 @@ def _kernel(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-# Threads of the linear algebra library (BLAS) change the order of sums: from about a hundred
-# models on, the last bit of an eigenvalue depends on their number, which differs between a
-# notebook, a child process and a cluster worker. With one thread each they agree, and parallel
-# workers do not start dozens of threads.
+# The order of sums depends on the number of threads of the linear algebra library (BLAS), which
+# differs between a notebook, a child process and a cluster worker. From about a hundred models on,
+# this changes the last bit of eigenvalues. With one BLAS thread everywhere, results agree, and
+# parallel workers do not start dozens of threads.
 class _Limit:
-    """Limit of BLAS threads for the whole process, shared by all blocks that run at once."""
+    """Limit of BLAS threads for the whole process, shared by all blocks that run concurrently."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -287,7 +288,7 @@ class _Limit:
         """Set the limit unless another block has set it."""
         with self._lock:
             if not self._inside:
-                # A search takes milliseconds, and only a new module can load another BLAS.
+                # Searching takes milliseconds, and only new modules can load another BLAS library.
                 if self._modules != len(sys.modules):
                     self._pools = import_module("threadpoolctl").ThreadpoolController()
                     self._modules = len(sys.modules)
@@ -346,8 +347,8 @@ def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
 
 Task = Callable[[WordArray], AnyArray]
 
-# Target duration of a block: long enough for dispatch to cost little, short enough for a progress
-# bar to move and for a cluster to balance the load.
+# Target duration of a block in seconds: long blocks make dispatch cheap, short ones keep the
+# progress bar moving and let a cluster balance the load.
 BLOCK_SECONDS = 0.05
 REMOTE_BLOCK_SECONDS = 0.2
 MOST_BLOCKS = 2_000
@@ -389,9 +390,9 @@ def replicate(
     label: str = "replicates",
     at_once: int | None = None,
 ) -> AnyArray:
-    """Call `task` with the seed words (m, 2) of m replicates at a time; stack `n` results."""
-    # `at_once` fixes the number of replicates per call for tasks whose rows depend on it: matrix
-    # products sum in an order that depends on the shapes.
+    """Call `task` with the seed words (m, 2) of m replicates at a time; stack all `n` results."""
+    # `at_once` fixes the number of replicates per call. Tasks with matrix products need it,
+    # because the order of their sums depends on the shapes.
     n = check_count("n", n)
     at_once = at_once and check_count("at_once", at_once)
     run = _Run(task, _root(rng), at_once)
@@ -428,9 +429,9 @@ class _Run:
 
 
 def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
-    """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
+    """Yield the blocks' results in order; the first replicates are timed to size the blocks."""
     first = 0.0
-    # Twice, because the first call may compile kernels.
+    # Time two replicates, because the first call may compile kernels.
     for k in range(min(n, 2)):
         start = time.perf_counter()
         replicates = run((k, k + 1))
@@ -444,7 +445,7 @@ def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
 
 
 def _gridded(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
-    """Yield the blocks' results in order; a block is a whole number of calls of the task."""
+    """Yield the blocks' results in order; each block makes a whole number of calls of the task."""
     calls = -(-n // (run.at_once or 1))
     size = (run.at_once or 1) * -(-calls // MOST_BLOCKS)
     yield from _spread(run, range(0, n, size), n, who)

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 def view(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of a module of psychollm by name, importing the module."""
+    """Import a module of psychollm and return its function of this name."""
     function: Callable[..., Any] = getattr(import_module(f"psychollm.{module}"), name)
     return function
 
 
 def drawn_by(name: str) -> Callable[..., "Drawn"]:
-    """Return a function of `psychollm.plots` by name, one that returns axes."""
+    """Return the function of `psychollm.plots` with this name, which returns axes."""
     return view("plots", name)
 
 
 def figure_by(name: str) -> Callable[..., "Figure"]:
-    """Return a function of `psychollm.plots` by name, one that returns a figure."""
+    """Return the function of `psychollm.plots` with this name, which returns a figure."""
     return view("plots", name)
 
 
@@ -53,14 +53,14 @@ _SHOWING = ("__repr__", "__str__")
 
 
 class Result(Record):
-    """Base of every result: owns its arrays, prints on one screen, converts to plain data."""
+    """Base of every result: its arrays are read-only, and its repr fits one screen."""
 
     __slots__ = ()
-    _AXES: ClassVar["Axes | None"] = None  # the rows and columns of `to_frame`, as in `_base.axes`
+    _AXES: ClassVar["Axes | None"] = None  # rows and columns of `to_frame` (see `_base.axes`)
     _WHOLE: ClassVar[tuple[str, ...]] = ()  # names of fields whose texts keep their line breaks
 
     def __init_subclass__(cls) -> None:
-        # `dataclass` writes its own repr into every class without one in its body.
+        # `dataclass` adds a repr to every class whose body has none.
         if "__repr__" not in vars(cls):
             cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
         for name in {"__repr__", "summary"} & set(vars(cls)):
@@ -79,7 +79,7 @@ class Result(Record):
         return self._AXES
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the table of the result: a row per model, item, pair, ..., a column per quantity.
+        """Return the result's table, with a row per model, item or pair and a column per quantity.
 
         Columns of interval bounds end in ``lower`` and ``upper``; `flag` or `reason` gives the
         reason of an undefined number.
@@ -111,9 +111,9 @@ class Result(Record):
         Parameters
         ----------
         columns : sequence of str, optional
-            Columns of `to_frame` to keep, in this order; intervals come with their estimates.
+            Columns of `to_frame` to keep, in this order; estimates keep their intervals.
         digits : int
-            Decimals; columns of small numbers have more, counts none, p-values three.
+            Number of decimals; columns of small numbers have more, counts none, p-values three.
 
         Raises
         ------
@@ -139,9 +139,9 @@ class Result(Record):
         columns, digits
             As in `to_markdown`.
         caption : str, optional
-            Caption; makes the table a floating environment.
+            Caption, which makes the table a floating environment.
         label : str, optional
-            Label for cross-references; needs a caption.
+            Label for cross-references, which requires a caption.
 
         Raises
         ------
@@ -169,10 +169,11 @@ class Result(Record):
         return dataset_of(self, self._axes())
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the result to a file from which `load` restores it bit by bit.
+        """Write the result to a file from which `load` restores it exactly.
 
-        The file appears only when it is complete; it replaces a file of the same name. Its format
-        is documented, versioned and free of code. Any suffix works; ``.psy`` is customary.
+        The file is created only when it is complete, and replaces a file of the same name. The
+        format is documented and versioned, and contains no code. Any suffix works; ``.psy`` is
+        customary.
 
         Parameters
         ----------
@@ -187,21 +188,21 @@ class Result(Record):
         Raises
         ------
         InputError
-            If a field holds a value that a file cannot hold; the message names it.
+            If a field has a value that the format does not support; the message names the field.
         """
         return save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the result of this class in a file that `save` wrote.
+        """Return the result of this class from a file that `save` wrote.
 
         ``psychollm.load(path)`` does the same for a result of any class.
 
         Raises
         ------
         InputError
-            If the file holds no result, or one of another class; otherwise as in
-            ``psychollm.load``.
+            If the file contains no result or one of another class, or if ``psychollm.load``
+            raises this error.
         """
         result = load(path)
         if not isinstance(result, cls):
@@ -210,7 +211,7 @@ class Result(Record):
         return result
 
     def _title(self) -> list[str]:
-        """Return the title of this result: its class's own, or its name and method."""
+        """Return the title lines of this result, by default its name and method."""
         if type(self).__repr__ is not Result.__repr__:
             return repr(self).splitlines()
         name, method = (getattr(self, field, None) for field in ("name", "method"))
@@ -240,26 +241,27 @@ class Result(Record):
 
 
 def load(path: str | PathLike[str]) -> Result:
-    """Return the result that `Result.save` wrote to a file, bit by bit.
+    """Return the result that `Result.save` wrote to a file, exactly as it was saved.
 
-    A file holds data and no code, and only classes of this package are made from it, so files from
-    untrusted sources can be opened. Arrays are read-only.
+    A file contains data and no code, and only classes of this package are created from it.
+    Therefore, files from untrusted sources can be opened. Arrays are read-only.
 
     Parameters
     ----------
     path : path
-        The file.
+        File to read.
 
     Returns
     -------
     Result
-        Result of the saved class. ``Estimate.load(path)`` and the like require one class.
+        Result of the saved class. To require a class, call its own method, for example
+        ``Estimate.load(path)``.
 
     Raises
     ------
     InputError
-        If the file is missing, truncated, damaged or not a saved result, or was written in a newer
-        format or by a version of the library with other fields.
+        If the file is missing, truncated, damaged or not a saved result, if its format is newer,
+        or if the version that wrote it has other fields.
 
     Examples
     --------

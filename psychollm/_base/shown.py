@@ -1,8 +1,8 @@
-r"""Output of text, with control characters escaped that a terminal or page would obey.
+r"""Output of text in which control characters are escaped.
 
-A label, a reply or a path may hold escape sequences, marks that change the writing direction, or
-line breaks. `visible` escapes them as JSON does, ``\u001b``; `on_screen` also escapes characters
-that the screen cannot show.
+A label, a reply or a path may contain escape sequences, marks that change the writing direction,
+or line breaks, which a terminal or page would act on. `visible` escapes them as JSON does, for
+example as ``\u001b``. `on_screen` also escapes characters that the stream cannot encode.
 """
 
 import codecs
@@ -14,7 +14,7 @@ from copy import copy
 from functools import wraps
 from typing import Any, TypeVar
 
-# Controls except tab and newline, zero-width and direction marks, lone surrogates.
+# Control characters except tab and newline, zero-width and direction marks, and lone surrogates.
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -26,7 +26,7 @@ Text = TypeVar("Text", bound=Callable[..., str])
 
 
 def visible(text: str) -> str:
-    """Return a text with control characters escaped; line breaks stay."""
+    """Return a text with control characters escaped, except line breaks."""
     return _OBEYED.sub(_written, text)
 
 
@@ -56,7 +56,7 @@ codecs.register_error("psychollm", _in_plain_letters)
 
 
 class Screen:
-    r"""A stream that escapes texts before writing.
+    r"""A stream that escapes control characters in each text that it writes.
 
     Examples
     --------
@@ -76,8 +76,8 @@ class Screen:
 
 
 def shown(method: Text) -> Text:
-    """Wrap a method of a result, with escaped labels in the result and in the returned text."""
-    # `__repr__` prints the repr of a label, which has no line breaks.
+    """Wrap a method that prints a result, so that labels and returned text are escaped."""
+    # `__repr__` prints the repr of each label, which has no line breaks.
     seen = in_lines if method.__name__ != "__repr__" else lambda result: result
     return wraps(method)(  # type: ignore[return-value]
         lambda self, *args, **options: on_screen(method(seen(self), *args, **options))
@@ -85,7 +85,7 @@ def shown(method: Text) -> Text:
 
 
 def in_lines(value: Any) -> Any:
-    """Return a value with all its texts in one line; the same object if they already are."""
+    """Return a value without line breaks in its texts; if it has none, return the same object."""
     if type(value) is str:
         return one_line(value) if _LINES.search(value) else value
     if type(value) in (tuple, list):

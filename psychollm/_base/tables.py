@@ -1,14 +1,15 @@
-"""Tables in reporting style: the frame of a result, rounded, with intervals joined.
+"""Tables in reporting style, made from the frame of a result.
 
-Four rules make a table from a frame:
+Four rules convert a frame to such a table:
 
 * the bounds of an interval follow their estimate, ``0.83 [0.79, 0.87]``, or have a column of their
   own, ``[0.79, 0.87]``, if the table has no estimate;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
-* other numbers have `digits` decimals. Columns of standard errors, or of numbers that would round
-  to zero, show `digits` figures of the largest. Whole numbers beyond one are counts and stay
-  whole;
-* undefined values are an en dash; reasons have their own column, which is omitted if empty.
+* other numbers have `digits` decimals. In columns of standard errors, or of numbers that would
+  round to zero, the largest number has `digits` significant digits. Columns of whole numbers, of
+  which one exceeds 1, are counts and have no decimals;
+* undefined values are printed as an en dash; their reasons have a separate column, which is
+  omitted if empty.
 """
 
 import re
@@ -28,11 +29,11 @@ from psychollm._base.typeset import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-# columns of upper bound and estimate, by that of the lower bound
+# Maps the column of a lower bound to those of its upper bound and its estimate.
 Intervals: TypeAlias = Mapping[str, tuple[str, str]]
 
 _MOST_DECIMALS = 8
-_NOTHING = 1e-6  # columns with only smaller numbers hold rounding errors
+_NOTHING = 1e-6  # smaller numbers are taken for rounding errors
 _COUNT = re.compile(r"n|df\d*|count|n_.*")
 _WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
 _P = re.compile(r"(^|_)p(_|$)")
@@ -48,7 +49,7 @@ def reporting_table(
     level: float | None = None,
     intervals: Intervals | None = None,
 ) -> Table:
-    """Return a frame in reporting style; `intervals` as in `axes.intervals_of`."""
+    """Return a frame in reporting style; `axes.intervals_of` returns its `intervals`."""
     if (
         isinstance(digits, bool)
         or not isinstance(digits, int | np.integer)
@@ -130,15 +131,16 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
 
 
 def is_p_value(name: str) -> bool:
-    """Return whether a column of this name holds p-values."""
+    """Return whether a column of this name contains p-values."""
     if name in {"adjusted", "single_step", "step_down"}:
         return True
     return _P.search(name) is not None and not name.endswith("_se")
 
 
 def digits_of(values: Sequence[Any], digits: int, *, figures: bool = False) -> int:
-    """Return the decimals of a column: none for counts, more where all numbers are small."""
-    # With `figures`, .014 keeps both significant digits: .01 would lose half of the information.
+    """Return the number of decimals of a column: 0 for counts, more if all numbers are small."""
+    # With `figures`, .014 keeps two significant digits, because .01 is too coarse for a standard
+    # error.
     known = [abs(float(value)) for value in values if isfinite(value)]
     largest = max(known, default=0.0)
     if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
@@ -180,7 +182,7 @@ def _text(value: Any, digits: int) -> str:
 
 def _is_number(value: Any) -> bool:
     held = isinstance(value, int | float | np.integer | np.floating)
-    # larger ones may overflow a float
+    # Larger integers may overflow a float.
     return held and (type(value) is not int or abs(value) < 2**1023)
 
 
@@ -204,7 +206,7 @@ def _chosen(table: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Col
 
 
 def level_of(result: Any) -> float | None:
-    """Return the level of a result's intervals: its own, or its estimates'."""
+    """Return the confidence level of a result's intervals, or of those of its estimates."""
     return _level_in(result, depth=4)
 
 

@@ -1,4 +1,4 @@
-"""A text table as plain text, HTML, Markdown, or LaTeX with booktabs."""
+"""Conversion of a text table to plain text, HTML, Markdown, or LaTeX with booktabs."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from psychollm._base.numbers import ABSENT
 from psychollm._base.shown import visible
 
 WIDEST_CELL = 44  # characters of a cell on a screen
-# Characters that Markdown reads as HTML, entities, links, code, emphasis or cell borders.
+# Characters that Markdown may parse as HTML, entities, links, code, emphasis or cell borders.
 _MARKDOWN = re.compile(
     r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|(?<=[A-Za-z]):(?=//)|(?<=www)\.|[`*~|]"
     r"|\\(?=[!-/:-@\[-`{-~])|(?<![^\W_])_|_(?![^\W_])|^(?:[#>]|[-+](?=\s))"
@@ -38,18 +38,18 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def without_gaps(self) -> "Table":
-        """Leave out empty columns."""
+        """Return the table without empty columns."""
         columns = zip(*self.rows, strict=True)
         return self._of(k for k, cells in enumerate(columns) if not {*cells} <= {ABSENT, ""})
 
     def split(self, headings: re.Pattern[str]) -> "tuple[Table, Table]":
-        """Split columns by heading: those that do not match a pattern, then those that do."""
+        """Return the columns whose headings do not match a pattern, then the matching columns."""
         matching = [k for k, name in enumerate(self.headings) if headings.search(name)]
         others = [k for k in range(len(self.headings)) if k not in matching]
         return self._of(others), self._of(matching)
 
     def narrowed(self, width: int, most: int | None = None) -> "tuple[Table, int]":
-        """Return the first columns that fit a width, cut long cells, and count the rest."""
+        """Shorten long cells; return the first columns that fit a width, and count the others."""
         headings, *rows = (tuple(map(_shortened, row)) for row in self._all())
         table = Table(headings, self.numeric, tuple(rows))
         ends = accumulate(one + 2 for one in table._widths())
@@ -130,9 +130,9 @@ class Table:
             latex_text(cell) if heading or not right else latex_text(cell).replace("-", "$-$")
             for cell, right in zip(row, self.numeric, strict=True)
         ]
-        # LaTeX writes an en dash as two hyphens, not two minus signs.
+        # Restore en dashes, which LaTeX writes as two hyphens; hyphens have become minus signs.
         cells = [cell.replace("$-$$-$", "--") for cell in cells]
-        # After a line break LaTeX reads a bracket or star as its option.
+        # LaTeX would parse a bracket or star at the start of a row as an option of the line break.
         first = "{}" + cells[0] if cells[0].startswith(("[", "*")) else cells[0]
         return " & ".join([first, *cells[1:]]) + " \\\\"
 

@@ -1,8 +1,8 @@
 """Parsing of untrusted JSON: server replies, logs of other programs, saved results.
 
 Three bytes of JSON can become a list of seventy bytes. A number can have more digits than Python
-converts, or exceed the range of a float. `parse_json` therefore bounds the memory that a text may
-take, and `as_number` checks the range of a number.
+converts, or exceed the range of a float. Therefore, `parse_json` bounds the memory for a text, and
+`as_number` checks the range of a number.
 """
 
 import json
@@ -10,14 +10,14 @@ import math
 from collections import Counter
 from typing import Any, Literal
 
-FREE = 1_000_000  # number of objects and lists allowed in a text of any length
-MIN_BYTES = 8  # bytes of text required per further object; programs write about twenty
+FREE = 1_000_000  # objects and lists that are allowed in a text of any length
+MIN_BYTES = 8  # bytes of text required per further object; usual JSON has about twenty
 
 
 def parse_json(
     data: bytes, *, errors: Literal["strict", "replace"] = "strict", unique: bool = False
 ) -> Any:
-    """Return parsed JSON; a byte-order mark is skipped."""
+    """Return the parsed JSON of a text, without its byte-order mark."""
     most = max(FREE, len(data) // MIN_BYTES)
     if data.count(b"[") + data.count(b"{") > most:
         msg = f"more than {most:,} objects and lists in {len(data):,} bytes"
@@ -29,7 +29,7 @@ def parse_json(
             return json.loads(text, object_pairs_hook=once)
         except json.JSONDecodeError:
             raise
-        except ValueError:  # a whole number with more digits than Python converts
+        except ValueError:  # an integer has more digits than Python converts
             return json.loads(text, object_pairs_hook=once, parse_int=_whole)
     except RecursionError:
         msg = "it is nested too deeply"

@@ -1,3 +1,3 @@
-"""The version: read by the build, by the package and by reports."""
+"""The version of the package, which the build and reports also use."""
 
 __version__ = "0.1.0"

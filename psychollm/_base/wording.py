@@ -1,4 +1,4 @@
-"""Messages that name an argument, in Python or as a command-line option."""
+"""Messages that name an argument in Python's or in the command line's notation."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from typing import Any
 
 from psychollm._base.shown import one_line, visible
 
-# Noncharacters delimit the name of an argument and its two wordings.
+# Unicode noncharacters delimit the name of an argument and its wordings.
 _MARK = re.compile("\ufdd0(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd2", re.DOTALL)
 _NOTHING = object()
 
@@ -20,20 +20,20 @@ def parameter(
     command: str = "{}",
     without: str = "",
 ) -> str:
-    """Return an argument's markup for a message.
+    """Return the markup that names an argument in a message.
 
     Parameters
     ----------
     name : str
-        The argument; "" if Python and every command have different wordings.
+        Name of the argument; "" if the wording for commands depends on no option.
     value : object, optional
         Its value, if the message names one.
     python : str, optional
-        Wording for Python; by default the argument and its value.
+        Wording for Python, by default the argument and its value.
     command : str
-        Wording for a command with the option; {} is the option's name.
+        Wording for a command that has the option; {} is replaced by the option's name.
     without : str
-        Wording for a command without it; by default that for Python.
+        Wording for a command that lacks the option, by default the wording for Python.
 
     Examples
     --------
@@ -51,10 +51,10 @@ class Text(str):
     """A message worded for Python that can be reworded for a command."""
 
     __slots__ = ("marked",)
-    marked: str  # the text with its marks, for use in another message
+    marked: str  # text with its markup, for use in another message
 
     def __new__(cls, text: str) -> "Text":
-        """Make a message from text with marked arguments."""
+        """Create a message from text with marked arguments."""
         marked = getattr(text, "marked", text)
         made = super().__new__(cls, _MARK.sub(r"\2", marked))
         made.marked = marked
@@ -64,9 +64,9 @@ class Text(str):
         return Text, (self.marked,)
 
     def told(self, options: Mapping[str, str]) -> "Text":
-        """Return the message with options in place of arguments; others stay worded for Python.
+        """Return the message with options in place of arguments, if `options` has them.
 
-        An option may replace an argument with one value, such as "keep='domain'".
+        A key of `options` is an argument, or an argument with a value, such as "keep='domain'".
         """
 
         def worded(mark: re.Match[str]) -> str:
@@ -92,7 +92,7 @@ class Worded:
 
     @property
     def text(self) -> Text:
-        """The message with its named arguments."""
+        """The message with its marked arguments."""
         return self.args[0] if self.args and isinstance(self.args[0], Text) else Text(str(self))
 
     def told(self, options: Mapping[str, str]) -> Text:
@@ -101,7 +101,7 @@ class Worded:
 
 
 def _typed(value: Any) -> str:
-    """Return a value as typed on a command line."""
+    """Return a value as a user would type it on a command line."""
     if isinstance(value, Mapping):
         value = ",".join(f"{word}={one}" for word, one in value.items())
     elif isinstance(value, list | tuple):

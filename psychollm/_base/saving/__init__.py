@@ -1,7 +1,7 @@
-"""Files of results: one documented, versioned format that holds data and no code.
+"""Files of results in a documented, versioned format that contains data and no code.
 
 A file is a zip archive with uncompressed members: ``result.json`` describes the result, and each
-array is an ``.npy`` member that NumPy can also read alone. ``docs/result_format.md`` documents the
-format; `nodes` has its grammar and the classes that a file may contain, `files` reads untrusted
-files.
+array is an ``.npy`` member that NumPy can also read by itself. ``docs/result_format.md`` documents
+the format. `nodes` defines its grammar and the classes that a file may contain; `files` writes
+files and reads untrusted ones.
 """

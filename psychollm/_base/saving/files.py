@@ -1,8 +1,8 @@
-"""`save` and `read`: write a result to a file and restore it, bit by bit.
+"""Functions that write a result to a file and restore it exactly.
 
-The archive is written as a whole or not at all, and read as untrusted. Members are not compressed,
-so that a small file cannot unfold into large data: all members together are no larger than the
-file.
+The archive is written as a whole or not at all, and reading does not trust it. Members are not
+compressed, so all members together are no larger than the file, and a small file cannot expand
+into large data.
 """
 
 import json
@@ -27,12 +27,12 @@ from psychollm._base.untrusted_json import FREE, parse_json
 from psychollm._base.version import __version__
 
 TREE = "result.json"
-MAX_TREE = 1 << 28  # bytes; parsed, the tree takes twenty times as much
+MAX_TREE = 1 << 28  # bytes; the parsed tree takes twenty times as much memory
 _BROKEN = (
     *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
-    *(RuntimeError, NotImplementedError),  # an encrypted archive, or a later version of zip
+    *(RuntimeError, NotImplementedError),  # the archive is encrypted, or its zip version is newer
 )
-# NumPy's header of an array, matched as text and not evaluated as Python.
+# Headers of arrays are matched as text: NumPy would evaluate them as Python.
 _LENGTH = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I"}
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[?biufcmMSU]\d{0,9}(?:\[\d{0,9}[a-zA-Z]{1,7}\])?)', "
@@ -41,7 +41,7 @@ _HEADER = re.compile(
 
 
 def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-    """Write a tree and its arrays; the file appears when it is complete."""
+    """Write a tree and its arrays to a file, which is created only when it is complete."""
     # Members have no date, so that equal results give equal bytes.
     with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
@@ -51,7 +51,7 @@ def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyA
 
 
 class SavedArchive:
-    """The archive of a saved result, opened for reading: use it in a ``with`` statement."""
+    """The archive of a saved result, opened for reading in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -89,7 +89,7 @@ class SavedArchive:
             self.refuse(f"{TREE} cannot be read ({error})")
 
     def array(self, name: str) -> AnyArray:
-        """Return one array, read-only."""
+        """Return one array, which is read-only."""
         if name not in self._names:
             self.refuse(f"array {name!r} is missing")
         data = self._read(name)
@@ -109,7 +109,7 @@ class SavedArchive:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """Size of the file in bytes."""
         return self._size
 
     def refuse(self, reason: str) -> NoReturn:
@@ -182,7 +182,7 @@ def save(result: Record, path: str | PathLike[str]) -> Path:
 
 
 def read(path: str | PathLike[str]) -> Record:
-    """Return the result in a file, as `load` does."""
+    """Return the result that a file contains, as `load` does."""
     file = Path(path)
     with SavedArchive(file) as archive:
         tree = archive.tree()

@@ -1,4 +1,4 @@
-"""The grammar of a saved result: values to JSON and back, bit by bit.
+"""The grammar of a saved result, which converts values to JSON and back exactly.
 
 ==========================================  ==============================================
 JSON                                        value
@@ -18,7 +18,7 @@ null, true, 3, 0.25, "text"                 itself; a float always has a point o
 {"frame": {...}}                            table of pandas
 ==========================================  ==============================================
 
-A table next to the tree lists each class once: its name in the tree, module and name.
+A table next to the tree lists each class once, with its name in the tree, its module and its name.
 
 A table is ``{"columns": index, "index": index, "data": [column, ...]}``. An index is
 ``{"range": [start, stop, step], "names": [name]}`` or ``{"levels": [column, ...], "names":
@@ -27,8 +27,7 @@ the types of pandas with missing values (null), and ``["category", ordered, cate
 
 A file may name results, frozen dataclasses, named tuples and enumerations. It cannot cause an
 arbitrary import: the sources of the package are first searched for the class, and only a module
-that defines it is imported. A class that moved to another module is found by its name if that is
-unique.
+that defines it is imported. A class that moved to another module is found if its name is unique.
 """
 
 import re
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGE = "psychollm"
-_RENAMED = {"SparseResponses": "Responses"}  # classes named in older files
+_RENAMED = {"SparseResponses": "Responses"}  # old names of classes, as older files have them
 _CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
 
 
@@ -83,7 +82,7 @@ def find_class(module: str, name: str) -> type[Any]:
 
 @cache
 def _homes() -> dict[str, tuple[str, ...]]:
-    """Return the modules that define each class, by the name of the class."""
+    """Map the name of each class to the modules that define it."""
     homes: dict[str, list[str]] = {}
     for module, source in _sources(files(PACKAGE), PACKAGE):
         for name in _CLASS.findall(source):
@@ -107,11 +106,11 @@ _SCALARS: dict[str, type] = {
     **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
     **dict.fromkeys(("float16", "float32", "float64"), float),
 }
-MOST_ALIKE = 64  # most keys with equal hashes: each is compared with all earlier ones
+MOST_ALIKE = 64  # largest number of equal hashes; each such key is compared with all earlier ones
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
-    """Return the names of the arguments that rebuild a record, by default its fields."""
+    """Return the names of the constructor's arguments for a record, by default its fields."""
     if issubclass(kind, Record) and kind._SAVED:
         return kind._SAVED
     if is_dataclass(kind):
@@ -121,7 +120,7 @@ def saved_fields(kind: type) -> tuple[str, ...]:
 
 
 class Writer:
-    """Turns a result into a tree, and collects its arrays and classes."""
+    """Converter of a result to a tree, which collects the arrays and classes."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, AnyArray] = {}
@@ -221,7 +220,7 @@ class Writer:
 
 
 class Reader:
-    """Makes a result from its tree; columns of tables (copies) take at most `most` bytes."""
+    """Converter of a tree to a result; copied columns of tables take at most `most` bytes."""
 
     def __init__(
         self,
@@ -235,7 +234,7 @@ class Reader:
         self._left = most
 
     def column(self, node: Any) -> AnyArray:
-        """Return the array from which a column of a table is copied."""
+        """Return the array from which a table's column is copied."""
         array = self.value(node)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
             msg = "a column of a table is not a list of values"
@@ -295,7 +294,7 @@ class Reader:
             raise ValueError(msg)
         with np.errstate(over="ignore"):
             made = np.dtype(name).type(value)
-        if made.item() != value and value == value:  # the type cannot hold the number
+        if made.item() != value and value == value:  # the type cannot represent the number
             msg = f"{value!r:.40} is no {name}"
             raise ValueError(msg)
         return made
@@ -326,7 +325,7 @@ class Reader:
 
 
 def _filled(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Return a dataclass with these fields."""
+    """Return a dataclass instance with these values of its fields."""
     made = object.__new__(kind)
     for field in fields(kind):
         if field.name in values:
@@ -355,7 +354,7 @@ _READ: dict[str, Callable[[Reader, Any], Any]] = {
 
 
 def _odd(value: float) -> str:
-    """Return the name of a float that is not finite, or its bits."""
+    """Return the name or the bits of a float that is not finite."""
     bits = struct.pack(">d", value)
     named = (name for name, one in _ODD.items() if struct.pack(">d", one) == bits)
     return next(named, bits.hex())
@@ -366,7 +365,7 @@ def _from_bits(text: str) -> float:
 
 
 def check_hashes(values: Sequence[Any]) -> None:
-    """Raise `ValueError` if many different values have one hash, which no result has."""
+    """Raise `ValueError` if many different values share a hash, as in an attack on dicts."""
     hashes = [(_hash(value), value) for value in values]
     for one, n in Counter(digest for digest, _ in hashes).most_common():
         if n <= MOST_ALIKE:
@@ -473,6 +472,6 @@ def _column_of(node: Any, reader: "Reader") -> Any:
         return filled
     if name not in _WITH_GAPS:
         raise ValueError(name)
-    # Text has its own type from pandas 3 on, and the object type before.
+    # Text has its own dtype in pandas 3 and the object dtype in earlier versions.
     dtype = pd.Series(["a"]).dtype if name == "str" else name
     return pd.Series(listed, dtype=dtype).array

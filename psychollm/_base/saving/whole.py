@@ -1,4 +1,4 @@
-"""Atomic replacement of files: an interruption leaves the old one."""
+"""Atomic replacement of files: after an interruption, the old file is unchanged."""
 
 import os
 from collections.abc import Iterator
@@ -27,6 +27,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
+        os.replace(part, path)  # noqa: PTH105 -- the documentation of Path.replace does not promise atomicity
     finally:
         part.unlink(missing_ok=True)
