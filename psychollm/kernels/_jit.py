@@ -4,8 +4,8 @@ The options of the compiler are:
 
 * ``error_model="numpy"``: a division by zero gives inf or NaN instead of an exception.
 * ``nogil=True``: replicates run in threads.
-* ``cache=True``, with a fallback: where no cache can be written (a read-only site-packages without
-  a home directory), Numba raises while decorating, and the kernel is compiled in memory instead.
+* ``cache=True``, with a fallback: if no cache can be written, as in a read-only site-packages
+  without a home directory, Numba raises while decorating, and the kernel is compiled in memory.
 * ``no_cfunc_wrapper=True``: no C code calls a kernel, and compiling the wrapper for such calls
   takes a tenth of the compilation time.
 * ``fastmath`` is never used, because it removes tests for NaN, and ``parallel=True`` is never
@@ -14,9 +14,9 @@ The options of the compiler are:
 
 Two restrictions of Numba determine what kernels return:
 
-* A kernel that is called both from Python and from other kernels returns no array but fills one.
-  If a calling kernel was loaded from the cache first, Numba 0.68 has lost the array's type by the
-  time the array is handed to Python ("'descr' is NULL").
+* A kernel that is called both from Python and from other kernels fills an array instead of
+  returning one. If a calling kernel is loaded from the cache first, Numba 0.68 loses the type of
+  a returned array before passing it to Python ("'descr' is NULL").
 * A kernel returns at most one array to Python, because an interrupt during a call that returns
   several would become a SystemError.
 

@@ -1,20 +1,20 @@
-r"""Integration rules for several abilities, in units of the width of each posterior.
+r"""Integration rules for several abilities, scaled to the width of each posterior.
 
-A rule holds points :math:`t_q` and logarithms of weights :math:`w_q` such that
+A rule consists of points :math:`t_q` and logarithms of weights :math:`w_q` such that
 
 .. math:: \int g(t)\,dt \approx (2\pi)^{m/2} \sum_q w_q\,g(t_q)                        \quad (1)
 
-where g is near a standard normal density.
+where g is close to a standard normal density.
 
 * *Product rule.* This rule takes the Gauss-Hermite points in each of m dimensions and leaves out
   points with negligible weight. With n points per dimension it is exact for a normal density times
   a polynomial of degree 2 n - 1.
 * *Quasi-random rule.* This rule takes the points of an additive recurrence, each with its mirror
-  image, and transforms them to a t distribution; g is divided by its density (importance sampling
-  with tails heavier than those of any posterior). The recurrence uses the powers of the root of
-  :math:`x^{s+2} = x + 1`. Each pattern takes the next points of one long sequence, so that the
-  errors of patterns average out. Another shift gives another rule of the same kind, and the
-  variation over shifts measures the integration error.
+  image, and transforms them to a t distribution. The integrand g is divided by the density of this
+  distribution (importance sampling with heavier tails than those of any posterior). The recurrence
+  uses the powers of the root of :math:`x^{s+2} = x + 1`. Each answer pattern takes the next points
+  of one long sequence, so that the errors of patterns average out. A different shift gives another
+  rule of the same kind, and the variation over shifts measures the integration error.
 
 References
 ----------
@@ -33,7 +33,7 @@ from psychollm.kernels.normal import normal_quantile
 Rule = tuple[FloatArray, FloatArray, int, int]
 
 NEGLIGIBLE = 1e-18  # weight below which the product rule leaves out a point
-FREEDOM = 10  # degrees of freedom of the t distribution; even for a closed form of chi-square
+FREEDOM = 10  # degrees of freedom of the t distribution; if even, chi-square has a closed form
 LONGEST = 262_144  # largest number of points of a sequence
 
 

@@ -1,10 +1,10 @@
 r"""Sums of ratings over resampled units.
 
-A unit (a question) enters a resample w times. All nominal coefficients of agreement are functions
-of sums over units of fixed numbers: how often each category was given, and how often two raters
-agree. Ordinal disagreement is not such a function, because the distance between two categories
-depends on the number of ratings between them in the resample. With N_g ratings of category g in
-the resample and midranks
+A unit (a question) enters a resample w times. All agreement coefficients for nominal ratings are
+functions of sums over units. Each unit contributes fixed numbers to these sums: how often each
+category was given, and how often two raters agree. Ordinal disagreement is not such a function,
+because the distance between two categories depends on the number of ratings between them in the
+resample. With N_g ratings of category g in the resample and midranks
 
 .. math:: R_c = \sum_{g < c} N_g + \tfrac12 N_c,                                          \quad (1)
 
@@ -62,8 +62,8 @@ def rank_disagreement(
             first = start[unit]
             if weight == 0.0 or start[unit + 1] - first < 2:
                 continue
-            # Ranks are relative to that of the unit's first category, so that large ranks do not
-            # cancel.
+            # Ranks are taken relative to the rank of the unit's first category, because
+            # differences of large ranks would lose digits.
             origin = ranks[row, category[first]]
             size, linear, square = 0.0, 0.0, 0.0
             for entry in range(first, start[unit + 1]):

@@ -1,12 +1,14 @@
 r"""Sums over resampled tallies from which all rank measures of two classes are computed.
 
-With C correct and W wrong answers at the g-th smallest confidence, and :math:`C_{<g}, W_{<g}` of
-them below it, pairs of one correct and one wrong answer are counted by
+Let C_g be the number of correct and W_g the number of wrong answers at the g-th smallest
+confidence, and let the subscript < g denote sums over smaller confidences. The numbers of pairs of
+one correct and one wrong answer are
 
 .. math:: P = \sum_g C_g W_{<g}, \qquad Q = \sum_g W_g C_{<g}, \qquad T = \sum_g C_g W_g: \quad (1)
 
-P of them are concordant, Q discordant and T tied. Average precision of the correct answers, ranked
-from the most confident, and of the wrong ones, ranked from the least confident, is
+where P counts the concordant pairs, Q the discordant pairs and T the ties. The average precision
+of the correct answers, ranked from the most confident, and of the wrong answers, ranked from the
+least confident, is
 
 .. math:: \frac1C \sum_g C_g \frac{C_{\ge g}}{n_{\ge g}}, \qquad
           \frac1W \sum_g W_g \frac{W_{\le g}}{n_{\le g}}.                                 \quad (2)
@@ -26,7 +28,7 @@ from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
 _ROUNDING = 1e-9  # in floating point, 0.29 * 100 is less than 29
-_TINY = 1e-300  # replaces a denominator of 0 where the numerator is 0 too
+_TINY = 1e-300  # replaces a denominator of 0 if the numerator is also 0
 
 
 @njit
@@ -34,9 +36,10 @@ def order_sums(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 11) with sums over the groups of tallies (resamples, groups)."""
-    # The columns are C, W, and P, Q, T of (1); the sum of squared group sizes; the two sums of (2)
-    # without their factors (correct, wrong); the sums of u and u squared over all answers; and the
-    # sum of u over the correct ones. u are the `values` (groups,), in increasing order.
+    # The columns are C and W; P, Q and T of (1); the sum of squared group sizes; the two sums of
+    # (2) without their factors (correct, then wrong); the sums of u and of u squared over all
+    # answers; and the sum of u over the correct answers. Here u are the `values` (groups,), in
+    # increasing order.
     last = values.size - 1
     for row in range(correct.shape[0]):
         below_c, below_w, above_c, above = 0.0, 0.0, 0.0, 0.0
@@ -73,10 +76,10 @@ def hit_rates(
     correct: FloatArray, wrong: FloatArray, false_alarms: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, points) with the proportion of correct answers above a criterion."""
-    # At each criterion, the proportion `false_alarms` (points,) of the wrong answers is above it;
-    # these proportions increase within [0, 1]. Among tied answers both proportions rise together.
-    # Where the curve is vertical, its upper end is returned. The rates are NaN where a resample
-    # has no correct or no wrong answers.
+    # `false_alarms` (points,) gives the proportion of wrong answers above each criterion; it
+    # increases within [0, 1]. Among tied answers, the proportions of correct and of wrong answers
+    # increase together. Where the curve is vertical, its upper end is returned. The rates are NaN
+    # where a resample has no correct or no wrong answers.
     for row in range(correct.shape[0]):
         all_c, all_w = 0.0, 0.0
         for g in range(correct.shape[1]):

@@ -12,16 +12,17 @@ proportion of answers in the bin. The norms of gaps :math:`d_b` are
           \max_b |d_b|, \quad \frac1B \sum_b |d_b|.                                       \quad (2)
 
 For a family of gaps :math:`\theta c_b` with norm :math:`\theta`, the norm of a resample with gap
-sums :math:`G^*_b` on :math:`n^*` answers is that of
+sums :math:`G^*_b` on :math:`n^*` answers is the norm of
 
 .. math:: \theta c_b + \frac{G^*_b / n^* - G_b / n}{s_b}                                  \quad (3)
 
-with the proportions of the sample. The noise of the resample around the sample is thus added to
-the gaps that the family assumes.
+computed with the sample's proportions :math:`s_b`. The noise of the resample around the sample is
+thus added to the gaps that the family assumes.
 
 The sweep chooses the largest number of equal-mass bins such that accuracy increases from bin to
-bin for this and every smaller number of bins (Roelofs et al., 2022). A level (all answers with one
-confidence) is assigned as a whole to the bin of its first answer, or of its last with `left`.
+bin for this and every smaller number of bins (Roelofs et al., 2022). All answers with one
+confidence form a level, which is assigned as a whole to the bin of its first answer or, with
+`left`, to the bin of its last answer.
 
 References
 ----------
@@ -152,9 +153,10 @@ def calibrated_tallies(
     correct: FloatArray,
     wrong: FloatArray,
 ) -> None:
-    """Fill `correct` and `wrong` (replicates, groups) as if confidences were probabilities."""
-    # An answer is correct if the number that `uniforms` (replicates, questions) holds for its
-    # question is below its confidence. `question`, `group` and `weight` have one entry per answer.
+    """Fill `correct` and `wrong` (replicates, groups) with draws from calibrated confidences."""
+    # An answer is correct if the random number of its question, in `uniforms` (replicates,
+    # questions), is below its confidence. `question`, `group` and `weight` have one entry per
+    # answer.
     for row in range(uniforms.shape[0]):
         correct[row, :], wrong[row, :] = 0.0, 0.0
         for answer in range(question.size):
@@ -167,7 +169,7 @@ def calibrated_tallies(
 
 @njit
 def _first_level(passed, bins, k, left):
-    """Return the first level of mass bin k, given the number of answers before each level."""
+    """Return the first level of an equal-mass bin, given numbers of answers before each level."""
     low, high = 0, passed.size - 1
     total = passed[high]
     while low < high:
@@ -185,7 +187,7 @@ def _first_level(passed, bins, k, left):
 
 @njit
 def _fill_swept(running, bins, left, gap, size, hits):
-    """Fill the sums (1) of mass bins from running sums; return whether accuracy increases."""
+    """Fill the sums (1) of equal-mass bins from running sums; return whether accuracy rises."""
     # `running` (3, levels + 1) holds the numbers of answers and of correct answers and the sum of
     # confidence before each level.
     passed, won, stated = running[0], running[1], running[2]
@@ -198,8 +200,8 @@ def _fill_swept(running, bins, left, gap, size, hits):
             size[filled] = n
             hits[filled] = won[end] - won[start]
             gap[filled] = hits[filled] - (stated[end] - stated[start])
-            # Accuracies are compared by cross-multiplication; a rounding error does not count as a
-            # decrease.
+            # Accuracies are compared by cross-multiplication, and rounding errors do not count as
+            # decreases.
             if filled > 0:
                 before = hits[filled - 1] * n
                 if hits[filled] * size[filled - 1] < before - 1e-12 * (before + 1.0):

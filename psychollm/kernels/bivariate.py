@@ -14,9 +14,9 @@ trigonometry: the integrand becomes
 
 for positive r, and :math:`g(t; a, -b)` for negative r. Integration starts from independence
 (:math:`r_0 = 0, t = 1`) for positive r and from :math:`r_0 = -1` (t = 0) for negative r. Every
-term is then positive, so nothing cancels, and :math:`1 - |r| = 2t^2/(1 + t^2)` keeps its digits
-near the bounds. Integrals are computed by Gauss-Legendre rules with 20 nodes, and panels are
-halved until two levels agree.
+term is then positive, so no cancellation occurs, and :math:`1 - |r| = 2t^2/(1 + t^2)` remains
+accurate near the bounds. Integrals are computed by Gauss-Legendre rules with 20 nodes, and panels
+are halved until the results of two successive levels agree.
 
 References
 ----------
@@ -48,7 +48,7 @@ def half_angle(r: float) -> float:
 
 @njit
 def sheppard_integrand(t: float, gap: float, product: float) -> float:
-    """Integrand g of (2), with gap = (a - b)^2 / 8 and product = a b / 2."""
+    """Return the integrand g of (2), with gap = (a - b)^2 / 8 and product = a b / 2."""
     s = t * t
     one = 1.0 + s
     return 2.0 / one * math.exp(-gap * one * one / s - product * one)
@@ -56,7 +56,7 @@ def sheppard_integrand(t: float, gap: float, product: float) -> float:
 
 @njit
 def _panel(lo: float, hi: float, gap: float, product: float) -> float:
-    """20-point Gauss-Legendre over one panel."""
+    """Integrate g over one panel with 20 Gauss-Legendre nodes."""
     half = 0.5 * (hi - lo)
     middle = 0.5 * (hi + lo)
     total = 0.0
@@ -68,9 +68,9 @@ def _panel(lo: float, hi: float, gap: float, product: float) -> float:
 @njit
 def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float:
     """Integrate g over [lo, hi] to about 1e-14 of its value."""
-    # If the thresholds are nearly equal, g has a dip at the lower end of the interval, and the dip
-    # is so narrow that no node would fall into it. The integral is then split into panels from
-    # there on, each ending at 16 times the end of the one before.
+    # If the thresholds are nearly equal, g has a dip at the lower end of the interval that is so
+    # narrow that all nodes would miss it. The integral is then split into panels that grow from
+    # there, each ending at 16 times the end of the previous panel.
     width = max(lo, math.sqrt(gap))
     if gap == 0.0 or width >= 0.02 * hi:
         return _halved(lo, hi, gap, product)
@@ -96,7 +96,7 @@ def _halved(lo: float, hi: float, gap: float, product: float) -> float:
         low = _panel(a, middle, gap, product)
         high = _panel(middle, b, gap, product)
         both = low + high
-        # NaN counts as agreement; otherwise its panels would be halved again and again.
+        # NaN counts as agreement; otherwise, panels with NaN would be halved indefinitely.
         differ = abs(both - whole) > AGREEMENT * (total + both)
         if not differ or depth + 2 > MAX_PANELS or middle <= a or middle >= b:
             total += both
@@ -109,7 +109,7 @@ def _halved(lo: float, hi: float, gap: float, product: float) -> float:
 
 @njit
 def normal_interval(lo: float, hi: float) -> float:
-    """P(lo < X < hi) without cancellation; zero where lo >= hi."""
+    """Return P(lo < X < hi) without cancellation; zero where lo >= hi."""
     if lo >= hi:
         return 0.0
     if hi - lo < 0.5:
@@ -128,7 +128,7 @@ def normal_interval(lo: float, hi: float) -> float:
 
 @njit
 def orthant(a: float, b: float, sign: float, t: float) -> float:
-    """P(X > a, Y > b) for finite a, b and the correlation sign * (1 - t^2) / (1 + t^2)."""
+    """Return P(X > a, Y > b) for finite a, b and the correlation sign * (1 - t^2) / (1 + t^2)."""
     if sign > 0.0:
         if t == 0.0:
             return normal_upper(max(a, b))
@@ -144,7 +144,7 @@ def orthant(a: float, b: float, sign: float, t: float) -> float:
 
 @njit
 def bvn_upper(a: float, b: float, r: float) -> float:
-    """P(X > a, Y > b) of a standard bivariate normal with correlation r."""
+    """Return P(X > a, Y > b) of a standard bivariate normal with correlation r."""
     if math.isnan(a) or math.isnan(b) or not abs(r) <= 1.0:
         return math.nan
     # The squares of very large limits would overflow.
@@ -159,13 +159,13 @@ def bvn_upper(a: float, b: float, r: float) -> float:
 
 @njit
 def bvn_cdf(h: float, k: float, r: float) -> float:
-    """P(X <= h, Y <= k) of a standard bivariate normal with correlation r."""
+    """Return P(X <= h, Y <= k) of a standard bivariate normal with correlation r."""
     return bvn_upper(-h, -k, r)
 
 
 @njit
 def bvn_pdf_near_bound(h: float, k: float, sign: float, rest: float) -> float:
-    """Density for the correlation sign * (1 - rest), rest > 0 given to full precision."""
+    """Return the density for the correlation sign * (1 - rest); rest > 0 has full precision."""
     square = (h - sign * k) * (h - sign * k) + 2.0 * sign * h * k * rest
     room = rest * (2.0 - rest)
     return math.exp(-0.5 * square / room) / (TWO_PI * math.sqrt(room))
@@ -173,7 +173,7 @@ def bvn_pdf_near_bound(h: float, k: float, sign: float, rest: float) -> float:
 
 @njit
 def bvn_pdf(h: float, k: float, r: float) -> float:
-    """Density of a standard bivariate normal with correlation r, |r| < 1."""
+    """Return the density of a standard bivariate normal with correlation r, |r| < 1."""
     if not abs(r) < 1.0:
         return math.nan
     if max(abs(h), abs(k)) > FARTHEST:
@@ -183,7 +183,7 @@ def bvn_pdf(h: float, k: float, r: float) -> float:
 
 @njit
 def orthants(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
-    """P(X <= h, Y <= k) for each pair of limits, at one correlation."""
+    """Return P(X <= h, Y <= k) for each pair of limits, at one correlation."""
     out = np.empty(h.size)
     for i in range(h.size):
         out[i] = bvn_cdf(h[i], k[i], r)
@@ -192,7 +192,7 @@ def orthants(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
 
 @njit
 def densities(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
-    """Density at each pair of limits, at one correlation of absolute size below 1."""
+    """Return the density at each pair of limits, at one correlation of absolute size below 1."""
     out = np.empty(h.size)
     for i in range(h.size):
         out[i] = bvn_pdf(h[i], k[i], r)

@@ -1,4 +1,4 @@
-"""Held-out cells and sampled empty cells of a table, whichever process reads which rows.
+"""Held-out cells and sampled empty cells of a table, whichever process reads a row.
 
 A hash of a cell's row and column decides whether the cell is held out; the hash is the finaliser
 of splitmix64, applied twice. Empty cells of a row are sampled by geometric jumps, with a random
@@ -39,7 +39,7 @@ def _mixed(x):
 
 @njit
 def hold_out(start, columns, first, seed, share, held):
-    """Mark the held-out cells of the rows from `first` on, a proportion of about `share`."""
+    """Mark a proportion of about `share` of the cells, in rows from `first` on, as held out."""
     one = np.uint64(1)
     for row in range(start.size - 1):
         key = _mixed(seed + (np.uint64(first + row) + one) * GOLDEN)

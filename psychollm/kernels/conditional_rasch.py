@@ -4,8 +4,8 @@ With :math:`e_j` the easiness of item j, the elementary symmetric functions of t
 
 .. math:: \gamma_k(r) = \gamma_{k-1}(r) + \exp(e_k)\,\gamma_{k-1}(r - 1)                 \quad (1)
 
-are sums of positive terms, so that in logarithms nothing cancels and nothing overflows. Given
-score r on the first k items, the probability of a yes to item k is
+are sums of positive terms, so that their logarithms are computed without cancellation or overflow.
+Given score r on the first k items, the probability of a yes to item k is
 
 .. math:: w_k(r) = \exp(e_k)\,\gamma_{k-1}(r - 1) / \gamma_k(r).                         \quad (2)
 
@@ -14,9 +14,9 @@ Let :math:`A_J(r)` be the number of respondents with score r. The backward recur
 .. math:: A_{k-1}(r) = A_k(r)\,(1 - w_k(r)) + A_k(r + 1)\,w_k(r + 1)                     \quad (3)
 
 gives the expected numbers of respondents with score r on the first k - 1 items, and :math:`\sum_r
-A_k(r) w_k(r)` is the expected number of yes answers to item k. This gives the gradient at the cost
-of the likelihood. The probability :math:`\pi_k(j, r)` of a yes to item j given score r on the
-first k items follows (1),
+A_k(r) w_k(r)` is the expected number of yes answers to item k. The gradient thus takes no more
+time than the likelihood. The probability :math:`\pi_k(j, r)` of a yes to item j given score r on
+the first k items follows from (1):
 
 .. math:: \pi_k(j, r) = w_k(r)\,\pi_{k-1}(j, r - 1) + (1 - w_k(r))\,\pi_{k-1}(j, r),      \quad (4)
 
@@ -79,7 +79,7 @@ def _expectations(counts, shares, reach, expected):
 
 @njit
 def _pairs(reach, shares, chance, pairs):
-    """Fill the expected yes answers to both items of pairs (J, J), and `chance` with pi_J: (4)."""
+    """Fill the expected numbers of joint yes answers (J, J), and `chance` with pi_J of (4)."""
     size = pairs.shape[0]
     for k in range(1, size + 1):
         new = k - 1
@@ -123,10 +123,11 @@ def conditional_moments(
     easiness: FloatArray, counts: FloatArray, *, second: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return expected answers given the respondents' scores, and their covariance."""
-    # `easiness` (J,) belongs to the items that they answered; `counts` (J + 1,) holds the number
-    # of respondents with each score. Returned are the logarithms of the elementary symmetric
-    # functions (J + 1,), the expected number of yes answers to each item (J,), and the covariance
-    # of the answers given the scores, summed over respondents: (J, J), or (0, 0) unless `second`.
+    # `easiness` (J,) has one entry for each item that the respondents answered; `counts` (J + 1,)
+    # is the number of respondents with each score. The function returns the logarithms of the
+    # elementary symmetric functions (J + 1,), the expected number of yes answers to each item
+    # (J,), and the covariance of the answers given the scores, summed over respondents: (J, J), or
+    # (0, 0) unless `second` is true.
     size = easiness.size
     tables = np.zeros((4, size + 1, size + 1))
     expected = np.zeros(size)

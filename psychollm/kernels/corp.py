@@ -6,11 +6,11 @@ answers, the Brier and the logarithmic score are sums of
 .. math:: \frac{C\,W}{n} \qquad\text{and}\qquad -C \ln\frac{C}{n} - W \ln\frac{W}{n},     \quad (1)
 
 over the blocks of the isotonic fit (2) for the recalibrated score, and over all answers as one
-block for the uncertainty. Where recalibration assigns probability 0 or 1, it is always right and
-the loss is 0, so that no clipping is needed here.
+block for the uncertainty. Where recalibration assigns probability 0 or 1, all answers of the block
+are wrong or all are correct; the loss is then 0, so that no clipping is needed here.
 
 With C_g correct among n_g answers at the g-th distinct confidence, the least-squares fit that does
-not fall as confidence rises is
+not decrease with confidence is
 
 .. math:: \hat\pi_g = \max_{j \le g} \, \min_{k \ge g} \,
                       \frac{C_j + \ldots + C_k}{n_j + \ldots + n_k},                      \quad (2)
@@ -66,7 +66,7 @@ def pool(correct, wrong, hits, size, last):
 
 @njit
 def _close(hits, size, top, open_hits, open_size):
-    """Put a block on the stack, merged with those below whose proportion is not smaller."""
+    """Put a block on the stack, merged with lower blocks whose proportion is not smaller."""
     while top >= 0 and hits[top] * open_size >= open_hits * size[top]:
         open_hits += hits[top]
         open_size += size[top]
@@ -99,7 +99,7 @@ def isotonic_shares(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> 
 
 @njit
 def _log_loss(hits, size):
-    """Second sum (1) of one block."""
+    """Return one block's term of the second sum in (1)."""
     misses = size - hits
     loss = 0.0
     if hits > 0.0:

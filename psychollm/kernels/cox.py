@@ -6,11 +6,11 @@ answers and S_1 the sum of x over the correct answers. The log likelihood is
 .. math:: \ell(a, b) = a S_0 + b S_1 - \sum_g n_g \ln\left(1 + e^{a + b x_g}\right)
                        + \tfrac12 \ln\det I(a, b),                                        \quad (1)
 
-where the last term, Firth's, is used only where correct and wrong answers are separated. Outcomes
-enter only through S_0 and S_1, and the sum over g is an integral over the distribution of x. If
-there are many distinct confidences, x is divided into narrow bins, and each bin is replaced by the
-two nodes that have its moments up to the third (Gauss quadrature). A resample then takes one pass
-over the answers and a few over the nodes.
+where the last term is Firth's penalty, which is used only if correct and wrong answers are
+separated. Outcomes enter only through S_0 and S_1, and the sum over g is an integral over the
+distribution of x. If there are many distinct confidences, x is divided into narrow bins, and each
+bin is replaced by the two nodes that have its moments up to the third (Gauss quadrature). A
+resample then takes one pass over the answers and a few over the nodes.
 
 A confidence bound of a coefficient is the value v at which the likelihood, maximised over the
 other coefficient, has decreased so far that
@@ -39,19 +39,19 @@ import numpy as np
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
-# Which coefficients are free: both, the intercept, the slope, none.
+# Sets of free coefficients: intercept and slope, intercept, slope, none.
 LINE, INTERCEPT, SLOPE, FIXED = 0, 1, 2, 3
-# The coefficients over which Firth's term is taken.
+# Coefficients in the information matrix of Firth's penalty: none, intercept, both.
 NO_PENALTY, PENALTY_INTERCEPT, PENALTY_LINE = 0, 1, 2
-# The values that `classify` returns.
+# Values returned by `classify`.
 EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 
-# Gains of a Newton step, in units of (1). The error after a step is of the order of the squared
-# gain.
+# Newton's method stops when the gain of a step, in units of (1), is below the tolerance. The error
+# after the step is of the order of the squared gain.
 _TOLERANCE = 1e-8
 _TOLERANCE_PENALISED = 1e-18
 _SHORT = 1e-4
-_LONGEST = 4.0  # longest step of an intercept; near probabilities 0 and 1 curvature is no guide
+_LONGEST = 4.0  # longest step of an intercept; Newton steps are too long near 0 and 1
 _MAX_ITERATIONS = 100
 _MAX_HALVINGS = 40
 _NO_SPREAD = 1e-12
@@ -88,7 +88,7 @@ def classify(correct, wrong):
 
 @njit
 def _sums(x, n, a, b, totals):
-    """Fill sums over g of: softplus(eta), p, p x, w, w x, w x^2, with w = p (1 - p)."""
+    """Fill sums over g of softplus(eta), p, p x, w, w x and w x^2, with w = p (1 - p)."""
     totals[:] = 0.0
     for g in range(x.size):
         eta = a + b * x[g]
@@ -153,9 +153,10 @@ def _newton_step(totals, at, free, step):
 @njit
 def maximise(data, theta, free, penalty):
     """Move `theta` (2,) = (a, b) to the maximum of (1) over the free coefficients; return (1)."""
-    # This is Newton's method; a long step that lowers the objective is halved. Without the penalty
-    # it converges quadratically, so that the objective is not evaluated again after the last step.
-    # With the penalty, the step ignores the penalty's curvature, and convergence is linear.
+    # This is Newton's method; a long step that lowers the objective is halved. Without the
+    # penalty, the method converges quadratically, so that the objective is not evaluated again
+    # after the last step. With the penalty, the step ignores the penalty's curvature, and
+    # convergence is linear.
     totals, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
     evaluate(data, theta, penalty, totals, at)
@@ -200,7 +201,7 @@ def _put_nodes(moments, centre, nodes, k):
 
 @njit
 def condense(x, correct, wrong, bins, centres, nodes, sums):
-    """Fill `nodes` (2, .) with x and n of two nodes per bin; return how many are in use."""
+    """Fill `nodes` (2, .) with x and n of two nodes per bin; return the number of nodes in use."""
     # Bin k holds the groups from `bins[k]` to `bins[k + 1] - 1` around `centres[k]`. `sums` (2,)
     # receives S_0 and S_1.
     k = 0
@@ -265,9 +266,9 @@ def recalibrations(
     out: FloatArray,
 ) -> None:
     """Fill `out` (resamples, 3) with slope, intercept, and intercept given a slope of one."""
-    # Slope and intercept are NaN where a resample has only one class or one confidence, and all
-    # three where it has no answers. Where correct and wrong answers are separated, estimates are
-    # Firth's and the line is fitted to all groups instead of nodes.
+    # Slope and intercept are NaN where a resample has only one class or one confidence; all three
+    # are NaN where it has no answers. Where correct and wrong answers are separated, Firth's
+    # estimates are used, and the line is fitted to all groups instead of nodes.
     nodes, sums, theta = np.empty((2, 2 * centres.size)), np.empty(2), np.empty(2)
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
@@ -294,12 +295,12 @@ _TOLERANCE = 1e-9
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
     """Return the bound (2) of coefficient `which` while the `others` are free."""
-    # `reach` holds the signed distance from the estimate to the bound of a parabolic profile, and
-    # z.
+    # `reach` contains the signed distance from the estimate to the bound, computed as if the
+    # profile were a parabola, and z.
     step, z = reach
     theta = best.copy()
-    near, near_root = 0.0, 0.0  # where the root of the deviance is below z
-    far = math.inf  # where it is above
+    near, near_root = 0.0, 0.0  # distance at which the root of the deviance is below z
+    far = math.inf  # distance at which it is above z
     move = step
     for _ in range(_MAX_STEPS):
         theta[which] = best[which] + move
@@ -340,7 +341,7 @@ def _level(data, kind, row):
 
 @njit
 def _line(data, kind, slope, intercept):
-    """Fill the rows of slope and intercept; return twice the rise of (1) from (0, 1)."""
+    """Fill the rows of slope and intercept; return twice the increase of (1) from (0, 1)."""
     theta, totals, at = np.empty(2), np.empty(6), np.empty(3)
     penalty = PENALTY_LINE if kind == SEPARATED else NO_PENALTY
     top = fit_line(data, kind, theta)
@@ -365,7 +366,7 @@ def recalibration_inference(
 ) -> None:
     """Fill `out` (3, 4): value, standard error, lower and upper bound at the normal quantile z."""
     # The rows are slope, intercept, and intercept given a slope of one; `deviance` (1,) is twice
-    # the rise of the log likelihood from (0, 1) to the fitted line. Undefined values are NaN.
+    # the increase of the log likelihood from (0, 1) to the fitted line. Undefined values are NaN.
     out[:] = np.nan
     deviance[0] = np.nan
     kind = classify(correct, wrong)

@@ -86,8 +86,9 @@ def _tables(a, d, shift, nodes, link, odds, log_no):
         for q in range(nodes.size):
             z = a[j] * (nodes[q] + shift) + d[j]
             if link == LOGIT:
-                # o and b nearly cancel in (1). At 1e30 their sum would be rounding noise of either
-                # sign, and a sampler that moved there would not leave.
+                # The terms o and b nearly cancel in (1). For z near 1e30, their sum would be
+                # rounding noise of either sign, and a sampler that reached such values could not
+                # leave them.
                 z = min(max(z, -FARTHEST), FARTHEST)
                 odds[j, q] = z
                 log_no[j, q] = -(max(z, 0.0) + np.log1p(np.exp(-abs(z))))
@@ -184,7 +185,7 @@ def _collect(u, data, joint, weight, counts, gaps, mass):
 
 @njit
 def _evaluate(a, d, mu, grid, pattern, gradient, want):
-    """Fill log-likelihoods of patterns and, if wanted, add the gradient; return their sum."""
+    """Fill log-likelihoods of patterns and return their sum; add the gradient if `want`."""
     data, nodes, log_weights, link = grid
     frequency, group_start = data[4], data[5]
     items, n = a.size, nodes.size

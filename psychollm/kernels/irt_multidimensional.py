@@ -14,7 +14,7 @@ gives
 
 and the same terms, normalised, are the posterior :math:`\pi_{uq}` at those nodes. With
 :math:`r_j = \partial \log P_j / \partial z_j` and :math:`v_j = -\partial^2 \log P_j / \partial
-z_j^2`, Fisher's identity and the complete information are
+z_j^2`, Fisher's identity gives the gradient, and the complete-data information follows:
 
 .. math:: \frac{\partial \ell}{\partial (a_j, d_j)} = \sum_{uq} f_u \pi_{uq} r_{uqj} (\theta, 1),
           \qquad B_j = \sum_{uq} f_u \pi_{uq} v_{uqj} (\theta, 1)(\theta, 1)^\top,     \quad (3)
@@ -45,7 +45,7 @@ REACH = 37.0
 TINY = 1e-300
 SQRT_2PI = 2.5066282746310002
 MODE_STEPS = 60
-MODE_PRECISION = 1e-15  # of the squared Newton step, in posterior standard deviations
+MODE_PRECISION = 1e-15  # largest squared Newton step at the mode, in units of the posterior's SD
 
 
 @njit
@@ -194,7 +194,7 @@ def _slope_and_curvature(theta, slopes, precision, work, gradient, curvature):
 @njit
 def _climb(mode, items, answers, prior, work, heights, root):
     """Move `mode` to the maximum of (1); fill the Cholesky factor of the curvature there."""
-    # The maximum and the logarithm of the factor's determinant are returned.
+    # The function returns the maximum and the logarithm of the factor's determinant.
     size = mode.size
     gradient, step = np.empty(size), np.empty(size)
     theta, trial = np.empty((1, size)), np.empty((1, size))

@@ -18,9 +18,9 @@ from psychollm.kernels.irt_multidimensional import AT_ONCE, _climb, _heights, _n
 @njit
 def score_rows(items, data, prior, rule, modes, rows):
     """Fill the rows (1) of all patterns (patterns * Q, J' (m + 1) + correlations)."""
-    # The arguments are those of `integrate`, and `modes` are those that it found. Only the first
-    # J' of the padded items are used. The last columns are the scores of the correlations, if
-    # these are parameters.
+    # The arguments are those of `integrate`, with the `modes` that it computed. Only the first J'
+    # of the padded items are used. The last columns are the scores of the correlations, if these
+    # are parameters.
     yes, asked, frequency = data
     points, log_weights, n_nodes, stride = rule
     size, n_items = items[0].shape

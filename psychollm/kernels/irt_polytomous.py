@@ -35,12 +35,12 @@ Floats = NDArray[np.float64]
 
 
 def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats, Floats]:
-    """Return P (J, C, Q) of (1), and density and its slope at each step (J, C + 1, Q)."""
+    """Return P (J, C, Q) of (1), and density and its derivative at each step (J, C + 1, Q)."""
     items = parameters.shape[0]
     z = parameters[:, :1, None] * nodes + parameters[:, 1:, None]
     lower, upper, density, change = distribution(z, link)
     edge = np.zeros((items, 1, nodes.size))
-    # Differences are taken in the smaller tail, where they keep their digits.
+    # Differences are taken in the smaller tail, where they do not cancel.
     above = np.concatenate([edge + 1.0, lower, edge], axis=1)
     below = np.concatenate([edge, upper, edge + 1.0], axis=1)
     high = above[:, 1:] + above[:, :-1] > 1.0

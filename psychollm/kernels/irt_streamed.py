@@ -14,9 +14,9 @@ item's part of the gradient and of the information about (a, d) is
 .. math:: \sum_{iq} w_{iq} (y_{ij} - p_{ijq}) (\theta_{iq}, 1), \qquad
           \sum_{iq} w_{iq} p_{ijq} (1 - p_{ijq}) (\theta_{iq}, 1)(\theta_{iq}, 1)^\top.   \quad (2)
 
-All values of a respondent are stored in one row, because the respondents of an item are scattered
-over memory. The item's cells are copied to a buffer, where the compiler can vectorise the loops;
-`kernels.irt_marginal` computes the exponentials.
+All values of a respondent are stored in one row, because the respondents who answered an item are
+not adjacent in memory. The item's cells are copied to a buffer, where the compiler can vectorise
+the loops; `kernels.irt_marginal` computes the exponentials.
 """
 
 import numpy as np
@@ -25,9 +25,9 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.irt_marginal import _exponentials
 
 CHUNK = 512  # cells in a buffer, which must fit into the cache
-HIGHEST = 300.0  # largest z, divided among the points, because exp(z) is a factor of a product
+HIGHEST = 300.0  # bound of z, divided by the number of points, to keep products of exp(z) finite
 LONGEST = 1.5  # largest change of a parameter in one scoring step
-AGAIN = 0.5  # a step longer than this is followed by another at once
+AGAIN = 0.5  # a step longer than this is followed by another in the same data pass
 MOST_STEPS = 80
 RIDGE = 1e-8
 LARGE = 1e150  # above this, the logarithm of a product is taken; one more factor keeps it finite
@@ -46,7 +46,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
     scale = bits.view(np.float64)
     highest, furthest = HIGHEST / slope.shape[0], np.abs(rows[:, :n_nodes]).max()
     for j in range(slope.shape[1]):
-        if np.isnan(slope[0, j]):  # not an item of this fit
+        if np.isnan(slope[0, j]):  # the item is not in this fit
             continue
         slopes, intercepts = slope[:, j].sum(), intercept[:, j].sum()
         for low in range(start[j], start[j + 1], CHUNK):
@@ -64,7 +64,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
                 _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
                 for k in range(size):
                     factor[k] *= 1.0 + buffer[k]
-                if abs(a) * furthest + abs(d) > highest:  # the excess of z over `highest`
+                if abs(a) * furthest + abs(d) > highest:  # z may exceed `highest`; add the excess
                     for k in range(size):
                         i = columns[low + k // n_nodes]
                         logs[i, k % n_nodes] += max(a * theta[k] + d - highest, 0.0)
@@ -87,7 +87,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
 def item_scores(cells, slope, intercept, rows, curved, score, information):
     """Fill gradients (S, J, 2) and information (S, J, 3: aa, ad, dd) of (2) at S points."""
     # slope and intercept (S, J); rows (N, 2 K + 1): nodes, weights, mean of the posterior.
-    # Information is computed only if `curved`.
+    # Information is computed only if `curved` is true.
     start, columns, codes = cells
     n_nodes, n_points = rows.shape[1] // 2, slope.shape[0]
     size = CHUNK * n_nodes
@@ -141,8 +141,8 @@ def item_targets(cells, items, rows, prior, score, information, target):
     """Fill gradient (1, J, 2), information (1, J, 3) and the items after scoring steps (J, 2)."""
     # prior (3, 2): means, precisions and bounds of slope and intercept. Gradient and information
     # exclude the prior. An item whose step is long takes further steps at once, while its cells
-    # are in memory. If its few answers give no finite estimate, it then reaches its bounds in one
-    # data pass instead of taking one step per pass.
+    # are in memory. An item whose few answers give no finite estimate thus reaches its bounds in
+    # one data pass instead of taking one step per pass.
     slope, intercept = items  # (1, J)
     item_scores(cells, slope, intercept, rows, True, score, information)
     start, columns, codes = cells
@@ -222,8 +222,8 @@ def _add_product(theta, value, lanes):
 @njit
 def score_variances(cells, slope, intercept, rows, variance):
     """Fill the missing information (J, 3): the summed posterior variances of the scores."""
-    # rows are those of `item_scores`. This runs once per fit, so that the exponentials need not be
-    # vectorised.
+    # rows are those of `item_scores`. The function runs only once per fit, so the exponentials
+    # need not be vectorised.
     start, columns, codes = cells
     n_nodes = rows.shape[1] // 2
     for j in range(slope.size):

@@ -8,7 +8,7 @@ With scores :math:`x_{ij}` minus their item's mean, totals :math:`T_i = \sum_j x
 
 and the sum of all correlations between items that vary is the variance of the total
 :math:`Z_i = \sum_j x_{ij} / s_j` of standardised scores. Sums run over rows in order, so that a
-resample's results are the same to the last bit whatever else is computed.
+resample's results are bitwise identical regardless of what else is computed.
 
 References
 ----------

@@ -6,8 +6,8 @@ may be known, and the vector :math:`z_i` of its column, with one entry equal to 
 .. math:: \eta_{ij} = z_i^T w_j, \qquad
           \log p(y | \eta) = y \eta - \log(1 + e^\eta), \quad 0 \le y \le 1.           \quad (1)
 
-The unknown entries of both have normal posteriors. Near the current posteriors, the expected
-log-likelihood of a cell is replaced by a quadratic function of the row's vector,
+The unknown entries of both vectors have normal posteriors. Near the current posteriors, the
+expected log-likelihood of a cell is replaced by a quadratic function of the row's vector,
 
 .. math:: -\tfrac12 \lambda\, w^T E[z z^T] w + s\, w^T E[z].                             \quad (2)
 
@@ -16,10 +16,10 @@ The bound of Jaakkola and Jordan (2000) has
 .. math:: \lambda = \tanh(\xi / 2) / (2 \xi), \quad s = y - \tfrac12, \qquad
           \xi^2 = E\,\eta^2 = \langle E[z z^T], E[w w^T] \rangle                         \quad (3)
 
-and increases a lower bound of the likelihood at every update, but its posteriors are too narrow
-and its slopes too small. The quadratic function with the right slope and curvature, whose
-expectations are taken over a normal :math:`\eta` of mean m and variance v by MacKay's (1992)
-approximation, has
+Each update then increases a lower bound of the likelihood, but the posteriors are too narrow and
+the slopes too small. A quadratic function with the expected slope and curvature of the
+log-likelihood, which MacKay's (1992) approximation gives for a normal :math:`\eta` of mean m and
+variance v, has
 
 .. math:: p = \operatorname{logit}^{-1}(\kappa m), \quad \kappa = (1 + \pi v / 8)^{-1/2}, \qquad
           \lambda = \kappa\, p (1 - p), \quad s = y - p + \lambda m.                      \quad (4)
@@ -171,7 +171,7 @@ def _solve(sums, prior, mean, covariance, root, inverse):
 
 @njit
 def update_rows(cells, columns, prior, own, sums, bound):
-    """Replace the posteriors of rows; return the log-likelihood of their answers after that.
+    """Replace the posteriors of rows; return the log-likelihood of their answers afterwards.
 
     Parameters
     ----------
@@ -185,8 +185,7 @@ def update_rows(cells, columns, prior, own, sums, bound):
     own : tuple of ndarray (rows, d), (rows, p)
         Means of w and packed covariances.
     sums : ndarray (n, p + d) or (0, p + d)
-        The sums (5) of the columns, to which the cells are added; if it is empty, nothing is
-        added.
+        Sums (5) of the columns, to which the cells' terms are added unless the array is empty.
     bound : bool
         Whether to use (3) instead of (4); no log-likelihood is computed then.
     """

@@ -1,10 +1,10 @@
 r"""Likelihoods of all models' answers to a question, with its difficulty integrated out.
 
-In cell (m, q), k of n answers are right; with a standard normal z its log likelihood is
+In cell (m, q), k of n answers are correct; with a standard normal z its log likelihood is
 :math:`f_{kn}(a_m + \sigma z)`. Either :math:`f = k \eta - n \log(1 + e^\eta)`, or f comes from a
-table on a regular grid: f and its first derivative are interpolated by cubic Hermite polynomials,
-minus the second derivative linearly, and beyond the table f is extrapolated linearly. With the
-mode :math:`\hat z` of each question and
+table on a regular grid. In the table, f and its first derivative are interpolated by cubic Hermite
+polynomials, and minus the second derivative is interpolated linearly; beyond the table, f is
+extrapolated linearly. With the mode :math:`\hat z` of each question and
 
 .. math:: F(z) = \sum_m f(a_m + \sigma z), \quad s = \bigl(1 - F''(\hat z)\bigr)^{-1/2}, \quad
           h = \min(0.9\, s,\; 0.7 / \sigma),                                            \quad (1)
@@ -19,11 +19,11 @@ its maximum. The error decreases exponentially with 1 / h once h is small compar
 of the peak and with the distance :math:`\pi / \sigma` of the logistic function's poles from the
 real axis. A quadrature rule based only on the peak fails where all answers are equal and
 :math:`\sigma` is large, because the integrand is then half of a normal density. With :math:`\pi_j`
-the weights of the nodes in (2) and :math:`r_{jm}` the slopes of f there, a later matrix product
-needs the columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
+the weights of the nodes in (2) and :math:`r_{jm}` the slopes of f at the nodes, a later matrix
+product needs the columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
-Without a table no exponential is computed per cell, because its odds are :math:`e^{a_m}` times
-:math:`e^{\sigma z}`.
+Without a table, no exponential is computed per cell, because the odds of a cell are
+:math:`e^{a_m}` times :math:`e^{\sigma z}`.
 """
 
 import math
@@ -36,7 +36,7 @@ STEPS = 60
 NEAR = 1e-4  # tolerance of the mode in prior standard deviations; nodes need no more accuracy
 NARROW, STEP = 0.9, 0.7  # largest distances between nodes: in units of s, and in logits
 DROP = 16.0  # decrease of the log integrand beyond which it is negligible
-FAR = math.sqrt(2.0 * DROP)  # a normal density drops so far here; no integrand is wider
+FAR = math.sqrt(2.0 * DROP)  # a normal log density decreases by DROP here; no integrand is wider
 ROOT = math.sqrt(2.0 * math.pi)
 FULL = 1e120  # largest product before its logarithm is taken
 FARTHEST = 200.0  # logits; odds of e^400 times `FULL` are still finite
@@ -50,7 +50,8 @@ def question_integrals(level, cells, table, sd, z, first, out):
     ----------
     level : ndarray (models,)
     cells : tuple of ndarray (questions, models)
-        Numbers of right answers and of answers, and the row of the table for each cell (integers).
+        Numbers of correct answers and of answers, and the row of the table for each cell
+        (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
         f, its first derivative and minus its second; the first point and the step of the grid.
         With no kinds, f is the logarithm of binomial probabilities.
@@ -62,8 +63,11 @@ def question_integrals(level, cells, table, sd, z, first, out):
         The first and the last are filled with the logarithms of (2) and the columns. The mean
         slopes and the means of minus the curvature are added to the second and the third.
 
-    Returns ------- tuple of int The first question that was not integrated, because no rows were
-    left for its columns, and the number of rows used. One question uses at most 2 FAR / h + 2.
+    Returns
+    -------
+    tuple of int
+        The first question that was not integrated, because no rows were left for its columns, and
+        the number of rows used. One question uses at most 2 FAR / h + 2.
     """
     value, score, weight, columns = out
     n_models = level.size
@@ -157,7 +161,7 @@ def _plain(both, hits, n, shift, slopes, bends):
     for m in range(level.size):
         ahead = odds[m] * factor
         total += hits[m] * (level[m] + shift)
-        if n[m] <= 1.0:  # one logarithm for many cells
+        if n[m] <= 1.0:  # one logarithm of the product of many cells
             product *= 1.0 + n[m] * ahead
             if product > FULL:
                 total -= math.log(product)

@@ -8,7 +8,8 @@ its scores :math:`y_u \in [0, 1]` have expectations :math:`p_u = 1 / (1 + \exp(-
           H = \sum_u w_u (x_u x_u^T + S_u) + \operatorname{diag} \lambda, \qquad
           w_u = p_u (1 - p_u).                                                            \quad (1)
 
-Items given abilities and abilities given items are both of this form.
+The regressions that estimate items given abilities, and abilities given items, both have this
+form.
 """
 
 import math
@@ -19,13 +20,13 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.symmetric import cholesky, solve_factored
 
 PROBIT = math.pi / 8.0  # factor of the variance in the probit approximation of a mean logistic
-LONGEST = 1.5  # longest step of a coefficient; the quadratic approximation fails further away
-LARGEST_LEVERAGE = 0.9  # of an item's own score on its probability
+LONGEST = 1.5  # longest step of a coefficient; the quadratic approximation fails beyond it
+LARGEST_LEVERAGE = 0.9  # largest leverage of an item's own score on its probability
 
 
 @njit
 def newton_rows(scores, units, prior, steps, beta, covariance):
-    """Take `steps` steps of (1) for every row of scores; fill beta and the inverse of the last H.
+    """Take `steps` Newton steps for every row of scores; fill beta and the inverse of the last H.
 
     Parameters
     ----------

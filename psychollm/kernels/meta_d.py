@@ -61,7 +61,7 @@ def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray
 
 @njit
 def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatArray) -> None:
-    """Fill `point` with cuts that give correct answers the rating distribution of all answers."""
+    """Fill `point` with criteria that give correct answers the rating distribution of all."""
     point[0], point[point.size - 1] = m, k
     cut = 1
     for response in range(2):
@@ -140,8 +140,8 @@ def _uncertainty(
     used: IntArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` with the variance of m at fixed type-1 estimates, and m's drift with them."""
-    # The drift is dm/drho where the criterion is scaled, dm/dc where it is absolute.
+    """Fill `out` with the variance of m at fixed type-1 estimates, and m's derivative in them."""
+    # The derivative is dm/drho if the criterion is scaled, and dm/dc if it is fixed.
     last = point.size - 1
     gradient, hessian = np.empty(last + 1), np.empty((last + 1, last + 1))
     factor, parts = np.zeros((last, last)), np.empty((3, counts.shape[2]))
@@ -255,8 +255,8 @@ def fit_tables(
 ) -> None:
     """Fit meta-d' to every table of counts, `padding` added to each cell."""
     # `tables` (n, classes, responses, ratings); `out` (n, COLUMNS); `criteria` (n, responses,
-    # ratings - 1). If a table cannot be fitted, both are NaN and the status gives the reason; this
-    # is decided from the counts before padding.
+    # ratings - 1). If a table cannot be fitted, `out` and `criteria` are NaN, and the status gives
+    # the reason, which is determined from the counts before padding.
     for row in range(tables.shape[0]):
         _fit(tables[row], padding, scaled, out[row], criteria[row])
 

@@ -6,14 +6,15 @@ At a given M the answers and ratings of one model have the log likelihood
                                   + \ell_2(m = M d', v, k),                               \quad (1)
 
 with :math:`P_1 = \Phi(\pm d'/2 - c)` the probability of response 1 and :math:`\ell_2` the
-likelihood of the ratings, k being M c (scaled) or c (fixed). Its maximum over d', c and the
-criteria v is followed along a grid of log M:
+likelihood of the ratings, where k is M c (scaled) or c (fixed). Its maximum over d', c and the
+criteria v is computed along a grid of log M:
 
 .. math:: \log L(M) = \max_{d', c, v} \ell(d', c, v \mid M).                             \quad (2)
 
-(2) is Laplace's approximation of the integral over d', c and v with Jeffreys' prior at each M,
-whose determinant cancels that of the approximation. It does not depend on the parametrisation of
-the criteria. An integral with flat priors does, and it biases the M-ratio upwards.
+Equation (2) is Laplace's approximation of the integral over d', c and v with Jeffreys' prior at
+each M; the prior's determinant cancels the determinant in the approximation. The result does not
+depend on the parametrisation of the criteria. An integral with flat priors depends on it and
+biases the M-ratio upwards.
 
 References
 ----------
@@ -100,7 +101,7 @@ def _follow(
     answers: FloatArray,
     out: FloatArray,
 ) -> bool:
-    """Move `point` to the maximum of (1) and fill `out`; return False if there is none."""
+    """Move `point` to the maximum of (1) and fill `out`; return False if no maximum is found."""
     size = point.size
     gradient, hessian = np.empty(size), np.empty((size, size))
     factor, step, trial = np.zeros((size, size)), np.empty(size), np.empty(size)
@@ -144,8 +145,8 @@ def profile(
 ) -> None:
     """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`."""
     # `table` is (classes, responses, ratings); `type_1` holds the d' and c from which the search
-    # starts at log_m[middle]. If no maximum is found at a grid point, rows from there outwards are
-    # NaN.
+    # starts at log_m[middle]. If no maximum is found at a grid point, this row and the rows
+    # further from the middle are NaN.
     counts, used = np.zeros(table.shape), np.zeros(2, dtype=np.int64)
     rating = np.zeros((2, table.shape[2]), dtype=np.int64)
     pack(table, counts, used, rating)

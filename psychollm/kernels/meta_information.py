@@ -84,7 +84,7 @@ def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
     for g in range(first.size):
         size = round(first[g] + second[g])
         if size > 1:
-            if size != last:  # groups of equal size, such as equal-mass bins, share their mean
+            if size != last:  # groups of equal size, such as equal-mass bins, have the same mean
                 known, last = _mean_spread(n, n_first, size, logs), size
             spread -= known
     return max(0.0, spread) / (n * _LN_2)

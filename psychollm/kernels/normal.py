@@ -37,7 +37,7 @@ def normal_upper(x: float) -> float:
 
 @njit
 def _central_quantile(q: float) -> float:
-    """AS 241 for |p - 1/2| <= 0.425, with q = p - 1/2."""
+    """Return the AS 241 quantile for |p - 1/2| <= 0.425, with q = p - 1/2."""
     r = 0.180625 - q * q
     numerator = (
         (
@@ -84,7 +84,7 @@ def _central_quantile(q: float) -> float:
 
 @njit
 def _middle_tail(r: float) -> float:
-    """AS 241 for r = sqrt(-log(tail)) - 1.6, tail above exp(-25)."""
+    """Return the AS 241 quantile for r = sqrt(-log(tail)) - 1.6, tail above exp(-25)."""
     numerator = (
         (
             (
@@ -130,7 +130,7 @@ def _middle_tail(r: float) -> float:
 
 @njit
 def _far_tail(r: float) -> float:
-    """AS 241 for r = sqrt(-log(tail)) - 5, tail below exp(-25)."""
+    """Return the AS 241 quantile for r = sqrt(-log(tail)) - 5, tail below exp(-25)."""
     numerator = (
         (
             (

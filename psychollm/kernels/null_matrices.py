@@ -3,8 +3,8 @@ r"""Null replicates of correlation matrices: kernels draw bits, count pairs and 
 These functions draw random tables with given margins:
 
 * `shuffle_rows` keeps the number of yes answers and the missing cells of every row.
-* `shuffle_columns` keeps those of every column.
-* `trade_rows` keeps both, by curveball trades [1]_.
+* `shuffle_columns` keeps the number of yes answers and the missing cells of every column.
+* `trade_rows` keeps the margins of both rows and columns, by curveball trades [1]_.
 
 For a row with m yes among n answers, the yes answers are a uniform random m-subset. It is drawn 64
 questions at a time: bits of words are set with probability near m / n, by a few ANDs and ORs of
@@ -39,8 +39,8 @@ PROBABILITY_BITS = 6
 @njit
 def _fill_near(state, level, within, out):
     """Fill `out` with words whose bits are set with probability level / 2^PROBABILITY_BITS."""
-    # Only bits of `within` are kept; returns their number. The state is kept in registers, as in
-    # `random.fill_words`.
+    # Bits outside `within` are cleared, and the number of set bits is returned. The state is kept
+    # in registers, as in `random.fill_words`.
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     everything, levels, count = ZERO, PROBABILITY_BITS, ZERO
     if level >= 1 << PROBABILITY_BITS:
@@ -109,7 +109,7 @@ def shuffle_columns(state, yes, answered, n, out):
 
 @njit
 def _trade(state, n, rows, answered, work):
-    """Redistribute the questions that exactly one of two rows answered yes."""
+    """Redistribute the questions to which exactly one of two rows answered yes."""
     # `rows` and `answered` hold the two rows; `work` holds two work arrays of one row each.
     first, second = rows
     free, drawn = work

@@ -5,9 +5,9 @@ A model answers yes if :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`. With 
 .. math:: \text{yes} \Leftrightarrow u > \Phi(c), \qquad
           c = (\tau - \lambda f) / \sqrt{1 - \lambda^2}.                            \quad (1)
 
-A polynomial is within 0.0005 of Phi; the exact function is called only where u is that close to
-the polynomial (one of a thousand draws), so that the draws are exact. The other comparisons take
-no branch and no table, so that the compiler makes several at once.
+A polynomial approximates Phi with an error below 0.0005. The exact function is called only where u
+is that close to the polynomial (one of a thousand draws), so that the draws are exact. The other
+comparisons need neither a branch nor a table, so that the compiler can vectorise them.
 """
 
 import math
@@ -21,8 +21,8 @@ from psychollm.kernels.pairwise_likelihood import pair_margins
 from psychollm.kernels.random import as_uniform, fill_normals, fill_words, seed_stream
 
 REACH = 3.2
-# The odd polynomial of degree 9 with the smallest largest error on [-REACH, REACH], and a bound of
-# its error everywhere if c is cut off at the ends.
+# The minimax odd polynomial of degree 9 on [-REACH, REACH], and a bound on its error for all c if
+# c is clipped to this interval.
 C1, C3, C5, C7, C9 = (
     0.3974084545444216,
     -0.06304313064367971,

@@ -1,8 +1,8 @@
-r"""Covariances of scores that are cut from normal variables.
+r"""Covariances of ordinal scores, which are thresholded normal variables.
 
 A score counts the thresholds :math:`\tau_1 < \tau_2 < \ldots` that a standard normal variable
-exceeds: 0 or 1 with one threshold, 0 to C with C. The covariance of two such scores whose normal
-variables correlate by r is the sum over pairs of thresholds
+exceeds. It is 0 or 1 with one threshold, and 0 to C with C thresholds. The covariance of two such
+scores whose normal variables correlate by r is the sum over pairs of thresholds
 
 .. math:: \operatorname{cov}(x_i, x_j; r) = \sum_{c, d} \big(P(y_i > \tau_{ic}, y_j > \tau_{jd}; r)
           - P(y_i > \tau_{ic})\, P(y_j > \tau_{jd})\big),                                 \quad (1)
@@ -36,7 +36,7 @@ def _exceedances(thresholds, upper):
 
 @njit
 def score_covariances(thresholds, correlation, out):
-    """Fill `out` (k, k) with (1) for thresholds (k, C), NaN where an item has fewer."""
+    """Fill `out` (k, k) with (1) for thresholds (k, C); missing thresholds of an item are NaN."""
     # The diagonal uses the diagonal of `correlation`: 1 gives variances, and a communality gives
     # the covariance with a parallel item. The result is NaN where a correlation is NaN.
     k, n_cuts = thresholds.shape

@@ -1,7 +1,7 @@
 """Joint counts of binary rows, packed 64 questions to a word, by AND and population count.
 
-A table of 1,000 models and 100,000 questions takes 25 MB, at two bits a cell: one for yes and one
-for answered. The size of its file does not matter.
+A table of 1,000 models and 100,000 questions takes 25 MB, regardless of the size of its file: each
+cell takes two bits, one for "yes" and one for "answered".
 """
 
 from typing import Any
@@ -47,7 +47,7 @@ def count_common(first: WordArray, second: WordArray) -> float:
 
 @njit
 def count_pairs(yes: WordArray, joint: FloatArray) -> None:
-    """Fill `joint` (k, k) with the yes answers that each pair of rows shares."""
+    """Fill `joint` (k, k) with the number of questions that both rows answered yes."""
     for i in range(yes.shape[0]):
         for j in range(i + 1):
             shared = count_common(yes[i], yes[j])
@@ -57,7 +57,7 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Fill counts of joint yes, of the row's yes where the column answered, and of both."""
+    """Fill counts of joint yes, of row yes where both answered, and of joint answers."""
     # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):

@@ -8,10 +8,10 @@ probability
 .. math:: P_{ij} = p_i p_j + w_i w_j \big(\Phi_2(x_i, x_j; \lambda_i^\top \lambda_j)
                    - \pi_i \pi_j\big), \qquad x = \Phi^{-1}(\pi),                     \quad (1)
 
-so that margins are as observed. As in `kernels.pairwise_likelihood`, all four cells differ from
-their expectation by the same count d. With :math:`H = \sum_c 1/P_c`, the score of any parameter is
-therefore H d times the derivative of :math:`P_{ij}`, and the information n H times the product of
-two derivatives. The derivatives with respect to c and e are
+so that the margins equal the observed ones. As in `kernels.pairwise_likelihood`, all four cells
+differ from their expectation by the same count d. With :math:`H = \sum_c 1/P_c`, the score of any
+parameter is therefore H d times the derivative of :math:`P_{ij}`, and the information is n H times
+the product of two derivatives. The derivatives with respect to c and e are
 
 .. math:: \frac{\partial P_{ij}}{\partial c_i} = -w_j (\Phi_2 - \pi_i\pi_j)
           - w_j (1 - \pi_i)(g_{ij} - \pi_j), \qquad
@@ -42,7 +42,7 @@ from psychollm.kernels.pairwise_likelihood import (
 )
 from psychollm.kernels.symmetric import cholesky_solve
 
-EDGE = 1e-4  # smallest proportion of yes or of no that is left to the factor
+EDGE = 1e-4  # smallest proportion of yes or of no after lapses are removed
 LARGEST = 0.45  # bound of an asymptote
 SMALL = 1e-6
 
@@ -156,7 +156,7 @@ def _proposal(x, m, gradient, information, damping, step, proposed):
 @njit
 def fit_pairwise_lapses(counts, rate, loading, lapses, scales, tolerance, max_steps):
     """Maximise the penalised likelihood from loadings (k, m) and lapses (k, 2), in place."""
-    # `scales` (k, 2) are those of the half-normal priors; `tolerance` bounds the last gain.
+    # `scales` (k, 2) are the scales of the half-normal priors; `tolerance` bounds the last gain.
     # Returns (value with the penalties, steps, status).
     k, m = loading.shape
     size = k * (m + 2)

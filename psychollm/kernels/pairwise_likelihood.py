@@ -16,8 +16,8 @@ about its correlation are
 because all four cells differ from their expectation by the same count d. Each pair is thus
 weighted by its information, and pairs with extreme thresholds have little weight. Fisher scoring
 works with :math:`z = \mathrm{artanh}\,\lambda` and is damped (Levenberg-Marquardt) where a step
-would not increase the likelihood. It is bounded at :math:`|\lambda| = 0.9995`; a loading whose
-estimate would be 1 stays at this bound and is flagged.
+would not increase the likelihood. Loadings are bounded at :math:`|\lambda| = 0.9995`; a loading
+whose estimate would be 1 stays at this bound and is flagged.
 
 Given both margins, a joint count has variance :math:`n/H`. Its standardised residual is
 
@@ -47,9 +47,9 @@ Z_BOUND = math.atanh(BOUND)
 START_BOUND = 0.95
 RIDGE = 1e-9
 HALF_COUNT = 0.5
-# At the bound z can change without changing the likelihood, which also counts as convergence.
+# At the bound, z can change without changing the likelihood. This also counts as convergence.
 ROUNDING, LEVEL_CHANGE = 1e-13, 1e-3
-SLACK = 1e-7  # times the tolerance: relative decrease of the value that a step may cause
+SLACK = 1e-7  # largest relative decrease of the value in a step, as a multiple of the tolerance
 CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 
@@ -192,7 +192,7 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
 
 @njit
 def start_loadings(counts, tau, loading):
-    """Fill starting values: the main direction of Digby's correlations, halves added to cells."""
+    """Fill the first principal axis of Digby's correlations, with 1/2 added to each cell."""
     # Digby, P. G. N. (1983). Approximating the tetrachoric correlation coefficient. Biometrics,
     # 39(3), 753-757. https://doi.org/10.2307/2531104
     joint, yes, n = counts
@@ -200,7 +200,7 @@ def start_loadings(counts, tau, loading):
     R, direction = np.zeros((k, k)), np.empty(k)
     for i in range(k):
         R[i, i] = 1.0
-        direction[i] = 1.0 + 0.01 * i  # unequal: equal ones could be orthogonal to the result
+        direction[i] = 1.0 + 0.01 * i  # unequal; equal entries could be orthogonal to the result
         for j in range(i):
             if tau[i, j] == tau[i, j]:
                 n11 = joint[i, j] + 0.5

@@ -1,6 +1,6 @@
 r"""Polychoric correlations of pairs of ordered answers.
 
-Answers a and b are cut from standard normals at thresholds t and u. With
+Answers a and b result from cutting two standard normal variables at thresholds t and u. With
 :math:`G(\rho) = P(X > t_a, Y > u_b)`, whose derivative with respect to :math:`\rho` is the density
 :math:`\varphi_2` there, cells have probability
 
@@ -149,7 +149,7 @@ def _score(table, t, u, rho, corners):
 
 @njit
 def _start(table):
-    """Return a starting angle: that of the codes' correlation, slightly enlarged."""
+    """Return a starting angle, computed from 1.15 times the correlation of the codes."""
     n = sx = sy = sxx = syy = sxy = 0.0
     for a in range(table.shape[0]):
         for b in range(table.shape[1]):
@@ -187,7 +187,7 @@ def solve_ordered(table, t, u, corners):
 
 @njit
 def used_answers(counts):
-    """Return how many answers of a margin occur."""
+    """Return the number of distinct answers that occur in a margin."""
     used = 0
     for c in range(counts.size):
         used += counts[c] > 0.0

@@ -6,9 +6,10 @@ With the notation of `kernels.polychoric`, a unit in cell (a, b) changes the est
           + \sum_c \frac{K_c (1[a < c] - F_c)}{\varphi(t_c)\, n_1}
           + \sum_d \frac{L_d (1[b < d] - H_d)}{\varphi(u_d)\, n_2}\Big],                  \quad (1)
 
-with I the negative derivative of the mean score with respect to :math:`\rho`, K and L its
-derivatives with respect to the thresholds of the two margins, and F and H the proportions below
-them. These are the exact derivatives of the estimate with respect to the counts.
+with I the negative derivative of the mean score with respect to :math:`\rho`, K and L the
+derivatives of the mean score with respect to the thresholds of the two margins, and F and H the
+proportions below these thresholds. The influences are the exact derivatives of the estimate with
+respect to the counts.
 
 References
 ----------
@@ -59,7 +60,7 @@ def _pull(shares, corners, cuts, rho, flip, pull):
                     f = corners[1, b + end, a] if flip else corners[1, a, b + end]
                     slope = -f * (t[a] - rho * v) / room
                     bend += slope if end == 0 else -slope
-            for side in range(2):  # the cell above the cut, then the one below it
+            for side in range(2):  # the cell above the cut, then the cell below it
                 i, j = (b, a - side) if flip else (a - side, b)
                 if shares[i, j] > 0.0:
                     sign = 1.0 if side == 0 else -1.0
@@ -83,8 +84,8 @@ def _threshold_part(pull, cuts, n, part):
 @njit
 def influence(table, cuts, rho, n, parts, corners):
     """Fill (1) for units with both answers and for units with one; return the information I."""
-    # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the units of the
-    # pair and of each margin.
+    # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the numbers of
+    # units of the pair and of each margin.
     t, u = cuts
     joint, first, second = parts
     fill_corners(t, u, rho, corners)
@@ -124,7 +125,8 @@ def influence_pairs(tables, margins, cuts, estimate, rules, out):
     """Fill influences of all pairs, and standard errors (k, k) for estimated and known cuts."""
     # `margins` (k, C) counts all answers of each row, and `cuts` belong to these counts;
     # `estimate` is (matrix, status), `rules` (rule, fixed); `out` is (joint (p, C, C), first (p,
-    # C), second (p, C), estimated, held). The parts of single answers are zero unless `fixed`.
+    # C), second (p, C), estimated, held). The parts for units with one answer are zero unless
+    # `fixed`.
     joint, first, second, estimated, held = out
     matrix, status = estimate
     rule, fixed = rules

@@ -4,8 +4,8 @@ Given a standardised score z, an answer a between the cuts :math:`t_a, t_{a+1}` 
 
 .. math:: P_a(z) = \Phi(v_{a+1}) - \Phi(v_a), \qquad v_c = (t_c - \rho z) / \sqrt{1 - \rho^2}.\;(1)
 
-The estimate is the root of the score function in :math:`\rho`. The cuts are those of the answers'
-proportions, mean and standard deviation those of the scores (two steps). With
+The estimate is the root of the score function in :math:`\rho`. In a first step, the cuts are
+computed from the answers' proportions, and the mean and standard deviation from the scores. With
 :math:`D_c = \varphi(v_c)\,v'_c`, :math:`v'_c = (\rho t_c - z) / (1 - \rho^2)^{3/2}`, a unit
 contributes
 
@@ -13,10 +13,10 @@ contributes
           + \sum_c K_c \frac{1[a < c] - F_c}{\varphi(t_c)}
           + M z + \tfrac12 S (z^2 - 1)\Big]                                              \quad (2)
 
-to the estimate. K are the derivatives of the mean score with respect to the cuts, M and S those
-with respect to the mean and the logarithm of the standard deviation of the scores, and I is the
-negative derivative with respect to :math:`\rho`. They are computed by central differences of the
-mean score, which are cheap and accurate to ten digits.
+to the estimate. K are the derivatives of the mean score with respect to the cuts, M and S its
+derivatives with respect to the mean and the logarithm of the standard deviation of the scores, and
+I is its negative derivative with respect to :math:`\rho`. All are computed by central differences
+of the mean score, which are cheap and accurate to ten digits.
 
 References
 ----------
@@ -76,7 +76,7 @@ def solve_serial(z, codes, t, start):
     w, steps, move = start, 0, 0.0
     while steps < MAX_STEPS:
         score, bend = mean_score(z, codes, t, math.sin(w), 0.0, 1.0)
-        if abs(score) < FLAT and abs(bend) < FLAT:  # every answer is already certain
+        if abs(score) < FLAT and abs(bend) < FLAT:  # all answers have a probability near 1
             return (1.0 if w > 0.0 else -1.0), steps, 0.0, AT_BOUND
         w, low, high, move, last = newton_in_bracket(w, low, high, score, bend)
         steps += 1
@@ -89,7 +89,7 @@ def solve_serial(z, codes, t, start):
 
 @njit
 def serial_errors(z, codes, t, rho):
-    """Return standard errors of rho with cuts, mean and SD estimated, and with these known."""
+    """Return standard errors of rho with estimated and with known cuts, mean and SD."""
     n = z.size
     information = -mean_score(z, codes, t, rho, 0.0, 1.0)[1]
     h = SPACING

@@ -1,6 +1,6 @@
 r"""Brier and logarithmic score of resampled tallies.
 
-With C correct and W wrong answers at confidence u, and n of all answers,
+With C correct and W wrong answers at confidence u, and n answers in total,
 
 .. math:: \text{BS} = \frac1n \sum_g C_g (1 - u_g)^2 + W_g u_g^2, \qquad
           \text{LS} = -\frac1n \sum_g C_g \ln u_g + W_g \ln(1 - u_g).                     \quad (1)

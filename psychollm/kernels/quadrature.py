@@ -6,7 +6,7 @@ posterior of standard deviation s the relative error is about
 .. math:: 2 \exp(-2 \pi^2 s^2 / h^2),                                                 \quad (1)
 
 which is 5e-9 at h = s and negligible at h = s/2. A grid is therefore fine enough if its spacing is
-at most half the standard deviation of the narrowest posterior, whatever its number of nodes.
+at most half the standard deviation of the narrowest posterior, regardless of its number of nodes.
 Gauss-Hermite rules of 15 to 61 nodes are too coarse for long tests.
 
 Second moments under the posteriors :math:`w_u(q)` of many respondents are sums over orthonormal
@@ -29,7 +29,7 @@ import numpy as np
 from psychollm._base.types import FloatArray
 
 SPARSE = 4
-HALF_RANGE = 6.5  # the mass outside is 8e-11
+HALF_RANGE = 6.5  # the probability outside is 8e-11
 
 
 def normal_grid(n: int) -> tuple[FloatArray, FloatArray]:

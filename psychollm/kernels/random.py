@@ -74,8 +74,8 @@ def next_word(state: WordArray) -> np.uint64:
     return result
 
 
-# These loops keep the state in registers. With `next_word` it would go through memory each time,
-# because the compiler cannot exclude that the array written to holds the state.
+# These loops keep the state in registers. With `next_word`, the state would be written to memory
+# at each step, because the compiler cannot rule out that it overlaps the output array.
 
 
 @njit
@@ -92,7 +92,7 @@ def fill_normals(state: WordArray, out: FloatArray, squares: FloatArray) -> None
     """Fill `out` as `normal` would; `squares` is work space of the same size."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     count = 0
-    while count < out.size:  # without branches: a rejected pair is overwritten by the next
+    while count < out.size:  # no branches: the next pair overwrites a rejected one
         first, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
         second, s0, s1, s2, s3 = advance(s0, s1, s2, s3)
         u, v = 2.0 * as_uniform(first) - 1.0, 2.0 * as_uniform(second) - 1.0
@@ -107,7 +107,7 @@ def fill_normals(state: WordArray, out: FloatArray, squares: FloatArray) -> None
 
 @njit
 def as_uniform(word: np.uint64) -> float:
-    """Return the number in [0, 1) of 53 of 64 random bits."""
+    """Return a number in [0, 1) from 53 of 64 random bits."""
     return float(word >> U11) * TWO_POW_MINUS_53
 
 

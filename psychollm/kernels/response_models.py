@@ -159,7 +159,7 @@ def count_moments(
 def _logistic_moments(
     parameters: FloatArray, nodes: FloatArray, yes: FloatArray, no: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the moments for logistic curves without asymptotes; both informations are equal."""
+    """Return the moments for logistic curves without asymptotes; both information arrays agree."""
     z = linear(parameters, nodes)
     np.negative(z, out=z)
     np.minimum(z, 500.0, out=z)

@@ -19,9 +19,9 @@ NEGLIGIBLE = 1e-8  # posterior weight below which a node is skipped
 
 @njit
 def second_factor_scores(weights, yes, no, up, down, out):
-    """Fill `out` (questions, pairs) with (1); pairs are those of the lower triangle, by rows."""
-    # weights (questions, nodes): posteriors. yes, no (questions, models): 1 where that was the
-    # answer. up, down (nodes, models): derivatives of log P and of log (1 - P).
+    """Fill `out` (questions, pairs) with (1); the pairs run through the lower triangle by rows."""
+    # weights (questions, nodes): posteriors. yes, no (questions, models): 1 for a yes and for a
+    # no, respectively. up, down (nodes, models): derivatives of log P and of log (1 - P).
     models = yes.shape[1]
     value = up[0].copy()
     for q in range(weights.shape[0]):

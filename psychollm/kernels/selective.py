@@ -9,9 +9,9 @@ errors after j answers of the group, over all its orders, is :math:`E + j w / m`
 
 .. math:: \sum_{j=1}^{m} \left(E + j \frac{w}{m}\right) = m E + w \frac{m + 1}{2},      \quad (2)
 
-with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`. Each group takes one look-up, however
-many answers are tied. If answers are weighted, H is interpolated between integers by the digamma
-function :math:`\psi`, so that an answer of weight v counts as v answers.
+with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`. Each group takes one look-up, regardless
+of the number of tied answers. If answers are weighted, H is interpolated between integers by the
+digamma function :math:`\psi`, so that an answer of weight v counts as v answers.
 
 References
 ----------
@@ -30,7 +30,7 @@ from psychollm.kernels._jit import njit
 _EULER = 0.57721566490153286061
 # Sums of fractions differ from integers, and from one another, by rounding errors.
 _ROUNDING = 1e-9
-_TINY = 1e-300  # replaces a denominator of 0 where the numerator is 0 too
+_TINY = 1e-300  # replaces a denominator of 0 if the numerator is also 0
 
 
 @njit
@@ -64,7 +64,7 @@ def selective_sums(
     # Groups are in order of increasing confidence; `table` holds harmonic numbers.
     for row in range(correct.shape[0]):
         given, errors, risks, joint = 0.0, 0.0, 0.0, 0.0
-        before = 0.0  # H of `given`
+        before = 0.0  # H at `given`
         # The loop has no branches, because a third of the groups are empty in a resample and the
         # processor cannot predict which.
         for g in range(correct.shape[1] - 1, -1, -1):
@@ -90,8 +90,8 @@ def risks_at_coverages(
 ) -> None:
     """Fill `out` (resamples, points) with error rates among the most confident answers."""
     # `coverages` (points,) increase within (0, 1]. Rates are expectations over random orders of
-    # tied answers; with `whole_groups`, tied answers are taken together, so that at least the
-    # coverage is answered. Rates are NaN where a resample has no answers.
+    # tied answers. With `whole_groups`, tied answers are taken together, so that the coverage may
+    # be larger than requested. Rates are NaN where a resample has no answers.
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
         total = 0.0

@@ -116,7 +116,8 @@ def _share_in_other_half(codes, order, n, counts, others):
 @njit
 def split_shares(codes: NDArray[np.int32], seeds: WordArray, splits: int, out: FloatArray) -> None:
     """Fill `out` (rows,) with the mean over random halves of the chosen class's proportion."""
-    # The mean is NaN with fewer than two samples. Each row has the stream of its two seed words.
+    # The mean is NaN with fewer than two samples. Each row has its own random stream, seeded by
+    # two words.
     size = codes.shape[1]
     counts, others = np.empty(size), np.empty(size)
     order = np.empty(size, dtype=np.int64)

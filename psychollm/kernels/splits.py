@@ -57,8 +57,8 @@ def enumerate_splits(
 ) -> None:
     """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes."""
     # `chosen` (m,) holds the items of the first half in increasing order and is overwritten; items
-    # before index `first_free` never leave it. Splits are visited in lexicographic order of
-    # `chosen`.
+    # before index `first_free` always stay in the first half. Splits are visited in lexicographic
+    # order of `chosen`.
     k, m = matrix.shape[0], chosen.size
     signs, products = np.full(k, -1.0), np.empty(k)
     for position in range(m):

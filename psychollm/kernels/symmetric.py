@@ -145,7 +145,7 @@ def largest_eigenvalue(A):
 
 @njit
 def positive_part(A, axes):
-    """Overwrite A with its part of positive eigenvalues; `axes` (q, q) is a work array."""
+    """Overwrite A with its positive semidefinite part; `axes` (q, q) is a work array."""
     q = A.shape[0]
     for i in range(q):
         for j in range(i + 1):

@@ -53,7 +53,7 @@ def _conditional_shares(tau1, tau2, sign, rest):
 @njit
 def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
     """Return standard errors of rho, with thresholds estimated on n1 and n2 questions or known."""
-    # `rest` is 1 - |rho| with all its digits, which rho has lost near the bounds.
+    # `rest` is 1 - |rho| at full precision; near the bounds it cannot be computed from rho.
     if not rest > 0.0:
         return math.nan, math.nan
     sign = 1.0 if rho >= 0.0 else -1.0
@@ -214,8 +214,8 @@ def _profile_limit(cells, tau, start, end, step, limits):
 def profile_interval(cells, tau1, tau2, rho, drop):
     """Return the likelihood-ratio interval of rho for a table (n11, n10, n01, n00)."""
     # `drop`, half a chi-square quantile, is the largest decrease of the log-likelihood from its
-    # saturated maximum inside the interval. If the profile does not decrease so far on one side,
-    # the interval ends at the bound of rho.
+    # saturated maximum inside the interval. If the profile does not decrease by this much on one
+    # side, the interval ends at the bound of rho.
     total = cells[0] + cells[1] + cells[2] + cells[3]
     top = 0.0
     for c in range(4):

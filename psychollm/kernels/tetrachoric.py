@@ -6,15 +6,16 @@ quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivaria
 
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
 
-with + for positive and - for negative r; the right side is computed from the cross product of
-the counts, so that nothing cancels near independence. For strong negative r in that quadrant
-the equivalent equation from the other end,
+with + for positive and - for negative r. The right side is computed from the cross product of the
+counts, which avoids cancellation near independence. For strong negative r in that quadrant, the
+equivalent equation from the other end,
 
 .. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)
 
-keeps the digits of :math:`1 - |r|`. The left sides are integrated once; each step then adds only
-the integral over the step. The solver takes Halley steps within a bracket, starting from Bonett
-and Price's approximation; the residual of the equation after the last step certifies the result.
+preserves the relative accuracy of :math:`1 - |r|`. The left sides are integrated once; each step
+then adds only the integral over the step. The solver takes Halley steps within a bracket, starting
+from Bonett and Price's approximation. The residual of the equation after the last step certifies
+the result.
 
 If the thresholds are not those of the table but come from all answers of each model, one parameter
 cannot match four cells. The estimate then maximises the likelihood over rho; it is the root of
@@ -50,7 +51,8 @@ NODES_12, WEIGHTS_12 = np.polynomial.legendre.leggauss(12)
 
 INTERIOR, AT_BOUND, ADJUSTED, UNDEFINED = 0, 1, 2, 3
 MAX_STEPS = 60
-# A panel [lo, hi] with lo >= PANEL_RATIO * hi is integrated to 1e-14 by 20 nodes, |a|, |b| <= FAR.
+# A panel [lo, hi] with lo >= PANEL_RATIO * hi is integrated to 1e-14 by 20 nodes if |a|, |b| <=
+# FAR.
 PANEL_RATIO = 0.35
 FAR = 4.5
 
@@ -68,7 +70,7 @@ def _gauss(nodes, weights, lo, hi, gap, product):
 
 @njit
 def integral_to_one(t: float, gap: float, product: float) -> float:
-    """Integrate from t to 1; the node counts were chosen by comparison with 1e-15 integrals."""
+    """Integrate from t to 1; comparison with accurate integrals determined the node numbers."""
     if t >= 0.85:
         return _gauss(NODES_8, WEIGHTS_8, t, 1.0, gap, product)
     if t >= 0.6:
@@ -82,7 +84,7 @@ def integral_to_one(t: float, gap: float, product: float) -> float:
 
 @njit
 def bvn_upper_fast(a: float, b: float, qa: float, qb: float, r: float) -> float:
-    """P(X > a, Y > b) to about 1e-15 absolute, for |a|, |b| <= 4.5, given P(X > a), P(Y > b)."""
+    """Return P(X > a, Y > b) within 1e-15, for |a|, |b| <= 4.5, given P(X > a) and P(Y > b)."""
     size = abs(r)
     t = math.sqrt((1.0 - size) / (1.0 + size))
     if r >= 0.0:
@@ -119,7 +121,7 @@ def _bonett_price_angle(
 @njit
 def _solve(t, residual, orientation, gap, product):
     """Find t with residual(t) = 0, where d residual / dt = orientation * g(t)."""
-    # Returns t, the number of steps, and the residual left.
+    # Returns t, the number of steps, and the remaining residual.
     low, high = 0.0, 1.0
     steps = 0
     while steps < MAX_STEPS:
@@ -226,9 +228,9 @@ def _score(n11, n10, n01, n00, tau1, tau2, rho):
 
 @njit
 def solve_fixed(n11, n10, n01, n00, tau1, tau2):
-    """Maximise the likelihood over rho with thresholds fixed from elsewhere."""
-    # Newton's method on the angle w with rho = sin(w), inside a bracket. Returns rho, 1 - |rho|,
-    # steps, residual (the last step in rho), status.
+    """Maximise the likelihood over rho at given thresholds."""
+    # This is Newton's method for the angle w, with rho = sin(w), inside a bracket. It returns rho,
+    # 1 - |rho|, steps, residual (the last step in rho), and status.
     if min(n10, n01) <= 0.0 and min(n11, n00) > 0.0:
         return 1.0, 0.0, 0, 0.0, AT_BOUND
     if min(n11, n00) <= 0.0 and min(n10, n01) > 0.0:
@@ -243,7 +245,7 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
             high = w
         move = score / (information * bvn_pdf(tau1, tau2, math.sin(w)) * math.cos(w))
         steps += 1
-        if abs(move) <= 1e-11:  # Newton's step squares the error, so that this was the last
+        if abs(move) <= 1e-11:  # Newton's step squares the error, so no further step is needed
             w += move
             break
         following = w + move
@@ -267,7 +269,7 @@ def newton_in_bracket(w, low, high, score, bend):
     rho, slope = math.sin(w), math.cos(w)
     bend = bend * slope * slope - score * rho
     move = -score * slope / bend if bend < 0.0 else math.copysign(math.inf, score)
-    if abs(move) <= 1e-9:  # Newton's step squares the error, so that this was the last
+    if abs(move) <= 1e-9:  # Newton's step squares the error, so no further step is needed
         return w + move, low, high, move, True
     following = w + move
     if not low < following < high:
@@ -293,7 +295,7 @@ def adjust_table(n11, n10, n01, n00, rule):
             n00 if n00 > 0.0 else 0.5,
             True,
         )
-    # keep_margins: half a question is moved around the square, but at most half of a cell's count.
+    # keep_margins moves half a count between the diagonals, but at most half of a cell's count.
     diagonal = min(n11, n00) <= 0.0
     shift = 0.5 if diagonal else -0.5
     room = min(n10, n01) if diagonal else min(n11, n00)

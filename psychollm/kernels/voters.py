@@ -1,14 +1,14 @@
 r"""Find the mode of each voter's effects, and average over their posterior.
 
 A vote of voter v has the log odds :math:`\eta_u = a_v \delta_u + b_u + s_v` of left against right
-and the log tie parameter :math:`\nu + t_v`, with effects :math:`(s_v, t_v, \log a_v)`, normal with
-SDs :math:`\sigma`. Its probabilities are (Davidson 1970)
+and the log tie parameter :math:`\nu + t_v`. The effects :math:`(s_v, t_v, \log a_v)` are normal
+with SDs :math:`\sigma`. The probabilities of a vote are (Davidson 1970)
 
 .. math:: P(\text{left}) : P(\text{tie}) : P(\text{right}) =
           e^{\eta / 2} : e^{\nu + t} : e^{-\eta / 2}.                                     \quad (1)
 
 Votes are sorted by voter. Newton steps with the expected information find the mode. A product of
-Gauss-Hermite rules around it is weighted by the true density.
+Gauss-Hermite rules around the mode is weighted by the true density.
 
 References
 ----------

@@ -1,15 +1,15 @@
 r"""Areas under the ROC curve of one score in many resamples.
 
-The questions are sorted by score once; a resample is a vector of counts w. With tied groups g in
-increasing order of the score, :math:`P_g` and :math:`N_g` the sums of the counts of correct and
-wrong questions in a group, the area is
+The questions are sorted by score once; a resample is a vector of counts w. The tied groups g are
+in increasing order of the score, and :math:`P_g` and :math:`N_g` are the sums of the counts of
+correct and of wrong questions in a group. The area is
 
 .. math:: A = \frac{\sum_g P_g \big(\sum_{h < g} N_h + \tfrac12 N_g\big)}
                    {\sum_g P_g \sum_g N_g},                                               \quad (1)
 
 which takes one pass per resample. Counts are integers, so that the sums are exact.
 
-A signal with a threshold needs only the sums of the counts over a few classes of questions.
+A thresholded signal needs only the sums of the counts over a few classes of questions.
 
 References
 ----------
@@ -29,9 +29,9 @@ from psychollm.kernels._jit import njit
 def weighted_area(
     counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> float:
-    """Return the area (1) of one resample; NaN if it holds only one class."""
+    """Return the area (1) of one resample; NaN if it contains only one class."""
     # `order` lists the questions by increasing score, `opens` marks where a new group of ties
-    # begins, `correct` belongs to the questions in that order.
+    # begins, and `correct` is in the same order.
     area, below = 0.0, 0.0
     hits, misses, total = 0.0, 0.0, 0.0
     for rank in range(order.size):
