@@ -1,1 +1,1 @@
-"""Prediction of difficulty from the text of questions, and a gate that answers or abstains."""
+"""Prediction of difficulty from question texts, and a gate that decides whether to answer."""

@@ -1,4 +1,4 @@
-"""A gate, which decides which questions to answer, and its estimated performance."""
+"""Gate that decides which questions to answer, and its estimated performance."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _RIVALS = {OWN: "the model's own yes", SHARED: "the factor score of other models
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Gate(Result):
-    """Rule that decides whether a model should answer a question. Created by `fit_gate`.
+    """Rule that decides whether a model should answer a question, created by `fit_gate`.
 
     Attributes
     ----------
     goal : str
         Criterion of the threshold, such as "risk 0.1" or "F1".
     cut : float
-        Threshold: answer if the probability of a correct answer is at least this. Infinite if the
-        gate never answers.
+        Threshold: a question is answered if its probability of a correct answer is at least `cut`.
+        The threshold is infinite if the gate never answers.
     expected : mapping
-        "coverage", "risk" and "f_beta" on new questions, each (value, lower, upper).
+        Estimates (value, lower, upper) of "coverage", "risk" and "f_beta" on new questions.
     n : int
         Number of questions in the fit.
 
@@ -52,7 +52,7 @@ class Gate(Result):
     scale: FloatArray | None  # (features,)
     weights: FloatArray  # (features,)
     intercept: float
-    slope: float  # of the log odds of a correct answer on the predicted score
+    slope: float  # change of the log odds of a correct answer per unit of predicted score
     offset: float
     cut: float
     goal: str
@@ -70,16 +70,16 @@ class Gate(Result):
         Parameters
         ----------
         texts : sequence of str, optional
-            Questions; also the argument of `features` if that is a function.
+            Questions. If `features` is a function, it is called with this list.
         features : array_like (questions, features) or function, optional
             Features of the same kind as in the fit, if the gate was not fitted to words.
 
         Raises
         ------
         InputError
-            If the gate was fitted to texts and gets features, or the reverse.
+            If a gate fitted to texts gets features, or a gate fitted to features gets only texts.
         ShapeError
-            If the number of features differs from that in the fit.
+            If the number of features differs from the number in the fit.
         """
         if self.words is not None:
             if features is not None or texts is None:
@@ -146,20 +146,20 @@ MEASURES = {"coverage": "coverage", "risk": "risk", "f_beta": "F-beta"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GateFit(Study, Result):
-    """A gate, and its estimated performance on new questions.
+    """Gate with its estimated performance on new questions.
 
     Attributes
     ----------
     gate : Gate
-        Fitted to all questions.
+        Gate fitted to all questions.
     coverage, risk, f_beta : Estimate
-        For each rule: the gate, always answering, and the model's own yes/no if passed. Risk is
-        the proportion of wrong answers among answered questions.
+        Performance of each rule: the gate, always answering and, if passed, the model's own yes or
+        no. Risk is the proportion of wrong answers among answered questions.
     at_own_share : Estimate or None
-        Risk of the model's own yes, of the gate and the factor score at the same coverage, and of
-        always answering. None without `own`.
+        Risks of the model's own yes, of the gate and the factor score at the same coverage, and of
+        always answering; None without `own`.
     auroc : Estimate
-        AUROC of the probability for right answers.
+        AUROC of the out-of-fold probabilities for correct answers.
     probability, answered : ndarray (questions,)
         Out-of-fold probabilities and decisions.
 
@@ -190,9 +190,9 @@ class GateFit(Study, Result):
         """Return comparisons of the gate with the other rules.
 
         With `own`, the verdict compares the risks of the gate and of the model's own yes at equal
-        coverage. Further findings compare the gate with the factor score, and with always
-        answering in risk (if a risk was the goal) or F-beta. `smallest.share` is the smallest
-        effect of interest.
+        coverage. Further findings compare the gate with the factor score and with always
+        answering. The comparison with always answering uses risk if a risk was the goal, and
+        F-beta otherwise. `smallest.share` is the smallest effect of interest.
         """
         own = self.at_own_share
         found = []
@@ -265,5 +265,5 @@ class GateFit(Study, Result):
 
 
 def curve(log_odds: FloatArray) -> FloatArray:
-    """Return the probability for log odds."""
+    """Return probabilities from log odds."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))

@@ -1,18 +1,19 @@
-r"""Fit of a gate that answers or abstains by the text of the question.
+r"""Fit a gate that decides from the text of a question whether to answer it.
 
-A logistic curve maps the predicted score of a question to the probability of a right answer. The
-threshold maximises F-beta, or the coverage at which the proportion of wrong answers is at most the
-allowed risk. Curve and threshold are fitted to out-of-fold predictions (inner folds). Outer folds
-evaluate the whole procedure, so the results include the error of the threshold.
+A logistic curve maps the predicted score of a question to the probability of a correct answer. The
+threshold maximises F-beta, or it maximises coverage subject to a limit on the proportion of wrong
+answers. The curve and the threshold are fitted to out-of-fold predictions of inner folds. Outer
+folds evaluate the whole procedure, so the results account for the uncertainty of the threshold.
+Let b be the number of questions that are answered correctly, s the number that are answered, and t
+the number that would be answered correctly if all were answered. Then
 
-.. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s},                                \quad (1)
+.. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s}.                                \quad (1)
 
-with b questions answered and right, t right if all were answered, s answered.
-
-Risks are compared at equal coverage, because a rule that answers fewer questions is right more
-often. If the model's own yes or no is known, the gate answers as many questions as the model,
-those with the highest out-of-fold probability. The factor score of other models likewise selects
-the questions with the highest scores. Tied questions are answered in equal parts.
+Risks are compared at equal coverage, because risk tends to be lower for rules that answer fewer
+questions. If the model's own yes or no is known, the gate answers as many questions as the model
+says yes to. It selects the questions with the highest out-of-fold probability. The rule based on
+the factor score of other models selects the questions with the highest scores. If only some of
+several tied questions can be answered, each of them is answered in equal part.
 """
 
 from __future__ import annotations
@@ -68,11 +69,11 @@ class _Goal:
         return f"F{self.beta:g}" if self.risk is None else f"risk {self.risk:g}"
 
     def cut(self, probability: FloatArray, correct: FloatArray) -> float:
-        """Return the threshold, infinite if none meets the goal."""
+        """Return the threshold; it is infinite if no threshold meets the goal."""
         order = np.argsort(-probability, kind="stable")
         p, right = probability[order], np.cumsum(correct[order])
         n = np.arange(1, p.size + 1)
-        last = np.append(p[1:] < p[:-1], True)  # equal probabilities are answered together
+        last = np.append(p[1:] < p[:-1], True)  # answer ties together
         if self.risk is None:
             square = self.beta**2
             score = (1 + square) * right / (square * right[-1] + n)
@@ -83,7 +84,7 @@ class _Goal:
 
     @staticmethod
     def _between(p: FloatArray, last: int) -> float:
-        """Return the midpoint to the next probability, which is robust to small changes."""
+        """Return the midpoint between p[last] and the next value, robust to small changes."""
         return float(0.5 * (p[last] + p[last + 1])) if last + 1 < p.size else 0.0
 
 
@@ -102,7 +103,7 @@ def fit_gate(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> GateFit:
-    """Fit a gate for one model and estimate its error on new questions.
+    """Fit a gate for one model and estimate its performance on new questions.
 
     Parameters
     ----------
@@ -111,19 +112,20 @@ def fit_gate(
     correctness : array_like or mapping (questions,)
         1 for a correct answer, 0 for a wrong one; questions with NaN are excluded.
     f_beta : float, optional
-        Beta of the F-beta to maximise; 1 if neither goal is passed.
+        Beta of the F-beta to maximise; 1 if neither `f_beta` nor `risk` is passed.
     risk : float, optional
-        Largest proportion of wrong answers among answered questions; excludes `f_beta`.
+        Largest acceptable proportion of wrong answers among answered questions. It cannot be
+        combined with `f_beta`.
     scores : QuestionScores, mapping or array_like (questions,), optional
         Factor score of each question from the answers of other models, high for easy questions.
-        The text then predicts the score, and the score correctness. Without scores, the text
-        predicts correctness.
+        The text then predicts the score, which in turn predicts correctness. Without scores, the
+        text predicts correctness directly.
     own : array_like or mapping (questions,), optional
-        The model's own yes or no. Rules are then compared at its coverage.
+        The model's own yes or no. If passed, the rules are compared at the model's own coverage.
     features : array_like (questions, features), or function of a list of texts, optional
         Hidden states or embeddings that replace words and surface features.
     groups : sequence (questions,), optional
-        Group of each question, such as its template or source; folds keep groups whole.
+        Group of each question, such as its template or source. Folds do not split groups.
     n_folds : int
         Number of folds; at most the number of groups.
     bootstrap : int or Bootstrap
@@ -140,9 +142,9 @@ def fit_gate(
     Raises
     ------
     OptionError
-        If both goals are passed, or one is out of range.
+        If both `f_beta` and `risk` are passed, or one of them is out of range.
     InputError
-        If there are too few right or wrong answers, or inputs do not match.
+        If there are too few correct or wrong answers, or the inputs do not match.
 
     Examples
     --------
@@ -267,7 +269,7 @@ class _Work:
         inner = out_of_fold(questions, target, fold)
         design = np.column_stack([np.ones(inner.size), inner])
         offset, slope = logistic(design, correct, penalised=True).coefficients.tolist()
-        if slope <= 0.0:  # the text is uninformative: one probability for all
+        if slope <= 0.0:  # the text is uninformative: predict the mean for all questions
             share = np.clip(correct.mean(), 1e-6, 1.0 - 1e-6)
             offset, slope = float(np.log(share / (1.0 - share))), 0.0
         cut = self.goal.cut(curve(offset + slope * inner), correct)
@@ -276,25 +278,26 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _AsOften:
-    """Answers to the questions of the highest scores, as many as the model says yes to.
+    """Rule that answers as many questions as the model says yes to, those with highest scores.
 
-    Each resample has its own coverage and threshold. Ties at the threshold are answered in part.
+    Coverage and threshold are determined in each resample. Questions that are tied at the
+    threshold are answered in part.
     """
 
-    order: IntArray  # (questions,) with an own yes or no, from the highest score to the lowest
-    starts: IntArray  # (ties,) first index of each score
+    order: IntArray  # (questions,) rows with an own yes or no, in descending order of score
+    starts: IntArray  # (distinct scores,) first index of each score in `order`
     correct: FloatArray  # (questions,)
 
     @classmethod
     def of(cls, score: FloatArray, known: BoolArray, correct: FloatArray) -> _AsOften:
-        """Sort the questions."""
+        """Return the rule with its questions sorted by score."""
         rows = np.flatnonzero(known)
         order = rows[np.argsort(-score[rows], kind="stable")]
         ends = np.flatnonzero(np.diff(score[order], prepend=np.inf))
         return cls(order, ends, correct[order])
 
     def right(self, counts: FloatArray, answered: FloatArray) -> FloatArray:
-        """Return the number of right answers among the `answered` questions (draws,)."""
+        """Return the number of right answers if `answered` questions are answered (draws,)."""
         held = counts[:, self.order]
         size = np.add.reduceat(held, self.starts, axis=1)
         solved = np.add.reduceat(held * self.correct, self.starts, axis=1)
@@ -310,7 +313,7 @@ def _at_own_share(
     clusters: Any,
     options: Resampling,
 ) -> Estimate:
-    """Return the risk of the model's own yes, of rivals at its coverage, and of all answers."""
+    """Return risks of the model's own yes, rivals at its coverage, and always answering."""
     known = np.isfinite(said)
     yes, everything = np.where(known, said, 0.0), known.astype(np.float64)
     ranked = [_AsOften.of(score, known, correct) for score in rivals.values()]
@@ -344,7 +347,7 @@ def _measures(
     clusters: Any,
     options: Resampling,
 ) -> dict[str, Estimate]:
-    """Return coverage, risk and (1) of each rule."""
+    """Return coverage, risk and F-beta (1) of each rule."""
     given = np.stack(list(rules.values()))
     known = np.isfinite(given)
     said = np.where(known, given, 0.0)

@@ -1,11 +1,11 @@
 r"""Validation of questions, features, outcomes and groups; folds; and a ridge regression.
 
-With centred features X and outcome y, and :math:`H_\lambda = 11^\top/n + X (X^\top X + \lambda
-I)^{-1} X^\top`, the prediction errors of a group g of held-out questions are exactly
+Let X be the centred features, y the outcome and :math:`H = 11^\top/n + X (X^\top X + \lambda
+I)^{-1} X^\top`. If a group g of questions is held out, its prediction errors are exactly
 
 .. math:: e_g = (I - H_{gg})^{-1} (y - H y)_g,                                            \quad (1)
 
-without refitting. Groups of questions are held out whole.
+so no refit is needed. The questions of a group are always held out together.
 
 References
 ----------
@@ -31,7 +31,7 @@ from psychollm.studies.difficulty.words import Words, learn_words
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# Relative to the mean squared norm of a row.
+# The penalties are multiples of the mean squared norm of a row.
 PENALTIES = tuple(float(x) for x in np.logspace(-2.0, 4.0, 19))
 
 
@@ -48,7 +48,7 @@ class Ridge(NamedTuple):
 
 
 def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
-    """Fit with the penalty that minimises the mean square of (1), groups held out whole."""
+    """Fit with the penalty that minimises the mean squared error (1) of held-out groups."""
     means, level = table.mean(axis=0), float(outcome.mean())
     x, y = table - means, outcome - level
     square = float((x**2).sum(axis=1).mean())
@@ -68,7 +68,7 @@ def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
 
 
 def _eigen(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return non-zero eigenvalues and vectors of x x', from x x' or x' x, the smaller one."""
+    """Return non-zero eigenvalues and eigenvectors of x x', from the smaller of x x' and x' x."""
     if x.shape[0] <= x.shape[1]:
         values, vectors = np.linalg.eigh(x @ x.T)
         keep = values > 1e-10 * values[-1]
@@ -81,7 +81,7 @@ def _eigen(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _left_out(
     vectors: FloatArray, shrink: FloatArray, y: FloatArray, along: FloatArray, groups: IntArray
 ) -> float:
-    """Return the mean square of (1)."""
+    """Return the mean squared error (1) of held-out groups."""
     n = y.size
     residual = y - vectors @ (shrink * along)
     if np.unique(groups).size == n:
@@ -111,7 +111,7 @@ class Questions:
     groups: IntArray  # (questions,)
 
     def take(self, rows: IntArray) -> Questions:
-        """Return some of the questions."""
+        """Return the selected questions."""
         return Questions(
             texts=tuple(self.texts[row] for row in rows),
             labels=tuple(self.labels[row] for row in rows),
@@ -125,7 +125,7 @@ class Questions:
             words = learn_words(self.texts)
             return Model(words, None, None, ridge(words.measure(self.texts), outcome, self.groups))
         mean, spread = self.table.mean(axis=0), self.table.std(axis=0)
-        # Rows of norm about one, as for texts, so that the same penalties fit.
+        # Scale rows to a norm of about one, as for texts, so that the same penalties apply.
         scale = np.where(spread > 1e-12, spread, np.inf) * np.sqrt(self.table.shape[1])
         return Model(None, mean, scale, ridge((self.table - mean) / scale, outcome, self.groups))
 
@@ -223,7 +223,7 @@ def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArra
 
 
 def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Assign whole groups to folds of similar size, the largest first (questions,)."""
+    """Assign whole groups to folds of similar size, largest groups first (questions,)."""
     # With fewer groups than folds, each group is a fold.
     n_groups = np.unique(groups).size
     if n_groups < 2:
@@ -233,7 +233,7 @@ def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArra
 
 
 def parts(fold: IntArray) -> list[tuple[IntArray, IntArray]]:
-    """Return rows to fit on and rows to predict, for each fold."""
+    """Return, for each fold, the rows to fit and the rows to predict."""
     chosen: list[BoolArray] = [fold == one for one in np.unique(fold)]
     return [(np.flatnonzero(~own), np.flatnonzero(own)) for own in chosen]
 

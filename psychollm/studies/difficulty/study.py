@@ -1,15 +1,16 @@
 r"""Prediction of the shared difficulty of questions from their text.
 
-If models say yes to the same questions because of how these look, the text should predict the
-common factor. Ridge regression predicts factor scores of held-out questions from their text, and
+If models say yes to the same questions because of their wording, the text should predict the
+common factor. Ridge regression predicts factor scores of held-out questions from their text. The
+predictions are compared with the mean score of the fitted questions by
 
-.. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}          \quad (1)
+.. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}.         \quad (1)
 
-compares it with the mean of the fitted questions. The verdict concerns the gain over length alone.
-Pass templates as `groups`: otherwise a model that learned a template seems to predict its
-questions.
+The verdict also compares the text with its length alone. If questions share templates, pass the
+templates as `groups`. Otherwise a regression that learned a template predicts other questions of
+this template too well.
 
-Intervals cover the sampling of questions, with the fitted models held fixed.
+Intervals reflect the sampling of the predicted questions, with the fitted regressions held fixed.
 """
 
 from __future__ import annotations
@@ -66,13 +67,14 @@ class Difficulty(Study, Result):
     predicted : ndarray (questions,)
         Out-of-fold predictions from the text.
     predicted_by_length, scores : ndarray (questions,)
-        Out-of-fold predictions from length alone; the factor scores.
+        Out-of-fold predictions from length alone, and the factor scores.
     r_squared, correlation : Estimate
-        For "text" (or the features passed), "length only" and "mean".
+        Accuracy of the predictors "text" (or the features passed), "length only" and "mean".
     ceiling : float
-        Reliability of the scores, the upper bound of R squared; NaN if unknown.
+        Reliability of the scores, which is the upper bound of R squared; NaN if unknown.
     weights : ndarray (features,)
-        Weights of the model fitted to all questions, by `names`; positive ones predict yes.
+        Weights of the regression fitted to all questions, in the order of `names`. Features with
+        positive weights predict yes.
 
     Examples
     --------
@@ -99,18 +101,18 @@ class Difficulty(Study, Result):
 
     @property
     def lead(self) -> Any:
-        """R squared of the text minus that of length alone, paired over questions."""
+        """Difference in R squared between text and length alone, paired over questions."""
         return self.r_squared.difference("text", "length only")
 
     def weights_frame(self) -> pd.DataFrame:
-        """Return one row per feature, the largest weight first."""
+        """Return one row per feature, in descending order of weight."""
         import pandas as pd
 
         frame = pd.DataFrame({"feature": list(self.names), "weight": self.weights})
         return frame.sort_values("weight", ascending=False, ignore_index=True)
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and the accuracy of text and length."""
+        """Return the verdict, and the accuracy of predictions from text and from length."""
         units = "questions" if self.n_groups == len(self.labels) else "groups of questions"
         rows = [
             f"{name}: R² {self.r_squared.text(row, 3)}, correlation "
@@ -131,13 +133,13 @@ class Difficulty(Study, Result):
         return exhibit(found.alone, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
-        """Return whether the text predicts the score, and better than its length."""
+        """Return text on whether the text predicts the score, and better than its length."""
         value = f"R² {self.r_squared.text()}"
         lead = self.lead
         more = with_interval(lead.value, lead.interval, signed=True)
         least = smallest.r_squared
         low, high = self.r_squared.interval[0]
-        # A negative R2, worse than the mean, counts as no prediction.
+        # A negative R2 is worse than the mean and counts as no prediction.
         judged = outcome((max(low, 0.0), high), smallest=least)
         if judged is Outcome.OPEN:
             return f"It is inconclusive whether the text predicts the shared difficulty ({value})."
@@ -174,12 +176,12 @@ def difficulty(
     texts : sequence of str, or mapping of label to str (questions,)
         The questions.
     scores : QuestionScores, mapping, or array_like (questions,)
-        Factor scores, such as those of `question_scores`; high if models say yes. Questions with
-        NaN are excluded.
+        Factor scores, such as a result of `question_scores`; high scores mean that models say yes.
+        Questions with NaN are excluded.
     features : array_like (questions, features), or function of a list of texts, optional
         Hidden states or embeddings that replace words and surface features.
     groups : sequence (questions,), optional
-        Group of each question, such as its template or source; folds keep groups whole.
+        Group of each question, such as its template or source. Folds do not split groups.
     n_folds : int
         Number of folds; at most the number of groups.
     bootstrap : int or Bootstrap
@@ -249,7 +251,7 @@ def difficulty(
 def _by_length(
     questions: Questions, y: FloatArray, fold: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Predict from the numbers of letters and words, and by the mean of the fitted questions."""
+    """Predict scores from the numbers of letters and words, and by the mean of fitted scores."""
     table = np.column_stack([np.ones(y.size), surface_table(questions.texts)[:, :2]])
     length, means = np.empty(y.size), np.empty(y.size)
     for fit_on, own in parts(fold):
@@ -259,7 +261,7 @@ def _by_length(
 
 
 def _fit_measures(y: FloatArray, predictions: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return (1) and the correlation for each resample (resamples, 2, predictors)."""
+    """Return R squared (1) and correlations in each resample (resamples, 2, predictors)."""
     errors = counts @ ((y - predictions) ** 2).T
     squared = 1.0 - errors / errors[:, -1:]
     n = counts.sum(axis=1, keepdims=True)
@@ -281,7 +283,7 @@ def _estimates(
     clusters: IntArray | None,
 ) -> dict[str, Estimate]:
     value = _fit_measures(y, predictions, np.ones((1, y.size)))[0]
-    # Fold means vary by chance and correlate negatively with the held-out scores.
+    # By construction, fold means correlate negatively with held-out scores: omit the correlation.
     value[1, -1], draws[:, 1, -1] = np.nan, np.nan
     reasons = (Reason.NONE, Reason.NONE, Reason.CONSTANT)
     names = ("r_squared", "correlation")

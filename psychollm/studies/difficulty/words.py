@@ -1,13 +1,12 @@
 r"""Features of the text of a question: terms and surface features.
 
 Terms are words and pairs of neighbouring words, in lower case. The digits of a number are replaced
-by zeros, since its length is more informative than its value. If a text contains term t c times,
-and :math:`f_t` of n texts contain it, the weight of the term in the text is
+by zeros, because its length is more informative than its value. If a term t occurs c times in a
+text, and in :math:`f_t` of n texts, its weight in the text is
 
-.. math:: (1 + \log c) \left(\log\frac{1 + n}{1 + f_t} + 1\right),                        \quad (1)
+.. math:: (1 + \log c) \left(\log\frac{1 + n}{1 + f_t} + 1\right).                        \quad (1)
 
-and the weights of a text are scaled to norm one. Only NumPy is needed, so a fitted model runs
-anywhere.
+The weights of a text are then scaled to norm one. Fitted models require no package besides NumPy.
 
 References
 ----------
@@ -49,7 +48,7 @@ SURFACE = (
 
 
 def terms(text: str) -> Counter[str]:
-    """Count words and pairs of words."""
+    """Count words and pairs of neighbouring words."""
     words = _WORD.findall(_NUMBER.sub(lambda found: "0" * len(found[0]), text.lower()))
     return Counter([*words, *(f"{a} {b}" for a, b in pairwise(words))])
 
@@ -86,10 +85,10 @@ class Words(Result):
     """Terms with their weights, and the scaling of the surface features."""
 
     terms: tuple[str, ...]
-    rarity: FloatArray  # (terms,) the second factor of (1)
+    rarity: FloatArray  # (terms,) second factor of (1)
     mean: FloatArray  # (surface features,)
     scale: FloatArray  # (surface features,) standard deviations, inf for constant features
-    features: tuple[str, ...] = SURFACE  # of the surface, in the order of mean and scale
+    features: tuple[str, ...] = SURFACE  # surface features in the order of mean and scale
 
     def __post_init__(self) -> None:
         if self.features != SURFACE:
@@ -102,7 +101,7 @@ class Words(Result):
 
     def measure(self, texts: Sequence[str]) -> FloatArray:
         """Return weights of terms and standardised surface features (texts, terms + features)."""
-        # Rows of both parts have norm about one, so that neither dominates.
+        # Both parts of a row are scaled to a norm of about one, so that neither dominates.
         column_of = {term: column for column, term in enumerate(self.terms)}
         weights = np.zeros((len(texts), len(self.terms)))
         for row, text in enumerate(texts):
@@ -121,7 +120,7 @@ class Words(Result):
 
 
 def learn_words(texts: Sequence[str], *, min_count: int = 2, max_terms: int = 3000) -> Words:
-    """Choose the terms that occur in `min_count` texts or more, the most frequent first."""
+    """Learn the most frequent of the terms that occur in at least `min_count` texts."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(terms(text)))

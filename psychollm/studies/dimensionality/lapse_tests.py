@@ -1,15 +1,17 @@
-r"""Test for a second factor if models lapse.
+r"""Test for a second factor, allowing for lapses.
 
-Under (1) of `lapses`, the statistic is the largest eigenvalue of the pairs' scores for a second
-factor (`kernels.second_factor`). To first order, estimation adds :math:`-C (n I + P)^{-1} g` to a
-score, where g are the scores of the parameters, I is their information, C their covariance with
-the pairs' scores, and P the precision of the priors. With this term (Neyman, 1959), scores
-simulated from the fitted model need no refit: replicates are resampled from one simulated pool of
-questions. A pair's score is divided by the fourth root of its variance. This is half way between
-equal weights, dominated by the rarest answers, and weights by information.
+The null hypothesis is model (1) of `lapses`. Each pair of models has a score statistic for a
+second factor (`kernels.second_factor`); the test statistic is the largest eigenvalue of the matrix
+of these scores. To first order, estimation adds :math:`-C (n I + P)^{-1} g` to a score. Here g are
+the scores of the parameters, I is their information, C their covariance with the pairs' scores,
+and P the precision of the priors. With this term (Neyman, 1959), the model need not be refitted in
+each replicate: replicates are resampled from one simulated pool of questions.
 
-The size of a second factor is estimated from pair counts: two factors are fitted together with
-asymptotes (`kernels.pairwise_lapses`), with prior scales estimated from whole patterns.
+Each pair's score is divided by the fourth root of its variance. This is a compromise between
+standardised scores, in which pairs with rare answers dominate, and weighting by information.
+
+The size of a second factor is estimated from pair counts. Two factors are fitted jointly with
+asymptotes (`kernels.pairwise_lapses`), whose prior scales are estimated from answer patterns.
 
 References
 ----------
@@ -46,29 +48,29 @@ from psychollm.studies.dimensionality.lapses import (
 FINE = 0.9  # spacing of nodes, in SDs of the narrowest posterior
 PROBES, LEAST_NODES, MOST_NODES = 261, 41, 1201
 POOL, BLOCK = 10_000, 1024  # questions in the simulated pool; questions per block
-MOST_CELLS = 4_000_000  # questions times pairs per block
+MOST_CELLS = 4_000_000  # maximum number of questions times pairs per block
 NEAREST = 0.003  # smallest scale of an asymptote's prior in two-factor fits
-GAIN, MOST_STEPS = 0.01, 60  # of two factors with lapses
-LONGEST = 2.0  # maximum change of a logit from the fit to a replicate
+GAIN, MOST_STEPS = 0.01, 60  # stopping rule of fits of two factors with lapses
+LONGEST = 2.0  # maximum change of a parameter between the fit and a replicate
 LARGEST_LOADING = 0.9995
-FAR = 4.0  # in standard deviations
-STRICT = 0.35  # factor on the level
-LARGE = 40  # models above which fewer proportions are fitted (cubic cost)
-USUAL, BOUNDING = 0.4, 39  # draws of a proportion for an upper bound
+FAR = 4.0  # distance from the mean under one factor, in SDs
+STRICT = 0.35  # the combined test uses this multiple of the level
+LARGE = 40  # with more models, fewer replicates are fitted because the cost is cubic
+USUAL, BOUNDING = 0.4, 39  # p-value above which fewer replicates are fitted, and their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WithLapses(Result):
-    """Tests of a second factor if models lapse.
+    """Tests of a second factor, allowing for lapses.
 
     Attributes
     ----------
     fit : OneFactorWithLapses
-        One-factor model that the tests start from.
+        One-factor model with lapses, the null hypothesis of the tests.
     test : ResidualTest
-        Test of one factor with lapses, by the scores of a second.
+        Score test of one factor with lapses against a second factor.
     second_share : ResidualTest
-        Proportion of variance of a second factor, fitted together with asymptotes.
+        Test of a second factor's proportion of variance, which is fitted jointly with asymptotes.
     """
 
     fit: OneFactorWithLapses
@@ -81,22 +83,22 @@ class WithLapses(Result):
 
     @property
     def p_value(self) -> float:
-        """Fisher's combination of the two tests, which are nearly independent."""
+        """P-value of Fisher's combination of both tests, which are nearly independent."""
         product = self.test.p_value * self.second_share.p_value
         return float(chdtrc(4, -2.0 * np.log(product)))
 
     @property
     def far(self) -> bool:
-        """Whether the scores of a second factor are far from those under one factor."""
+        """Whether the score statistic is far above its mean under one factor."""
         draws = self.test.draws
         return bool(self.test.observed > draws.mean() + FAR * draws.std())
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether both tests together reject, or scores are far from those under one factor."""
-    # Each test alone rejects one factor slightly too often with extreme yes rates, so the
-    # combination uses a stricter level. If lapses and a second factor are similar, chance produces
-    # large proportions; then the scores decide.
+    """Return whether a second factor is significant, by both tests or by a very large score."""
+    # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
+    # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
+    # so the score test decides.
     return p_both <= STRICT * alpha or (p_scores <= alpha and far)
 
 
@@ -111,8 +113,8 @@ def with_lapses(
     progress: bool = False,
 ) -> WithLapses:
     """Fit one factor with lapses and test for a second factor."""
-    # without: the log-likelihood of one factor without lapses.
-    # Rounding of sums depends on the number of threads, and probabilities of answers underflow.
+    # `without` is the log-likelihood of one factor without lapses. Use one thread, because sums
+    # depend on the number of threads by rounding. Tiny probabilities of answers may underflow.
     with one_blas_thread(), np.errstate(under="ignore"):
         fit = one_factor_with_lapses(answers.table, without=without, level=level)
         test, share = second_factor_tests(
@@ -124,20 +126,20 @@ def with_lapses(
 
 @dataclass(frozen=True, slots=True)
 class _Curves:
-    """Fitted model at the nodes of the factor."""
+    """Fitted model, evaluated at the quadrature nodes of the factor."""
 
     parameters: FloatArray  # (k, 4)
     log_weights: FloatArray  # (Q,)
     log_yes: FloatArray  # (k, Q)
     log_no: FloatArray  # (k, Q)
-    up: FloatArray  # (Q, k) derivative of log P in its argument
-    down: FloatArray  # (Q, k) derivative of log(1 - P)
-    up_all: FloatArray  # (4k, Q) derivatives of log P in the parameters
-    down_all: FloatArray  # (4k, Q)
+    up: FloatArray  # (Q, k) derivative of log P with respect to its argument
+    down: FloatArray  # (Q, k) derivative of log(1 - P) with respect to its argument
+    up_all: FloatArray  # (4k, Q) derivatives of log P with respect to the parameters
+    down_all: FloatArray  # (4k, Q) derivatives of log(1 - P)
 
     @classmethod
     def of(cls, parameters: FloatArray) -> _Curves:
-        """Evaluate on a grid fine enough for the narrowest posterior."""
+        """Evaluate the model on a grid that is fine enough for the narrowest posterior."""
         yes, no, slope, _ = _probabilities(
             parameters, np.linspace(-HALF_RANGE, HALF_RANGE, PROBES)
         )
@@ -176,7 +178,7 @@ class _Curves:
 def _probabilities(
     parameters: FloatArray, nodes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return P, 1 - P, dP in the argument (k, Q) and in the parameters (k, 4, Q): (1)."""
+    """Return P of (1), 1 - P, and P's derivatives by argument (k, Q) and parameters (k, 4, Q)."""
     a, b, low, high = (column[:, None] for column in parameters.T)
     z = a * nodes + b
     left, right = ndtr(z), ndtr(-z)
@@ -204,7 +206,7 @@ def _blocks(yes: FloatArray, no: FloatArray) -> Iterator[tuple[slice, FloatArray
 
 
 def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
-    """Yield y_i y_j, y_i a_j, a_i y_j and a_i a_j of all pairs, (n, pairs); a = answered."""
+    """Yield the products (n, pairs) of y = yes and a = answered: y y, y a, a y and a a."""
     first, second = np.tril_indices(yes.shape[1], -1)
     answered = yes + no
     for one, other in itertools.product((yes, answered), repeat=2):
@@ -213,12 +215,12 @@ def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """Centred sums over replicates of questions simulated from the fitted model."""
+    """Sums over the questions of each replicate, which are resampled from a simulated pool."""
 
-    scores: FloatArray  # (replicates, pairs), with the first-order effect of estimation
-    variances: FloatArray  # (pairs,) of these sums
+    scores: FloatArray  # (replicates, pairs) centred, with the first-order effect of estimation
+    variances: FloatArray  # (pairs,) variances of `scores`
     parameters: FloatArray  # (replicates, k, 4) first-order estimates in each replicate
-    products: FloatArray  # (4, few replicates, pairs) counts of pairs
+    products: FloatArray  # (4, refitted replicates, pairs) counts of pairs
 
 
 def second_factor_tests(
@@ -230,7 +232,7 @@ def second_factor_tests(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
-    """Test for a second factor besides lapses, by its scores and by its proportion."""
+    """Test for a second factor in addition to lapses, by scores and by its proportion."""
     table = answers.table
     curves = _Curves.of(fit._parameters)
     yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))
@@ -252,7 +254,8 @@ def second_factor_tests(
     )
     counts = writable_counts(answers.counts)
     observed = _share(*counts, fit._parameters, z)
-    # If the scores are compatible with one factor, the proportion only needs an upper bound.
+    # If the scores are compatible with one factor, only an upper bound of the proportion is
+    # needed, so fewer replicates suffice.
     n_shares = n_shares if test.p_value <= USUAL and k <= LARGE else min(n_shares, BOUNDING)
     draws = np.empty(n_shares)
     bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
@@ -275,7 +278,10 @@ def _drawn(
     n_shares: int,
     rng: np.random.Generator,
 ) -> _Pool:
-    """Simulate a pool of questions and draw replicates; `gradient` (4k,) is that of the data."""
+    """Simulate a pool of questions and draw replicates from it.
+
+    `gradient` (4k,) contains the scores of the parameters in the observed data.
+    """
     n, k = answered.shape
     mask = answered if answered.all() else answered[rng.integers(0, n, POOL)]
     drawn = curves.draw(POOL, rng)
@@ -310,7 +316,8 @@ def _drawn(
         - 2.0 * np.einsum("pg,pg->p", weight, cross)
         + np.einsum("pg,gh,ph->p", weight, information, weight)
     )
-    # At the fit, scores and priors balance; each replicate is centred the same way.
+    # At the fit, the gradient of the data balances that of the priors. Subtracting it centres
+    # each replicate in the same way.
     moved = np.linalg.solve(total, (own - gradient).T).T.reshape(n_null, k, 4)
     return _Pool(
         scores=scores - (own - gradient) @ weight.T,
@@ -329,7 +336,7 @@ def _symmetric(pairs: FloatArray, k: int) -> FloatArray:
 
 
 def _counts(products: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return (joint, yes, n), each (k, k), of sums of products (4, pairs)."""
+    """Return (joint, yes, n), each (k, k), from sums of products (4, pairs)."""
     first, second = np.tril_indices(k, -1)
     joint, n = _symmetric(products[0], k), _symmetric(products[3], k)
     yes = np.zeros((k, k))
@@ -340,7 +347,7 @@ def _counts(products: FloatArray, k: int) -> tuple[FloatArray, FloatArray, Float
 def _share(
     joint: FloatArray, yes: FloatArray, n: FloatArray, parameters: FloatArray, z: FloatArray
 ) -> float:
-    """Return the proportion of variance of the second of two factors with lapses."""
+    """Return the second factor's proportion of variance in a fit with two factors and lapses."""
     a, _, low, high = parameters.T
     lapses = np.minimum(np.column_stack([expit(low), expit(-high)]), LARGEST)
     k = a.size

@@ -1,15 +1,15 @@
 r"""Fit one factor to models that lapse or guess.
 
-A model answers some questions independently of their content: it guesses, is cut off, or is
-misread. With asymptotes :math:`c_i` and :math:`d_i` it says yes to a question of factor score f
-with probability
+A model may answer some questions independently of their content: it guesses, its reply is cut off,
+or its reply is parsed wrongly. With asymptotes :math:`c_i` and :math:`d_i`, the probability that
+it says yes to a question with factor score f is
 
 .. math:: P_i(f) = c_i + (d_i - c_i)\,\Phi(a_i f + b_i),                                \quad (1)
 
 and its lapse rate is :math:`c_i + 1 - d_i`. Pair counts alone cannot distinguish lapses from a
-second factor; whole answer patterns can. So (1) is fitted to patterns (`fit_irt`, 4PL with the
-probit link). The distributions over models of slopes and of logits of asymptotes are estimated
-too, because a single model has few lapses.
+second factor, but whole answer patterns can. Therefore (1) is fitted to answer patterns
+(`fit_irt`, 4PL with the probit link). Because a single model has few lapses, slopes and logits of
+asymptotes have hierarchical priors whose parameters are estimated from all models.
 
 References
 ----------
@@ -37,39 +37,40 @@ from psychollm.irt.fit import fit_irt
 from psychollm.irt.priors import Normal, Priors
 from psychollm.irt.result import IRTFit
 
-# Initial distribution of asymptotes: median .7 % from 0 and 1. Without a prior on slopes, models
-# with nearly constant answers have no estimate.
+# Initial priors: the median asymptotes are .7 % and 99.3 %. Without a prior on slopes, models with
+# nearly constant answers would have no finite estimate.
 PRIORS = Priors(slope=(2.0, 1.5), guessing=(-5.0, 1.5), upper=(5.0, 1.5))
-ROUNDS = 4  # of this estimation
-# Hyperpriors of the distribution over models: normal for its mean, half-normal for its SD.
+ROUNDS = 4  # number of updates of these priors
+# Hyperpriors: mean and SD of the normal prior of the mean, scale of the half-normal prior of the
+# SD.
 SLOPES, LOGITS = (1.5, 1.5, 0.5), (-5.0, 2.5, 1.0)
-# Intervals use a gamma prior of shape 2 and this scale for the SD. An SD of 0, which few models
-# cannot exclude, would make all rates equal and their intervals too narrow.
+# For intervals, the SD has a gamma prior of shape 2 and this scale. The prior excludes an SD of 0,
+# which would make all rates equal and their intervals too narrow; few models cannot exclude it.
 SPREAD = 0.6
 DEVIATIONS = np.linspace(0.1, 2.9, 15)
-LEAST_KNOWN, FURTHEST = 1e-3, 2.0  # the normal approximation is poor far from the mode
-PLACES = np.linspace(-12.0, 0.0, 121)  # logits: asymptotes within .5 of their end
+LEAST_KNOWN, FURTHEST = 1e-3, 2.0  # limits, as the normal approximation is poor far from the mode
+PLACES = np.linspace(-12.0, 0.0, 121)  # logits of asymptotes at most .5 away from 0 or 1
 LEAST_CHANCE = 1e-300
-CORRELATIONS = (0.5, 0.9)  # of a model's two logits: guessing raises both asymptotes
-DISTRIBUTIONS = 32  # pairs of means and SDs that intervals average over
-EVIDENT = 9.21  # 99 % quantile of twice the log-likelihood gain by two parameters
+CORRELATIONS = (0.5, 0.9)  # of a model's two logits: guessing moves both asymptotes inwards
+DISTRIBUTIONS = 32  # number of pairs of means and SDs over which intervals are averaged
+EVIDENT = 9.21  # 99 % quantile of chi-squared with two degrees of freedom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OneFactorWithLapses(Result):
-    """One common factor, and models that answer some questions independently of it.
+    """One common factor of models that answer some questions independently of it.
 
     Attributes
     ----------
     loadings, thresholds : ndarray of shape (k,)
-        Of the factor, corrected for lapses.
+        Loadings and thresholds of the factor, corrected for lapses.
     se_loadings, se_thresholds : ndarray of shape (k,)
         Standard errors from the observed information.
     lower, upper : ndarray of shape (k,)
-        Asymptotes: probability of yes at the lowest and highest factor scores.
+        Asymptotes, the probabilities of yes at the lowest and highest factor scores.
     rate : Estimate
-        Lapse rates, `lower` + 1 - `upper`; an interval starts at 0 if the model's own answers do
-        not exclude a rate of zero.
+        Lapse rates, `lower` + 1 - `upper`. An interval starts at 0 if the model's own answers are
+        compatible with a rate of zero.
     log_likelihood : float
         Marginal log-likelihood, without priors.
     n_parameters : int
@@ -114,7 +115,7 @@ class OneFactorWithLapses(Result):
 
     @property
     def evident(self) -> bool:
-        """Whether lapses are significant in all answers together, and in some model."""
+        """Whether lapses are significant in all answers jointly and in at least one model."""
         return bool((self.rate.interval[:, 0] > 0.0).any())
 
 
@@ -122,7 +123,7 @@ def one_factor_with_lapses(
     table: Responses, *, without: float = -np.inf, level: float = 0.95
 ) -> OneFactorWithLapses:
     """Fit one factor with a lower and an upper asymptote per model to binary answers."""
-    # without: the log-likelihood of one factor without lapses.
+    # `without` is the log-likelihood of one factor without lapses.
     priors = PRIORS
     for turn in range(ROUNDS + 1):
         fit = fit_irt(table, model="4pl", link="probit", respondents="questions", priors=priors)
@@ -161,11 +162,11 @@ def one_factor_with_lapses(
 
 
 def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
-    """Estimate mean and SD of the models' slopes (empirical Bayes)."""
+    """Estimate the mean and SD of the models' slopes by empirical Bayes."""
     mean, deviation = prior or (0.0, np.inf)
     at, precision = fit.parameters[:, 0], deviation**-2
     own = np.maximum(np.nan_to_num(1.0 / fit.covariance[:, 0, 0] - precision), LEAST_KNOWN)
-    # Subtract the prior's information from the posterior, normal about its mode.
+    # Subtract the prior's information from the posterior, which is approximated by a normal.
     centre = at + np.minimum(precision / own, FURTHEST) * (at - mean)
     spread = DEVIATIONS[:, None] ** 2 + 1.0 / own
     weight = SLOPES[1] ** -2 + (1.0 / spread).sum(axis=1)
@@ -180,7 +181,7 @@ def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
 class _Asymptotes:
     """Logits of one asymptote of all models, and candidate normal distributions for them."""
 
-    answers: FloatArray  # (k, places) likelihood
+    answers: FloatArray  # (k, places) likelihood on the grid `PLACES`
     centres: FloatArray  # (distributions,)
     deviations: FloatArray  # (distributions,)
     logs: FloatArray  # (distributions,) log-likelihood plus log prior of the centre
@@ -193,7 +194,7 @@ class _Asymptotes:
 
     @property
     def none(self) -> FloatArray:
-        """Return twice the loss in each model's log-likelihood without the asymptote."""
+        """Twice the log-likelihood that each model loses if its asymptote is fixed at 0 or 1."""
         return np.asarray(-2.0 * np.log(np.maximum(self.answers[:, 0], LEAST_CHANCE)))
 
     def normal(self, sign: float) -> Normal:
@@ -204,8 +205,9 @@ class _Asymptotes:
 
 def _asymptotes(fit: IRTFit, column: int, prior: Normal | None, sign: float) -> _Asymptotes:
     """Estimate the distribution of the logits of one asymptote."""
-    # The likelihood of a rate exp(x) is approximated by that of a Poisson count with mean own
-    # exp(x - at): curvature `own` at the mode, and a slope there that balances the prior's.
+    # The likelihood of a rate exp(x) is approximated by the likelihood of a Poisson count with
+    # mean own * exp(x - at). It has curvature `own` at the mode, and its slope at the mode
+    # balances the slope of the prior.
     mean, deviation = prior or (0.0, np.inf)
     at, precision = sign * fit.parameters[:, column], deviation**-2
     own = np.nan_to_num(1.0 / fit.covariance[:, column, column] - precision)
@@ -225,8 +227,8 @@ def _asymptotes(fit: IRTFit, column: int, prior: Normal | None, sign: float) -> 
 
 def _sums(yes: _Asymptotes, no: _Asymptotes, level: float) -> FloatArray:
     """Return lower bound, median and upper bound (3, k) of the models' lapse rates."""
-    # Joint distributions of both logits: low-discrepancy pairs of their distributions, with each
-    # correlation, weighted by the likelihood of the answers under both.
+    # The distributions of the two logits are paired by a low-discrepancy sequence. Each pair is
+    # combined with each correlation, and weighted by the likelihood of the answers.
     from scipy.stats.qmc import Sobol
 
     places = Sobol(2, scramble=False).random(DISTRIBUTIONS) + 0.5 / DISTRIBUTIONS
@@ -258,8 +260,8 @@ def _sums(yes: _Asymptotes, no: _Asymptotes, level: float) -> FloatArray:
 def _rates(
     rates: FloatArray, none: FloatArray, table: Responses, level: float, *, evident: bool
 ) -> Estimate:
-    """Return lapse rates, with intervals from 0 if lapses are not significant."""
-    # none (k,): twice the loss in log-likelihood if a model never lapses.
+    """Return lapse rates; intervals start at 0 for models without significant lapses."""
+    # `none` (k,) is twice the log-likelihood that is lost if a model never lapses.
     low, middle, high = rates
     tells = evident & (none > chdtri(1, 1.0 - level))
     return Estimate(

@@ -46,7 +46,7 @@ class PlainSpectrum(Result):
     correlation : Correlation
         Tetrachoric correlations under the chosen rules.
     eigenvalues, shares : ndarray of shape (k,)
-        In descending order; shares are eigenvalues over k.
+        Eigenvalues in descending order, and their proportions of the total variance k.
     first_loadings, second_loadings : ndarray of shape (k,)
         Loadings on the first two components, with signs that make their sums nonnegative.
     second_replicates : ndarray of shape (n, k)
@@ -56,13 +56,14 @@ class PlainSpectrum(Result):
     quadratic : ndarray of shape (3,)
         Regression of first loadings on thresholds: constant, linear, quadratic.
     quadratic_r2 : Null
-        Its R squared, with one-factor replicates whose true loadings do not depend on thresholds.
+        R squared of this regression, and its distribution in one-factor replicates.
     congruence : float
         Tucker's congruence of `second_loadings` with the second component of the replicates.
     null_congruence : float
-        Median congruence of single replicates with that component, for comparison.
+        Median congruence of single replicates with the same component, for comparison.
     sensitivity : Sensitivity
-        Pairs with an empty cell, and eigenvalue shares under every continuity correction.
+        Number of pairs with an empty cell, and proportions of variance under every continuity
+        correction.
     """
 
     correlation: Correlation
@@ -81,7 +82,7 @@ class PlainSpectrum(Result):
 
     @property
     def min_eigenvalue(self) -> float:
-        """Smallest eigenvalue; negative if the pairs form no valid correlation matrix."""
+        """Smallest eigenvalue; negative if the matrix is not positive semidefinite."""
         return float(self.eigenvalues[-1])
 
     @property
@@ -97,30 +98,30 @@ class Dimensionality(Study, Result):
     Attributes
     ----------
     n_factors : {0, 1, 2}
-        2 means more than one factor, even if models may lapse; the verdict reports whether the
-        second is minor.
+        Number of factors; 2 means more than one factor, even after allowing for lapses. The
+        verdict reports whether the second factor is minor.
     shared_test, one_factor_test : ResidualTest
-        Rule-free tests of no factor and of one normal factor.
+        Tests of no factor and of one normal factor, which need no continuity correction.
     second_share : ResidualTest
-        Proportion of variance of a second factor by pairwise likelihood, with one-factor
+        Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.
     with_lapses : WithLapses or None
-        Fit of one factor with lapses, and tests for a second, if one normal factor is rejected;
-        these then decide.
+        Fit of one factor with lapses, and tests for a second factor. They are computed, and decide
+        the verdict, if one normal factor is rejected.
     spectrum : PlainSpectrum
-        Tetrachoric spectrum under the chosen continuity correction, with both nulls.
+        Tetrachoric spectrum under the chosen continuity correction, with both null distributions.
     factors_by_rule : mapping
-        Number of factors by each rule.
+        Number of factors according to each rule.
     pairwise : PairwiseLikelihood
         Precision-weighted one-factor solution.
     full_information : FullInformation
-        Full-information one-factor likelihood, without lapses.
+        Full-information one-factor fit without lapses.
     residuals : PairResiduals
         Residual pair tables under `one_factor_model`.
     near_copies : tuple of tuples
         Groups of models that agree more than the factor predicts, if one factor is rejected.
     excluded : mapping
-        Excluded models, with reasons.
+        Excluded models, with the reasons for exclusion.
     alpha : float
         Level of the tests.
     labels : tuple
@@ -169,11 +170,11 @@ class Dimensionality(Study, Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per component: eigenvalue, share, and both nulls.
+        """Return one row per component: eigenvalue, proportion of variance, and both nulls.
 
-        Columns ``permutation_...`` describe the distribution under independence,
-        ``one_factor_...`` under one factor with the observed thresholds; p-values have Monte Carlo
-        errors.
+        Columns ``permutation_...`` describe the null distribution under independence. Columns
+        ``one_factor_...`` describe it under one factor with the observed thresholds. Columns
+        ``..._p_se`` are Monte Carlo errors of the p-values.
         """
         import pandas as pd
 
@@ -192,7 +193,7 @@ class Dimensionality(Study, Result):
 
     @property
     def evidence(self) -> Evidence:
-        """Numbers behind the verdict."""
+        """Numbers on which the verdict is based."""
         plain, lapses = self.spectrum, self.with_lapses
         share = self.second_share if lapses is None else lapses.second_share
         return Evidence(
@@ -218,7 +219,7 @@ class Dimensionality(Study, Result):
 
     @property
     def one_factor(self) -> FullInformation | OneFactorWithLapses:
-        """Fitted one-factor model: with lapses if these are significant."""
+        """Fitted one-factor model, which includes lapses if they are significant."""
         lapses = self.with_lapses
         return lapses.fit if lapses is not None and lapses.fit.evident else self.full_information
 
@@ -229,7 +230,7 @@ class Dimensionality(Study, Result):
 
     @property
     def lapses(self) -> Estimate | None:
-        """Lapse rates of the models, if one normal factor is rejected."""
+        """Lapse rates of the models; None if one normal factor is not rejected."""
         return None if self.with_lapses is None else self.with_lapses.fit.rate
 
     @property
@@ -243,11 +244,11 @@ class Dimensionality(Study, Result):
         return models
 
     def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether models share a factor: above, negligible, or inconclusive."""
+        """Return whether a common factor is significant, negligible or inconclusive."""
         return self.evidence.shared(smallest)
 
     def second_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether there is a second factor: above, negligible, or inconclusive."""
+        """Return whether a second factor is significant, negligible or inconclusive."""
         return self.evidence.second(smallest)
 
     def __repr__(self) -> str:
@@ -259,7 +260,7 @@ class Dimensionality(Study, Result):
 
 
 def _tests(result: Dimensionality) -> Finding:
-    """Return the finding of the tests, which need no continuity correction."""
+    """Return the finding on the tests, which need no continuity correction."""
     fit = result.full_information
     lapses = result.with_lapses
     gain = ""
@@ -289,11 +290,11 @@ class Tested(Protocol):
 
     @property
     def second_share(self) -> ResidualTest:
-        """Test of the proportion of a second factor."""
+        """Test of a second factor's proportion of variance."""
 
     @property
     def with_lapses(self) -> WithLapses | None:
-        """Tests of one factor and of the proportion with lapses."""
+        """Tests of one factor and of a second factor's proportion, allowing for lapses."""
 
     @property
     def alpha(self) -> float:
@@ -301,7 +302,7 @@ class Tested(Protocol):
 
 
 def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
-    """Return the finding of three tests, with further rows."""
+    """Return the finding on the three tests, followed by `rows`."""
     none, one, share = result.shared_test, result.one_factor_test, result.second_share
     lapses = result.with_lapses
     share = share if lapses is None else lapses.second_share
@@ -348,7 +349,7 @@ def _p(test: ResidualTest) -> str:
 
 
 def _pairs(result: Dimensionality) -> str:
-    """Name the pairs with the largest residuals, which are often related models."""
+    """Return text on the pairs with the largest residuals, which are often related models."""
     left = result.residuals
     first, second = np.triu_indices(len(left.labels), 1)
     z = left.standardised[first, second]
@@ -359,7 +360,7 @@ def _pairs(result: Dimensionality) -> str:
 
 
 def _spectrum(result: Dimensionality) -> Finding:
-    """Return the finding of the plain spectrum, which depends on the continuity correction."""
+    """Return the finding on the plain spectrum, which depends on the continuity correction."""
     plain = result.spectrum
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])

@@ -1,4 +1,4 @@
-"""`shared_signals`: test the number of common factors from pair counts alone."""
+"""Test the number of common factors from pair counts alone, with `shared_signals`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHARE_REPLICATES, SAMPLE_REPLICATES = 19, 99
-SAMPLE = 20_000  # number of questions in which lapses are estimated
+SAMPLE = 20_000  # maximum number of questions from which lapses are estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -43,16 +43,16 @@ class SharedSignals(Study, Result):
     Attributes
     ----------
     n_factors : {0, 1, 2}
-        2 means more than one factor, even if models may lapse; the verdict reports whether the
-        second is minor.
+        Number of factors; 2 means more than one factor, even after allowing for lapses. The
+        verdict reports whether the second factor is minor.
     shared_test, one_factor_test : ResidualTest
         Tests of no factor and of one normal factor.
     second_share : ResidualTest
-        Proportion of variance of a second factor by pairwise likelihood, with one-factor
+        Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.
     with_lapses : WithLapses or None
-        Fit and tests with lapses, from a sample of the questions, if one normal factor is
-        rejected; these then decide.
+        Fit and tests with lapses, from a sample of the questions. They are computed, and decide
+        the verdict, if one normal factor is rejected.
     loadings, thresholds : ndarray of shape (k,)
         One-factor solution by pairwise likelihood; NaN for a model with constant answers.
     n : ndarray of shape (k,)
@@ -73,7 +73,7 @@ class SharedSignals(Study, Result):
     loadings: FloatArray  # (k,)
     thresholds: FloatArray  # (k,)
     n: FloatArray  # (k,)
-    interval_shared: tuple[float, float]  # of a correlation common to all pairs
+    interval_shared: tuple[float, float]  # bounds of a correlation common to all pairs
     reasons: tuple[str, ...]  # k
     alpha: float
     labels: tuple[Hashable, ...]  # k
@@ -84,7 +84,7 @@ class SharedSignals(Study, Result):
 
     @property
     def evidence(self) -> Evidence:
-        """Numbers behind the verdict."""
+        """Numbers on which the verdict is based."""
         lapses = self.with_lapses
         share = self.second_share if lapses is None else lapses.second_share
         return Evidence(
@@ -135,19 +135,19 @@ def shared_signals(
 ) -> SharedSignals:
     """Test whether models share one factor, several or none, in tables of any size.
 
-    Apply the tests of `dimensionality` that decide, without the parts that need all answers in
-    memory: spectra under continuity corrections and the full-information likelihood. Answers are
-    counted by pair; replicates are simulated from the fitted model as bits.
+    Apply the tests that decide the verdict of `dimensionality`. Spectra under continuity
+    corrections and the full-information likelihood need all answers in memory and are omitted.
+    Answers are counted by pair of models. Replicates of the fitted model are simulated as bits.
 
     Parameters
     ----------
     responses : Scan, Responses or table of shape (models, questions)
         Binary answers of at least four models with varying answers.
     n_null : int
-        Number of replicates of each test. At most 19 are used for the proportion of a second
-        factor, because each costs as much as ten or more of the others.
+        Number of replicates of each test. At most 19 replicates are used for the proportion of a
+        second factor, because each of them takes at least ten times as long as in other tests.
     alpha : float
-        Level of the tests, at least 1 / (n_null + 1), the smallest p-value.
+        Level of the tests. It must be at least 1 / (n_null + 1), the smallest possible p-value.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -158,19 +158,19 @@ def shared_signals(
     Returns
     -------
     SharedSignals
-        With `verdict`, `findings()` and `to_frame()`.
+        Result with `verdict`, `findings()` and `to_frame()`.
 
     Raises
     ------
     ShapeError
-        If answers of fewer than four models vary, or bits would take more than 4 GB.
+        If answers of fewer than four models vary, or the answers take more than 4 GB as bits.
     CodeError
         If answers are not binary.
 
     Notes
     -----
-    Memory in bytes: a quarter per model and question, an eighth more per worker, and
-    about 300 per pair of models.
+    The function needs a quarter of a byte of memory per model and question, and an eighth of a
+    byte more for each worker. It needs about 300 bytes per pair of models.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def shared_signals(
 
 
 def _sample(answers: CountedAnswers, rng: np.random.Generator) -> CountedAnswers:
-    """Return varying models' answers to a random sample of the questions, in memory."""
+    """Return an in-memory random sample of the questions, without models that do not vary."""
     yes, answered = answers.planes
     n = len(answers.table.questions)
     chosen = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))

@@ -1,6 +1,6 @@
-"""`dimensionality`: test whether models share one factor, several or none.
+"""Test whether models share one factor, several or none, with `dimensionality`.
 
-Near copies are models that agree beyond the common factor, as related models do.
+Near copies are models that agree more than the common factor predicts, such as related models.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ from psychollm.studies.dimensionality.lapse_tests import WithLapses, with_lapses
 from psychollm.studies.dimensionality.result import Dimensionality, PlainSpectrum
 
 TRIMS = 10
-STANDING_OUT = 2.0  # minimum ratio to the largest residual outside such groups
+STANDING_OUT = 2.0  # minimum ratio of a group's mean residual to the largest other residual
 
 
 def near_copies(counts: PairCounts, alpha: float) -> tuple[tuple[Hashable, ...], ...]:
     """Return groups of models in which each pair agrees more than the common factor predicts."""
-    # Near copies bias the factor towards themselves. So pairs that agree too much are excluded and
-    # the factor is refitted to the others, until the pairs no longer change.
+    # Near copies bias the factor towards themselves. Therefore pairs that agree too much are
+    # excluded, and the factor is refitted to the other pairs until the excluded pairs no longer
+    # change.
     cells, tau, rate = kernel_counts(counts)
     k = len(tau)
     pairs = np.isfinite(tau) & np.tri(k, k=-1, dtype=np.bool_)
@@ -89,7 +90,7 @@ def near_copies(counts: PairCounts, alpha: float) -> tuple[tuple[Hashable, ...],
     outside = np.tril(np.abs(z), -1)
     for group in groups:
         outside[np.ix_(group, group)] = 0.0
-    # A factor of many models produces residuals everywhere; near copies are outliers.
+    # A second factor of many models produces many large residuals, but near copies are outliers.
     named = []
     for group in groups:
         mean = float(z[np.ix_(group, group)].sum() / (len(group) ** 2 - len(group)))
@@ -125,24 +126,25 @@ def dimensionality(
 
     Every continuity correction biases the spectrum of a tetrachoric matrix: extreme yes rates
     alone produce a second component and a quadratic decline of loadings. The spectrum is therefore
-    compared with its distribution under independence and under one factor, and the verdict uses
-    `residual_test`, which needs only pair counts and no correction. If it rejects one normal
-    factor, one factor with lapses or guesses is fitted and tested, because half a percent of
-    lapses looks like a second factor in pair counts. The documentation tabulates false-positive
-    rates and power, also with lapses and guesses.
+    compared with its distribution under independence and under one factor. The verdict is based on
+    `residual_test`, which uses pair counts and needs no correction. If this test rejects one
+    normal factor, one factor with lapses or guesses is fitted and tested, because in pair counts a
+    lapse rate of half a percent resembles a second factor. The documentation tabulates
+    false-positive rates and power, also with lapses and guesses.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers of at least four models with varying answers.
     of : {"models", "questions"}
-        Whether to count factors of the rows, or of the columns with rows as units.
+        Whether to count the factors of the models (rows), with questions as units, or of the
+        questions (columns), with models as units.
     empty_cells, missing : str
-        Rules of the plain spectrum (see `tetrachoric`); they do not affect the verdict on the
-        number of factors.
+        Treatment of empty cells and of missing answers in the plain spectrum (see `tetrachoric`).
+        They do not affect the verdict on the number of factors.
     n_null : int
-        Number of replicates of each null. With 499, a p-value of .05 has a Monte Carlo error of
-        .01.
+        Number of replicates of each null distribution. With 499 replicates, a p-value of .05 has a
+        Monte Carlo error of .01.
     alpha : float
         Level of the tests.
     rng : Generator, int or None
@@ -176,7 +178,7 @@ def dimensionality(
     check_choice("missing", missing, Missing)
     n_null = check_count("n_null", n_null, high=DRAWS)
     check_fraction("alpha", alpha)
-    # Converted and counted once; later functions accept the converted table.
+    # Convert and count the answers once; later functions accept the converted table.
     if not isinstance(responses, CountedAnswers):
         table = as_responses(responses, binary=True, needs="cells")
         if table.is_sparse:
@@ -236,7 +238,7 @@ def dimensionality(
 
 
 def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, str]]:
-    """Exclude models with constant answers, and warn."""
+    """Exclude models with constant answers, and warn about them."""
     table = answers.table
     excluded: dict[Hashable, str] = {}
     for model, rate in zip(table.models, answers.counts.yes_rates, strict=True):
@@ -259,17 +261,17 @@ def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, 
 
 
 def n_factors(p_shared: float, lapses: WithLapses | None, alpha: float) -> Literal[0, 1, 2]:
-    """Return 0, 1, or 2 for "at least two"; the plain spectrum is not used."""
-    # Lapses are fitted only if one normal factor is rejected.
+    """Return the number of factors: 0, 1, or 2 for "at least two"."""
+    # The plain spectrum is not used. Lapses are fitted only if one normal factor is rejected.
     if p_shared > alpha:
         return 0
     return 2 if lapses is not None and lapses.second_shown(alpha) else 1
 
 
 def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
-    """Return the number of factors by each rule, from nulls of eigenvalues (k,)."""
-    # ``tested`` is the verdict of the rule-free test. The one-factor null reproduces the first
-    # eigenvalue by construction, so its count starts at one.
+    """Return the number of factors by each rule, from null distributions of eigenvalues (k,)."""
+    # `tested` is the number of factors by the residual tests. The one-factor null reproduces the
+    # first eigenvalue by construction, so its count starts at one.
     observed = np.asarray(permutation.observed)
     top = one_factor.quantile(0.95)
     return {
@@ -292,7 +294,7 @@ def _plain_spectrum(
     n_jobs: int | None,
     progress: bool,
 ) -> PlainSpectrum:
-    """Compare the spectrum with independence and with the one-factor model with `loadings`."""
+    """Compare the spectrum with its distributions under independence and under one factor."""
     correlation = tetrachoric(design.counts, empty_cells=empty_cells, missing=missing)
     permutation = permutation_null(
         design,
@@ -323,7 +325,8 @@ def _plain_spectrum(
     observed = np.asarray(one_factor.observed)
     stack = correlation.matrix[None]
     first, second = (component_loadings(stack, which)[0] for which in (0, 1))
-    # Main direction of the replicates' second loadings, which have arbitrary signs.
+    # The replicates' second loadings have arbitrary signs, so use their main direction, not their
+    # mean.
     direction = np.linalg.svd(replicates, full_matrices=False)[2][0]
     return PlainSpectrum(
         correlation=correlation,

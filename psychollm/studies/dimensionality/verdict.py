@@ -18,29 +18,29 @@ from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outc
 from psychollm.kernels.bivariate import orthants
 from psychollm.studies.dimensionality.lapse_tests import WithLapses
 
-PAIRS = 3  # number of groups named
-FEW = 4  # number of models named per group
+PAIRS = 3  # maximum number of groups that are named
+FEW = 4  # maximum number of models that are named per group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Numbers behind the verdict."""
+    """Numbers on which the verdict is based."""
 
     n_factors: Literal[0, 1, 2]
-    p_shared: float  # rule-free test of no factor
-    p_one: float  # rule-free test of one factor
-    shared_interval: tuple[float, float]  # of a correlation common to all pairs
-    share: float  # of the second factor by pairwise likelihood
+    p_shared: float  # p-value of the residual test of no factor
+    p_one: float  # p-value of the residual test of one factor
+    shared_interval: tuple[float, float]  # bounds of a correlation common to all pairs
+    share: float  # second factor's proportion of variance by pairwise likelihood
     share_interval: tuple[float, float]
-    p_share: float  # of that proportion under one factor
+    p_share: float  # p-value of this proportion under one factor
     alpha: float
-    # Of the second eigenvalue of the tetrachoric matrix, if computed: its p-value under one
-    # factor, and whether parallel analysis by permutation would count it.
+    # P-value of the second tetrachoric eigenvalue under one factor, None if not computed, and
+    # whether parallel analysis by permutation counts this eigenvalue as a factor.
     p_second: float | None = None
     counted: bool = False
     empty_cells: EmptyCells = "keep_margins"
     lapses: WithLapses | None = None  # fitted if one normal factor is rejected
-    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree beyond the factor
+    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # they agree more than predicted
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
         """Return whether there is a common factor."""
@@ -50,8 +50,8 @@ class Evidence:
 
     def second(self, smallest: SmallestEffects) -> Outcome:
         """Return whether there is a second factor."""
-        # A single skewed, heavy-tailed or logistic factor is not normal, which large tables
-        # detect. A proportion that such a factor could produce is no evidence for a second.
+        # Large tables reject normality of a single skewed, heavy-tailed or logistic factor. A
+        # proportion that such a factor can produce is no evidence for a second factor.
         rejected = self.n_factors == 2 and self.share >= smallest.second_share
         return outcome(self.share_interval, smallest=smallest.second_share, rejected=rejected)
 
@@ -59,10 +59,11 @@ class Evidence:
 def shared_interval(
     eigenvalue: float, thresholds: FloatArray, n: FloatArray, alpha: float
 ) -> tuple[float, float]:
-    """Bound a correlation common to all pairs by the largest eigenvalue of their residuals."""
-    # With z the standardised residuals under independence, M their expectation at a correlation,
-    # lambda its largest eigenvalue and x the eigenvector, the eigenvalue of z is at least x'zx:
-    # mean lambda, standard deviation sqrt(2) (1 + lambda / sqrt(n)) for pairs that share answers.
+    """Return bounds of a correlation common to all pairs, from the largest residual eigenvalue."""
+    # Let z be the matrix of standardised residuals under independence and M its expectation at a
+    # given correlation. M has the largest eigenvalue lambda, with eigenvector x. The largest
+    # eigenvalue of z is at least x'zx, which has mean lambda and standard deviation
+    # sqrt(2) (1 + lambda / sqrt(n)). The last factor allows for pairs that share answers.
     first, second = np.triu_indices(thresholds.size, 1)
     low, high = -thresholds[first], -thresholds[second]
     yes = ndtr(low), ndtr(high)
@@ -83,10 +84,9 @@ def shared_interval(
 
 
 def share_interval(observed: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
-    """Return bounds of a second factor's proportion, given its `draws` without one."""
-    # Chance inflates the proportion most if there is no second factor, and less the larger the
-    # second factor is. So the lower bound subtracts the chance level under one factor, and the
-    # upper bound subtracts nothing.
+    """Return bounds of a second factor's proportion, given its `draws` under one factor."""
+    # Chance inflates the estimated proportion most if there is no second factor, and less if the
+    # second factor is large. Therefore only the lower bound subtracts the chance level.
     middle, top = np.quantile(draws, [0.5, 1.0 - alpha / 2.0])
     return max(observed - float(top), 0.0), observed + float(top - middle)
 
@@ -174,7 +174,7 @@ def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
 
 def _second(evidence: Evidence) -> str:
     """Return the evidence of the second component of the plain spectrum in words."""
-    # The proportion of total variance is omitted: the verdict has that of latent variance.
+    # Omit the proportion of total variance: the verdict reports the proportion of latent variance.
     share = "the second eigenvalue"
     if evidence.p_second is None:
         low, high = (percent(bound, 1) for bound in evidence.share_interval)

@@ -1,29 +1,32 @@
 r"""Benchmark and generalised accuracy, each with its own sampling error.
 
-With :math:`\pi_{mq}` the probability that model m answers question q correctly,
+Let :math:`\pi_{mq}` be the probability that model m answers question q correctly. Benchmark
+accuracy :math:`B_m` is its mean over these questions, generalised accuracy :math:`G_m` its mean
+over the question population:
 
-.. math:: B_m = \frac1Q \sum_q \pi_{mq}, \qquad G_m = \operatorname{E}_q[\pi_{mq}],       \quad (1)
+.. math:: B_m = \frac1Q \sum_q \pi_{mq}, \qquad G_m = \operatorname{E}_q[\pi_{mq}].       \quad (1)
 
-the first is a mean over these questions, the second over the question population. Answered cells
-estimate their own probabilities. The crossed mixed model predicts the other cells, assuming that
-they are missing at random given its effects. With :math:`v_{mq}` the variance of one answer,
-:math:`n_{mq}` answers, and :math:`P_m` the sum predicted for the missing cells,
+In answered cells, the observed scores estimate the probabilities. The crossed mixed model predicts
+the probabilities of the other cells, assuming that these cells are missing at random given its
+effects. Let :math:`v_{mq}` be the variance of one answer, :math:`n_{mq}` the number of answers,
+and :math:`P_m` the sum of the predictions for missing cells. The sampling variances are
 
 .. math:: \operatorname{Var}(\hat B_m) = \frac{1}{Q^2} \Bigl((1 + 2 \rho_m)
           \sum_{q \text{ answered}} \frac{v_{mq}}{n_{mq}} + \operatorname{Var}(P_m)\Bigr),
           \qquad
-          \operatorname{Var}(\hat G_m) = \operatorname{Var}(\hat B_m) + \frac{V_m}{Q},    \quad (2)
+          \operatorname{Var}(\hat G_m) = \operatorname{Var}(\hat B_m) + \frac{V_m}{Q}.    \quad (2)
 
-V is the variance of the probabilities between questions of one domain. :math:`\rho` is the sum of
-v over missing cells divided by that over answered cells: errors in answered cells also move the
-predictions. Repeated answers estimate v. Without repeats the mixed model estimates it, and counts
-the interaction of model and question as chance, so that the interval of :math:`B_m` is
-conservative. It is useless if a model always gives the same answer, since :math:`B_m` is then
-known exactly. The interval of :math:`G_m` needs no repeats: one answer to a randomly drawn
-question is correct with probability :math:`G_m`.
+Here V is the variance of the probabilities between questions of one domain. :math:`\rho` is the
+sum of v over missing cells divided by the sum of v over answered cells; it accounts for the effect
+of errors in answered cells on the predictions. Repeated answers estimate v. Without repeats, the
+mixed model estimates v, which then includes the interaction of model and question, so the interval
+of :math:`B_m` is conservative. This interval is not meaningful for a model that always gives the
+same answer to a question, because its :math:`B_m` is known exactly. The interval of :math:`G_m`
+needs no repeats: one answer to a randomly drawn question is correct with probability :math:`G_m`.
 
 Domains are strata: the question population has the same domains in the same proportions. With
-clusters :math:`V_m / Q` makes the sum in (2) the robust variance of `mean_score`.
+clusters, the robust variance of `mean_score` replaces :math:`V_m / Q` and the variance of the
+answered cells.
 
 References
 ----------
@@ -50,21 +53,21 @@ from psychollm.reliability.means.answer_variance import QuestionAnswers
 from psychollm.reliability.means.clustered import clustered_mean
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 
-_DRAWS = 200  # of probabilities in the cells
+_DRAWS = 200  # number of draws of the probabilities in the cells
 _AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """Probabilities of the cells under the mixed model, at its mode."""
+    """Moments of the cells' probabilities under the mixed model, at the mode of its variances."""
 
-    missing_sum: FloatArray  # (models,) of the probabilities of cells without an answer
-    missing_variance: FloatArray  # (models,) of that sum
+    missing_sum: FloatArray  # (models,) expected sum of probabilities in cells without an answer
+    missing_variance: FloatArray  # (models,) variance of this sum
     spread: FloatArray  # (models, questions) variance of one answer
 
     @classmethod
     def of(cls, fit: CrossedFit, rng: np.random.Generator) -> "Chances":
-        """Draw levels and questions jointly, and sum over missing cells."""
+        """Draw levels of models and ease of questions jointly, and return the moments."""
         mode = fit.centre
         m, n_questions = len(fit.answers.models), len(fit.answers.questions)
         absent = np.asarray(~fit.answers.present.any(axis=2))
@@ -91,7 +94,7 @@ class Chances:
 
 
 def _level_draws(fit: CrossedFit, rng: np.random.Generator) -> FloatArray:
-    """Return levels (draws, domains, models) from their normal posterior at the mode."""
+    """Draw levels (draws, domains, models) from their normal posterior at the mode."""
     x, z = normal_draws(fit.centre, _DRAWS, rng)
     shift = x @ fit.centre.G.T
     return np.asarray(fit.centre.levels + shift[:, None, :] + z @ fit.centre.R.T)
@@ -120,7 +123,7 @@ def accuracies(
     else:
         value = (answered + chances.missing_sum) / n_questions
         gap = chances.missing_variance / n_questions**2
-        # A lucky answer in an answered cell raises the level, and thus the predictions.
+        # A correct guess in an answered cell raises the model's level, and thus the predictions.
         here, there = (np.where(side, chances.spread, 0.0).sum(axis=1) for side in (known, ~known))
         gap = gap + 2.0 * there / np.maximum(here, 1e-9) * own / n_questions**2
         own = own / n_questions**2 + gap
@@ -147,9 +150,9 @@ def accuracies(
 
 
 def _within(cells: QuestionAnswers, n: IntArray, chances: Chances | None) -> FloatArray:
-    """Return v / n of (2) (models, questions): a model's own mean where answers repeat."""
+    """Return v / n of (2) (models, questions), with v from repeated answers if there are any."""
     repeated = cells.repeated > 0
-    # If repeated answers never differ, a model's own variance of 0 is not credible.
+    # If a model's repeated answers never differ, its estimated variance of 0 is not credible.
     own = repeated & (cells.variance.sum(axis=1, keepdims=True) > 0.0)
     model = np.full(n.shape, np.nan) if chances is None else chances.spread
     return np.where(own, cells.variance, model) / np.maximum(n, 1)
@@ -161,7 +164,7 @@ def _between(
     clusters: IntArray | None,
     domains: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V of (2) within domains, or the robust V / Q of clusters, and degrees of freedom."""
+    """Return V of (2) within domains, or the robust variance of clusters, and their df."""
     known = cells.answered
     if clusters is not None:
         mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)
@@ -194,7 +197,7 @@ def _estimate(
     """Return proportions with Wilson intervals at the effective number of answers."""
     spread = value * (1.0 - value)
     known = (variance > 0.0) & (spread > 0.0)
-    # A proportion of 0 or 1 has no estimated variance: use the number of questions.
+    # The estimated variance of a proportion of 0 or 1 is 0: use the number of questions.
     size = np.where(known, spread / np.where(known, variance, 1.0), n)
     df = np.where(df > 0.0, df, np.nan)
     if np.nanmin(value) < 0.0 or np.nanmax(value) > 1.0:  # graded scores

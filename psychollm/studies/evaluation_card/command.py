@@ -35,7 +35,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Card(Attempted, OfScores):
-    """The command."""
+    """Command `psychollm card`."""
 
     NAME = "card"
     HELP = "summarise an evaluation on one page"
@@ -100,7 +100,7 @@ class Card(Attempted, OfScores):
         return replace(found, in_files=("questions",))
 
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
-        """Return the call of `evaluation_card`, and its inputs, read and checked."""
+        """Return the call of `evaluation_card`, and its inputs after reading and checking."""
         reading = self.reading_of(self.logs, self._kept())
         made: Made = {id(reading): log}
         options: dict[str, Any] = {}

@@ -1,11 +1,11 @@
-"""Limits of the data behind a card."""
+"""Limitations of the data that a card summarises."""
 
 from collections.abc import Iterator
 
 from psychollm._base.numbers import percent
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 
-_FEW_MODELS = 5  # with fewer, variances between models depend on the prior
+_FEW_MODELS = 5  # with fewer models, the variance between models depends on the prior
 
 
 def gaps(
@@ -18,7 +18,7 @@ def gaps(
     stated: bool,
     sets: int,
 ) -> Iterator[str]:
-    """Yield the limits of the table, the gravest first."""
+    """Yield the limitations of the data, the most serious first."""
     n_models = len(answers.models)
     if sets > 1:
         yield (

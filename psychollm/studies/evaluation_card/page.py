@@ -1,4 +1,4 @@
-"""The page of an evaluation card."""
+"""Page of an evaluation card."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _call(result: "EvaluationCard", source: str, options: str) -> str:
-    """Return the call that repeats the card."""
+    """Return the call that reproduces the card."""
     if source:
         return source
     mixed, groups = result.mixed, ""

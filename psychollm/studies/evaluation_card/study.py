@@ -1,8 +1,9 @@
 """Summary of an evaluation on one page.
 
-Accuracies use `crossed_logistic` and `accuracies`; ranks, tiers and the smallest detectable
-difference `compare`; proportions of variance and reliability `crossed_logistic`; suspect questions
-`question_screen`; calibration `calibration_panel`. The card also lists the limits of the data.
+`crossed_logistic` estimates proportions of variance and reliability, and `accuracies` uses its fit
+to estimate accuracies. `compare` computes ranks, tiers and the smallest detectable difference.
+`question_screen` flags suspect questions, and `calibration_panel` measures calibration. The card
+also lists the limitations of the data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,7 +63,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvaluationCard(Study, Result):
-    """Accuracies, ranks and components of variance of an evaluation, models by score.
+    """Accuracies, ranks and variance components of an evaluation, with models sorted by score.
 
     Examples
     --------
@@ -75,21 +76,21 @@ class EvaluationCard(Study, Result):
     2      2        0.562           2           3     2
     """
 
-    benchmark: Estimate  # (models,) accuracy on these questions, were they asked again
+    benchmark: Estimate  # (models,) expected accuracy on these questions
     generalised: Estimate  # (models,) accuracy in the question population
     comparison: Comparison  # differences, ranks and tiers
     mixed: CrossedLogistic | None  # components of variance; None if not fitted
-    unmodelled: str  # why there is no mixed model; empty with one
+    unmodelled: str  # reason why no mixed model was fitted, or ""
     screen: QuestionScreen | None  # suspect questions; None if scores are not within [0, 1]
-    calibration: tuple[Estimate, ...]  # of reported confidence; empty without any
-    gaps: tuple[str, ...]  # limits of the data
+    calibration: tuple[Estimate, ...]  # empty if no confidence was reported
+    gaps: tuple[str, ...]  # limitations of the data
     n_questions: int
     n_answers: float  # mean number of answers of a model to a question
     missing: float  # proportion of cells without an answer
-    groups: tuple[str, ...]  # the groups passed: domains, families, clusters
+    groups: tuple[str, ...]  # arguments that were passed, of domains, families and clusters
     labels: Labels  # (models,)
     level: float
-    judged: JudgedScores | None = None  # scores by the judge and by people; None without labels
+    judged: JudgedScores | None = None  # None without human labels
     attempts: Attempts | None = None  # pass@k and pass^k; None without `attempts`
 
     _AXES = Axes(
@@ -123,7 +124,7 @@ class EvaluationCard(Study, Result):
         return tables
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return accuracies, ranks, variance components, suspect questions, and data gaps."""
+        """Return accuracies, ranks, variance components, suspect questions and limitations."""
         compared = self.comparison.findings(smallest=smallest)
         items = [
             Finding(statement=compared.verdict, outcome=compared.items[0].outcome),
@@ -307,14 +308,14 @@ def evaluation_card(
     n_draws: int = 2000,
     rng: RandomState = None,
 ) -> EvaluationCard:
-    """Summarise an evaluation: accuracies, ranks, variance, suspect questions and data gaps.
+    """Summarise an evaluation: accuracies, ranks, variance, suspect questions and limitations.
 
     Parameters
     ----------
     scores : ScoreLog, RepeatedScores, Responses, DataFrame, DataArray or array_like
-        1 = right: models x questions, or models x questions x repeats; or the result of
-        `read_scores` or `read_logs`, whose confidences are used too. NaN is missing. No mixed
-        model is fitted to graded scores.
+        Scores, such as 1 for a correct answer: models x questions, models x questions x repeats,
+        or a result of `read_scores` or `read_logs`, whose confidences are also used. NaN marks
+        missing scores. No mixed model is fitted to graded scores.
     domains : mapping or array_like (questions,), optional
         Domain of each question. The question population has the same domains in the same
         proportions.
@@ -324,36 +325,36 @@ def evaluation_card(
         Cluster of each question, such as its passage or template. Clusters are the sampling units
         of the question population.
     confidence : DataFrame or array_like (models, questions), optional
-        Reported probabilities of being right, in [0, 1].
+        Reported probabilities that an answer is correct, in [0, 1].
     human_labels : ScoreLog, DataFrame or array_like (models, questions), optional
-        Human labels of some answers, if a judge gave the `scores`; NaN elsewhere. `judged_scores`
-        then estimates the human scores of all answers.
+        Human labels of some answers, if `scores` were assigned by a judge; NaN for answers without
+        a label. `judged_scores` then estimates the human scores of all answers.
     attempts : sequence of int, optional
         Numbers k of attempts for pass@k and pass^k, if questions were asked several times and
         scores are 0 and 1.
     cost, seconds : str, optional
-        With `attempts`: columns of `scores` with the cost and the duration of each attempt.
+        Columns of `scores` with the cost and the duration of each attempt, used with `attempts`.
     power : float
         Power of the smallest detectable difference.
     level : float
         Coverage of the intervals.
     n_draws : int
-        Number of posterior draws. Simultaneous intervals use at least 4000.
+        Number of posterior draws. Simultaneous intervals use at least 4000 draws.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     EvaluationCard
-        Sorted by score. Values without an interval have a flag that gives the reason.
+        Models are sorted by score. Values without an interval have a flag with the reason.
 
     Raises
     ------
     ShapeError, LabelError
         If there are fewer than two models, or domains, families, clusters or confidences do not
-        match.
+        match the scores.
     CodeError
-        If a score is infinite or no number, or a confidence is outside [0, 1].
+        If a score is infinite or not a number, or a confidence is outside [0, 1].
     OptionError
         If an option is out of range.
 
@@ -445,7 +446,7 @@ def evaluation_card(
 
 
 def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
-    """Return the families in the order of the scores."""
+    """Return the families of models that are sorted by score."""
     if families is None:
         return None
     names = unit_labels(families, answers.models, argument="families", kind="model")
@@ -453,7 +454,7 @@ def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
 
 
 def _fitted(answers: RepeatedScores, domains: Any, families: Any) -> tuple[CrossedFit | None, str]:
-    """Return the mixed model, or None and the reason."""
+    """Return the mixed model, or None and the reason why it cannot be fitted."""
     try:
         cell_counts(answers)
     except (CodeError, ShapeError) as error:
@@ -469,7 +470,7 @@ def _within_one(values: FloatArray) -> bool:
 
 
 def _stated_in(scores: Any, confidence: Any, answers: RepeatedScores) -> "pd.DataFrame | None":
-    """Return confidences, passed or logged (models, questions); None without any."""
+    """Return passed or logged confidences (models, questions), or None if there are none."""
     import pandas as pd
 
     if confidence is not None:
@@ -493,7 +494,7 @@ def _calibration(
     level: float,
     rng: np.random.Generator,
 ) -> tuple[Estimate, ...]:
-    """Return measures of the confidences."""
+    """Return calibration measures of the confidences, if available."""
     if stated is None or not _within_one(answers.values):
         return ()
     import pandas as pd
@@ -513,6 +514,6 @@ def _percents(share: Estimate, row: int) -> str:
 
 
 def detectable_texts(card: EvaluationCard) -> tuple[str, str]:
-    """Return the smallest detectable difference: its median over pairs, and its range."""
+    """Return the median and range, over all pairs, of the smallest detectable difference."""
     known = card.comparison.detectable[np.isfinite(card.comparison.detectable)]
     return (number(np.median(known), 3), extent(known, 3)) if known.size else ("–", "")

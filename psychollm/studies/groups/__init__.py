@@ -1,1 +1,1 @@
-"""Panels and comparisons by group of questions or models, and differences between groups."""
+"""Comparisons and calibration panels by group, and differences between groups."""

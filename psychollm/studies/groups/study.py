@@ -1,10 +1,10 @@
-"""Comparison, or calibration panel, of each group of questions or of models.
+"""Comparison or calibration panel of each group of questions or of models.
 
 Groups of questions (domains) are resampled independently, and their differences are computed for
-each model. Groups of models (families) answered the same questions, so they share resamples, and
-differences compare the means over the models of each group. Such a difference does not generalise
-to other models. `psychollm.estimates.compare_all` compares the groups; p-values are adjusted for
-all differences in a metric (Holm).
+each model. Groups of models (families) answered the same questions, so they share resamples.
+Differences between families compare the means over their models, and do not generalise to other
+models. `psychollm.estimates.compare_all` compares the groups; p-values are adjusted for all
+differences in a metric (Holm).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -38,7 +38,7 @@ from psychollm.studies.comparison.study import compare
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 12  # differences that the summary lists
+_SHOWN = 12  # maximum number of differences in the summary
 _TOLD = ("score", "accuracy", "overconfidence", "auroc", "brier")
 
 
@@ -50,13 +50,13 @@ class GroupDifferences(Result):
     """Differences of all pairs of groups, by metric and, for groups of questions, by model."""
 
     metric: tuple[str, ...]  # (rows,)
-    who: tuple[Any, ...]  # (rows,) the model, or "mean" over the models of a group
+    who: tuple[Any, ...]  # (rows,) model, or "mean" for means over the models of a group
     first: tuple[Any, ...]  # (rows,)
     second: tuple[Any, ...]  # (rows,)
     value: FloatArray  # (rows,) first - second
     se: FloatArray  # (rows,)
-    interval: FloatArray  # (rows, 2) not simultaneous
-    p_value: FloatArray  # (rows,) of no difference, two-sided
+    interval: FloatArray  # (rows, 2) pointwise
+    p_value: FloatArray  # (rows,) two-sided p-value for a difference of 0
     adjusted: FloatArray  # (rows,) p-value adjusted for all differences in the metric (Holm)
     level: float
     flags: tuple[Reason, ...]  # (rows,)
@@ -80,7 +80,7 @@ class GroupDifferences(Result):
 class Grouped(Study, Result):
     """Results of each group, and differences between groups."""
 
-    results: Mapping[Any, Study]  # a Comparison or CalibrationPanel by group, if possible
+    results: Mapping[Any, Study]  # Comparison (of two or more models) or CalibrationPanel by group
     estimates: Mapping[Any, Mapping[str, Estimate]]  # by group and metric
     differences: GroupDifferences
     of: Axis  # members of the groups: "questions" or "models"
@@ -175,8 +175,8 @@ def compare_by(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        Any numbers, such as 1 = right: models x questions, or models x questions x repeats; or
-        the result of `read_scores` or `read_logs`. NaN is missing.
+        Numeric scores, such as 1 for a correct answer: models x questions, models x questions x
+        repeats, or a result of `read_scores` or `read_logs`. NaN marks missing scores.
     by : array_like (questions,) or (models,)
         Group of each question (its domain), or of each model (its family).
     of : {"questions", "models"}
@@ -195,16 +195,17 @@ def compare_by(
     Returns
     -------
     Grouped
-        `results` holds a `Comparison` for each group, `differences` those between groups.
+        `results` contains a `Comparison` for each group with two or more models. `differences`
+        contains the differences between groups.
 
     Raises
     ------
     LabelError
-        If there is one group only, or a question or model has none.
+        If there is only one group, or a question or model has no group.
     ShapeError
-        If the table has the wrong shape, or clusters do not match.
+        If the table has the wrong shape, or clusters do not match the questions.
     CodeError
-        If a score is infinite or no number.
+        If a score is infinite or not a number.
     OptionError
         If an option is out of range.
 
@@ -263,11 +264,11 @@ def calibration_by(
     of : {"questions", "models"}
         Members of the groups.
     metrics : sequence of str or Metric, optional
-        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all keys.
+        Keys of metrics (listed by `metric_keys`) or `Metric` objects; all keys by default.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -276,14 +277,15 @@ def calibration_by(
     Returns
     -------
     Grouped
-        `results` holds a `CalibrationPanel` for each group, `differences` those between groups.
+        `results` contains a `CalibrationPanel` for each group. `differences` contains the
+        differences between groups.
 
     Raises
     ------
     LabelError
-        If there is one group only, or a question or model has none.
+        If there is only one group, or a question or model has no group.
     ShapeError
-        If the tables, or clusters, do not match.
+        If the tables do not match, or clusters do not match the questions.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     OptionError
@@ -366,7 +368,7 @@ def _grouped(
 def _differences(
     estimates: Mapping[Any, Mapping[str, Estimate]], of: Axis, level: float
 ) -> GroupDifferences:
-    """Compare the groups in each metric, with p-values adjusted over all models."""
+    """Compare the groups in each metric, with p-values adjusted for all models and pairs."""
     metric: list[str] = []
     who: list[Any] = []
     found: list[Comparisons] = []
@@ -399,7 +401,7 @@ def _differences(
 
 
 def _spread(draws: FloatArray) -> FloatArray:
-    """Return standard deviations of columns, NaN with fewer than two numbers."""
+    """Return standard deviations of columns, NaN for fewer than two finite values."""
     se, several = np.full(draws.shape[1], np.nan), np.isfinite(draws).sum(axis=0) > 1
     se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
     return se
@@ -408,10 +410,10 @@ def _spread(draws: FloatArray) -> FloatArray:
 def _over_groups(
     of_groups: Mapping[Hashable, Estimate], place: int | None, level: float
 ) -> Estimate:
-    """Return one model, or the mean over the models, in each group as one estimate."""
+    """Return an estimate with one row per group, for one model or the mean over models."""
     held = list(of_groups.values())
     keep = [slice(None) if place is None else slice(place, place + 1) for _ in held]
-    # Means exclude models whose metric is undefined, such as models that are always right.
+    # Means exclude models whose metric is undefined, as AUROC is for models without errors.
     parts = [one.defined[own] for one, own in zip(held, keep, strict=True)]
 
     def mean(values: FloatArray, defined: Any) -> FloatArray:
