@@ -1,4 +1,4 @@
-"""Layer 2: tables of responses, with reading, checking, counting and simulation."""
+"""Tables of responses, and functions that read, check, count and simulate them."""
 
 from psychollm._base.lazy import load_lazily
 

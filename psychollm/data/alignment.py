@@ -1,4 +1,4 @@
-"""Alignment of two tables on common labels, with a report of omitted ones."""
+"""Alignment of two tables by their labels, with a report of the omitted models and questions."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ class Aligned(Result):
 
     first: Responses
     second: Responses
-    models_left_out: tuple[Labels, Labels]  # only in the first, only in the second
-    questions_left_out: tuple[Labels, Labels]  # only in the first, only in the second
+    models_left_out: tuple[Labels, Labels]  # models only in the first, only in the second table
+    questions_left_out: tuple[Labels, Labels]  # questions only in the first, only in the second
 
     def summary(self) -> str:
-        """Describe omitted models and questions, in one sentence each."""
+        """Describe the common and the omitted models and questions in sentences."""
         kept = f"{self.first.n_models} models and {self.first.n_questions} questions in common"
         left = [
             f"{len(labels)} {kind} only in the {which} table left out ({listed(labels)})"
@@ -34,7 +34,7 @@ class Aligned(Result):
 
 
 def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
-    """Restrict two tables to their common models and questions, in the order of the first.
+    """Restrict two tables to their common models and questions, in the order of the first table.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
     Raises
     ------
     LabelError
-        If no model, or no question, is in both.
+        If the tables have no model or no question in common.
 
     Examples
     --------

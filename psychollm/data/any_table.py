@@ -1,4 +1,4 @@
-"""Convert any table of answers, wide or long, to the fields of `Responses`."""
+"""Conversion of any table of answers, wide or long, to the fields of `Responses`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from psychollm.data.table import as_table, encode, numbers
 
 
 def read_any(data: Any, columns: Columns, argument: str) -> Table:
-    """Return any table with labels; long tables become wide."""
+    """Convert any data to a table with labels; long tables become wide."""
     if data is None or isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
         msg = (
             f"{argument}={data!r} is not a table of models x questions: pass Responses, a "
@@ -30,7 +30,7 @@ def read_any(data: Any, columns: Columns, argument: str) -> Table:
 
 
 def coded_fields(table: Table, codes: Mapping[Any, int] | None, argument: str) -> dict[str, Any]:
-    """Return the fields of a table whose values are codes, or are mapped to codes."""
+    """Return the fields of a table whose values are codes or are mapped to codes."""
     coded, missing = encode(table, codes=codes, argument=argument)
     return {
         "codes": coded,

@@ -1,4 +1,4 @@
-"""Long tables in batches: labels numbered in order of occurrence, and codes."""
+"""Long tables read in batches of codes and of labels, numbered in order of occurrence."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -28,9 +28,9 @@ from psychollm.data.table import WORDS, meanings
 from psychollm.kernels.label_numbers import number_labels, place_labels
 from psychollm.kernels.pair_counts import MISSING
 
-BATCH = 1 << 20  # rows
-LONGEST = 16  # maximal number of batches per work item
-WAITING = 4  # maximal number of waiting results per worker, in work items
+BATCH = 1 << 20  # rows per batch
+LONGEST = 16  # largest number of batches per work item
+WAITING = 4  # largest number of unused results per worker, in work items
 _UNKNOWN = np.inf
 _LABELS = {"string", "large_string", "string_view", "bool", "null"}
 
@@ -101,7 +101,7 @@ class Rule:
         return self.code(coded)
 
     def code(self, values: FloatArray) -> AnyArray:
-        """Return the code of each value (int8); MISSING without an answer."""
+        """Return the code of each value (int8), which is MISSING if there is no answer."""
         missing = np.isnan(values)
         if self.threshold is None:
             coded = np.where(missing, MISSING, values)
@@ -129,14 +129,14 @@ class Numbered:
 
     def __init__(self) -> None:
         self.labels: list[Any] = []
-        self._whole: _WholeNumbers | None = _WholeNumbers()  # None with other labels
+        self._whole: _WholeNumbers | None = _WholeNumbers()  # None if other labels occurred
         self._known: dict[Any, int] = {}
-        self._last: Any = None  # dictionary of the last batch; the next batch often has the same
+        self._last: Any = None  # dictionary of the last batch, which the next batch often shares
         self._names: list[Any] = []
         self._translation: IntArray = np.empty(0, dtype=np.int64)
 
     def number(self, column: Any) -> AnyArray:
-        """Return the number of each label of a batch; labels are encoded as in `Coded`."""
+        """Return the number of each label of a batch, which is encoded as in `Coded`."""
         if self.labels and len(column):
             _check_alike(self.labels[0], column[0].as_py())
         if not hasattr(column, "dictionary"):
@@ -157,7 +157,7 @@ class Numbered:
             known = [self._known.get(label, -1) for label in self._names]
             self._translation = np.array(known, dtype=np.int64)
         numbers = self._translation[indices]
-        # A dictionary may contain unused labels, so only labels that occur are numbered.
+        # Only labels that occur are numbered, because a dictionary may contain unused labels.
         new, first = np.unique(indices[numbers < 0], return_index=True)
         if not new.size:
             return numbers
@@ -168,7 +168,7 @@ class Numbered:
 
 
 def _check_alike(first: Any, label: Any) -> None:
-    """Raise an error if labels differ in type; all numbers are compared by value."""
+    """Raise an error if labels differ in type; numbers of different types are allowed."""
     number = [isinstance(one, Real) and not isinstance(one, bool) for one in (first, label)]
     if type(first) is not type(label) and not all(number):
         msg = (
@@ -187,7 +187,7 @@ class _WholeNumbers:
         self._room(1 << 10)
 
     def _room(self, n: int) -> None:
-        """Resize the storage for a number of labels."""
+        """Enlarge the storage to `n` labels."""
         known = np.empty(n, dtype=np.int64)
         known[: self._n] = self._known[: self._n]
         self._known = known
@@ -196,7 +196,7 @@ class _WholeNumbers:
         place_labels(known, self._n, self._keys, self._slots)
 
     def number(self, labels: IntArray) -> tuple[AnyArray, IntArray]:
-        """Return the number of each label, and the new labels."""
+        """Return the number of each label, and the labels that are new."""
         numbers = np.empty(labels.size, dtype=np.int32)
         before, done = self._n, 0
         while True:
@@ -210,7 +210,7 @@ class _WholeNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The columns to read, and the number of rows read at a time."""
+    """The columns to read, and the number of rows to read at a time."""
 
     names: tuple[str, ...]
     batch: int
@@ -224,7 +224,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Source(Selection):
-    """The columns of rows, columns and values, and the coding rule."""
+    """The names of the columns with row labels, column labels and values, and the coding rule."""
 
     rule: Rule
 
@@ -232,7 +232,7 @@ class Source(Selection):
     def of(
         cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
     ) -> "Source":
-        """Return the source whose rows are models or, with `of`, questions."""
+        """Return the source whose rows are models or questions, as given by `axis`."""
         check_choice("of", axis, Axis)
         rows, columns = names if axis == "models" else names[::-1]
         return cls((rows, columns, value), check_count("batch", batch), rule)
@@ -240,7 +240,7 @@ class Source(Selection):
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Consecutive row groups of a file with at least one batch of rows, except for the last."""
+    """Consecutive row groups of a file, with at least one batch of rows unless it is the last."""
 
     path: Path
     groups: tuple[int, ...]
@@ -250,15 +250,15 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A batch: codes, and two columns of labels encoded by a dictionary or as whole numbers."""
+    """A batch of codes with two columns of labels, encoded by dictionaries or as integers."""
 
     row: Any
     column: Any
-    code: AnyArray  # coded by the rule: int8, MISSING without an answer
+    code: AnyArray  # as coded by the rule: int8, MISSING if there is no answer
     where: str
 
     def numbered(self, rows: Numbered, columns: Numbered) -> tuple[AnyArray, AnyArray]:
-        """Return the numbers of both labels."""
+        """Return the numbers of the row labels and of the column labels."""
         try:
             return rows.number(self.row), columns.number(self.column)
         except LabelError as error:
@@ -267,7 +267,7 @@ class Coded:
 
 
 def check_columns(names: Sequence[str], present: Sequence[str], what: object) -> None:
-    """Raise an error if a source lacks a column, or has two columns of the same name."""
+    """Raise an error if a source lacks a column or has two columns of the same name."""
     for name in names:
         if (n := present.count(name)) != 1:
             msg = f"{what} has {n or 'no'} column{'s' * (n > 1)} {name!r}: its columns are "
@@ -316,7 +316,7 @@ def _batches(piece: _Piece, *, source: Source) -> list[Coded]:
 def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
     """Yield the batches of one piece of a file."""
     names, start = list(source.names), piece.start + 1
-    # Labels are kept as dictionary indices, which avoids creating a hundred million texts.
+    # Labels are read as dictionary indices, because creating a hundred million strings is slow.
     with open_parquet(piece.path, dictionaries=names[:2], bounded=False) as file:
         for rows in file.iter_batches(
             source.batch, row_groups=list(piece.groups), columns=names, use_threads=threads
@@ -326,7 +326,7 @@ def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
 
 
 def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
-    """Return an Arrow batch that begins at row `start` as a `Coded`."""
+    """Convert an Arrow batch that begins at row `start` to a `Coded`."""
     rows = rows.select(list(source.names))
     where = f"{name}, rows {start:,} to {start + rows.num_rows - 1:,}"
     row, column = (_encoded(rows.column(i), source.names[i], where, start) for i in (0, 1))
@@ -343,7 +343,7 @@ def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
 
 
 def _encoded(column: Any, name: str, where: str, start: int) -> Any:
-    """Return labels as whole numbers, or encoded by a dictionary."""
+    """Return labels as integers or encoded by a dictionary."""
     types = require("pyarrow.types", extra="io", purpose="reading long tables batch by batch")
     if column.null_count:
         first = start + column.is_null().index(True).as_py()
@@ -355,7 +355,7 @@ def _encoded(column: Any, name: str, where: str, start: int) -> Any:
     encoded = types.is_dictionary(column.type)
     kind = column.type.value_type if encoded else column.type
     whole = types.is_integer(kind)
-    # Types of labels that can be saved in the file of a result.
+    # Only labels of these types can be saved in the file of a result.
     if not (whole or types.is_floating(kind) or str(kind) in _LABELS):
         msg = f"{where}: column {name!r} holds labels of type {kind}: make them text or numbers"
         raise LabelError(msg)

@@ -1,10 +1,10 @@
-"""Sparse tables of filled cells, row by row, in memory or in a folder.
+"""Sparse tables, which store filled cells row by row, in memory or in a folder.
 
 A table of 10,000 models and a million questions has ten billion cells. If one in ten is filled, a
 billion answers take 3 GB: each needs its column (two bytes, or four with more than 65,536 columns)
-and its code (one byte). Rows are read in ranges, so that row-wise work needs only one range in
-memory, and several workers can read in parallel. A table may be stored twice, by question and by
-model: `CellTable.transposed` converts one into the other.
+and its code (one byte). Rows are read in ranges, so that row-wise computations need only one range
+in memory, and several workers can read in parallel. A table may be stored twice, with questions
+and with models as rows; the method `transposed` converts one into the other.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ BUCKET_ROWS = 4_096
 BUFFERED = 1 << 23  # cells in memory before they are distributed to files
 
 
-DENSE_BYTES = 3  # per cell of a dense table, filled or empty
+DENSE_BYTES = 3  # bytes per cell of a dense table, filled or empty
 LARGE = 1_000_000_000  # bytes; a larger dense table may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Return whether a table is sparse by default: over 1 GB, and less than a third filled."""
+    """Return whether a table is sparse by default, with over 1 GB and less than a third filled."""
     cells = n_models * n_questions
     return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 
@@ -49,7 +49,7 @@ class RepeatedCellError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The filled cells of some rows: those of row r are ``start[r]`` to ``start[r + 1]``."""
+    """The filled cells of some rows; row r has the cells ``start[r]`` to ``start[r + 1] - 1``."""
 
     start: IntArray  # (rows + 1,)
     columns: AnyArray  # (n,) ascending in each row
@@ -72,12 +72,12 @@ class CellTable(Protocol):
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:
-    """Return the smallest type that can number all columns."""
+    """Return the smallest integer type that can number all columns."""
     return np.uint16 if n_columns <= 1 << 16 else np.uint32
 
 
 def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
-    """Divide rows into ranges of about `cells` cells, independently of the workers."""
+    """Divide rows into ranges of about `cells` cells, whatever the number of workers."""
     start, n = table.start, table.start.size - 1
     ends = np.arange(cells, int(start[-1]) + cells, cells)
     bounds = np.unique(np.concatenate([[0], np.searchsorted(start, ends), [n]]))
@@ -89,12 +89,12 @@ BLOCK = 1 << 26  # cells of a dense block, including empty ones
 
 
 def block_size(k: int) -> int:
-    """Return the number of columns of k cells in a dense block, a multiple of 64."""
+    """Return how many columns of k cells fit into a dense block, as a multiple of 64."""
     return max(64, BLOCK // k // 64 * 64)
 
 
 def dense_blocks(table: CellTable, size: int | None = None) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and missing (columns, rows) of successive blocks of `size` rows."""
+    """Yield codes and the mask of missing cells (columns, rows) for successive blocks of rows."""
     n, k = table.start.size - 1, table.n_columns
     step = size or block_size(k)
     for low in range(0, n, step):
@@ -141,7 +141,7 @@ class MemoryCells:
 def sorted_cells(
     rows: AnyArray, columns: AnyArray, codes: AnyArray, shape: tuple[int, int]
 ) -> Cells:
-    """Sort cells by row, then by column; raise RepeatedCellError if one occurs twice."""
+    """Sort cells by row, then by column; raise RepeatedCellError if a cell occurs twice."""
     _check_size(shape)
     return _unpacked(_packed(rows, columns, codes), shape)
 
@@ -159,7 +159,7 @@ def _check_size(shape: tuple[int, int]) -> None:
 
 
 def _packed(rows: AnyArray, columns: AnyArray, codes: AnyArray) -> WordArray:
-    """Return an integer for each cell."""
+    """Pack each cell into one integer."""
     if codes.size and codes.max() > 15:
         msg = f"code {codes.max()} cannot be stored: codes are whole numbers from 0 to 15"
         raise CodeError(msg)
@@ -171,7 +171,7 @@ def _packed(rows: AnyArray, columns: AnyArray, codes: AnyArray) -> WordArray:
 
 
 def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
-    """Return the cells of a table; the integers are sorted in place."""
+    """Sort packed cells in place, and return them as the cells of a table."""
     packed.sort()
     start = np.searchsorted(packed, np.arange(shape[0] + 1, dtype=np.uint64) << _ROW)
     codes = (packed & np.uint64(15)).astype(np.uint8)
@@ -185,10 +185,10 @@ def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
 
 
 class _Room(threading.local):
-    """Memory that a thread reuses: allocating new pages would take as long as reading."""
+    """Memory that a thread reuses, because allocating new pages takes as long as reading."""
 
     def of(self, name: str, n: int, kind: type[np.unsignedinteger]) -> AnyArray:
-        """Return memory for n numbers."""
+        """Return an uninitialised array of n numbers."""
         kept, size = getattr(self, name, np.empty(0, np.uint8)), n * np.dtype(kind).itemsize
         if kept.size < size:
             kept = np.empty(size + size // 8, np.uint8)
@@ -201,16 +201,16 @@ _ROOM = _Room()
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class FolderCells:
-    """Cells in a folder: ``start.npy``, and raw files of columns and codes."""
+    """Cells in a folder, which contains ``start.npy`` and raw files of columns and codes."""
 
-    # Files are read, not memory-mapped, because mapped pages would count as memory of the process.
+    # The files are not memory-mapped, because mapped pages would count as memory of the process.
     folder: Path
     n_columns: int
     start: IntArray = field(repr=False)
 
     @classmethod
     def open(cls, folder: Path) -> FolderCells:
-        """Return the finished table of a `CellWriter` in a folder."""
+        """Return the table that a `CellWriter` has finished in a folder."""
         try:
             start = np.load(folder / "start.npy")
             n_columns = int((folder / "columns.txt").read_text())
@@ -220,7 +220,7 @@ class FolderCells:
         return cls(folder, n_columns, start)
 
     def __reduce__(self) -> tuple[Callable[[Path], FolderCells], tuple[Path]]:
-        # Workers read the folder themselves, so `start`, which has megabytes, is not sent with
+        # `start` has megabytes, so workers read it from the folder instead of receiving it with
         # every call.
         return FolderCells.open, (self.folder,)
 
@@ -253,9 +253,9 @@ class FolderCells:
 class CellWriter:
     """Writer of cells in any order into a folder of sorted cells.
 
-    Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; a file
-    that has become too large is divided again. A table of any size therefore needs only the memory
-    of a buffer. Without a `folder`, a temporary one is created and deleted with the table.
+    Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; too
+    large a file is divided again. Therefore, a table of any size needs only the memory of a
+    buffer. Without a `folder`, a temporary one is created, which is deleted with the table.
     """
 
     def __init__(self, folder: Path | None = None, *, bucket_rows: int = BUCKET_ROWS) -> None:
@@ -304,7 +304,7 @@ class CellWriter:
         self._buffered = 0
 
     def finish(self, shape: tuple[int, int]) -> FolderCells:
-        """Sort all cells of a table of that shape; raise RepeatedCellError for a duplicate."""
+        """Sort all cells of a table of a given shape; raise RepeatedCellError for a duplicate."""
         _check_size(shape)
         self._deal()
         self._buffer = self._buffer[:0].copy()

@@ -1,15 +1,15 @@
 """Reported confidence split into yes and no by an explicit rule.
 
-A yes is a reported confidence above the model's threshold: ``value > threshold`` (or ``value >=
-threshold``). The scale does not matter (0-1, 0-10, 0-100); the rule and the thresholds are
+Yes means that the reported confidence exceeds the model's threshold: ``value > threshold`` (or
+``value >= threshold``). The scale is arbitrary (0-1, 0-10, 0-100). The rule and the thresholds are
 recorded with the result.
 
 Rules for the threshold:
 
 * a number: the same threshold for all models;
 * ``"model_median"``, ``"model_mean"``: the median or mean of each model's own reports. Models
-report few distinct values, so that half of the answers may *equal* the median. With ``>`` these
-answers all become no, and with ``>=`` yes, so that the yes rate may differ greatly from one half;
+report few distinct values, so half of the answers may *equal* the median. With ``>`` all these
+answers become no, and with ``>=`` yes, so the yes rate may differ greatly from one half;
 * ``"model_balanced"``: the midpoint between two neighbouring reported values of a model that gives
 the yes rate nearest to one half (the higher of two equally near midpoints). No report equals the
 threshold;
@@ -33,7 +33,7 @@ Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
 
 
 def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
-    """Return the threshold of each model (models,); NaN without enough reports."""
+    """Return the threshold of each model (models,); NaN if a rule needs reports and has none."""
     if isinstance(threshold, str):
         return _own_cuts(values, threshold)
     if isinstance(threshold, Mapping):
@@ -89,7 +89,7 @@ def _balanced(stated: FloatArray) -> float:
 def split(
     values: FloatArray, models: Labels, *, cuts: FloatArray, strict: bool = True
 ) -> tuple[CodeArray, BoolArray]:
-    """Return yes (1) where a report exceeds its model's threshold, and the missing cells."""
+    """Return codes, 1 if a report exceeds its model's threshold, and the mask of missing cells."""
     missing = np.isnan(values)
     column = cuts[:, None]
     yes = values > column if strict else values >= column

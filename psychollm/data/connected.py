@@ -6,7 +6,7 @@ from psychollm._base.types import BoolArray, IntArray
 
 
 def connected(present: BoolArray) -> IntArray:
-    """Return the number of each model's connected set (models,); the largest set has number 0.
+    """Return the index of each model's connected set (models,); the largest set has index 0.
 
     Parameters
     ----------

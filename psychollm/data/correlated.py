@@ -1,4 +1,4 @@
-"""Checks of the axis to be correlated."""
+"""Checks of the axis (models or questions) that is to be correlated."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _FAR, _MANY_ROWS = 3, 20  # warn above this ratio of rows to columns and number 
 
 
 def check_correlatable(table: Any, of: Axis, argument: str) -> None:
-    """Raise an error if a table, or a scan, has only one row, which cannot be correlated."""
+    """Raise an error if a table or scan has only one model or question to correlate."""
     check_choice("of", of, Axis)
     labels = table.models if of == "models" else table.questions
     if len(labels) < 2:
@@ -24,7 +24,7 @@ def check_correlatable(table: Any, of: Axis, argument: str) -> None:
 
 
 def check_axis(table: Any, of: Axis, argument: str) -> None:
-    """Warn if rows are correlated and far outnumber the columns."""
+    """Warn if the rows are to be correlated but far outnumber the columns."""
     check_choice("of", of, Axis)
     rows, columns = len(table.models), len(table.questions)
     if of == "models" and rows >= _FAR * columns and rows >= _MANY_ROWS:

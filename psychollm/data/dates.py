@@ -1,4 +1,4 @@
-"""Dates of models and questions, as days."""
+"""Dates of models and questions, converted to days."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ _DAY = 86_400.0
 
 
 def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
-    """Return the value of each unit from labelled values; with `some`, None if it is missing."""
-    # A Series may contain values of further units, which are ignored.
+    """Return the value of each unit by its label; with `some`, absent units have None."""
+    # A Series may contain further units, whose values are ignored.
     values = in_pandas(values)
     if hasattr(values, "to_dict") and hasattr(values, "index") and getattr(values, "ndim", 0) == 1:
         labels = index_of(values)
@@ -35,7 +35,7 @@ def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
 def days_of(
     dates: Any, units: Labels, *, argument: str, kind: str, some: bool = False
 ) -> FloatArray:
-    """Return the date of each unit in days from 1970-01-01, NaN where missing."""
+    """Return the date of each unit in days since 1970-01-01, NaN if missing."""
     dates = picked(dates, units, some=some)
     check_all_named(dates, units, argument=argument, kind=kind)
     cells = unit_labels(dates, units, argument=argument, kind=kind, optional=True)
@@ -60,12 +60,12 @@ def check_all_named(values: Any, units: Labels, *, argument: str, kind: str) -> 
 
 
 def day_of(date: Any, argument: str) -> float:
-    """Return one date in days from 1970-01-01."""
+    """Return a date in days since 1970-01-01."""
     return _day(date, f"{argument}:")
 
 
 def dates_of(days: FloatArray) -> "pd.Series[Any]":
-    """Return days as dates, NaT if missing."""
+    """Convert days to dates, with NaT for missing days."""
     import pandas as pd
 
     return pd.Series(pd.to_datetime(np.round(days * _DAY), unit="s"))
@@ -78,7 +78,7 @@ def _day(cell: Any, where: str) -> float:
         return float("nan")
     try:
         date = cell.to_timestamp() if isinstance(cell, pd.Period) else cell
-        # A number such as 2024 is rejected, because pandas would read it as nanoseconds.
+        # Numbers such as 2024 are rejected, because pandas would take them for nanoseconds.
         counted = isinstance(cell, bool | int | float | np.number)
         at = pd.Timestamp("a number" if counted else date)
     except (TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
 """Long tables in Parquet, Arrow, pandas, polars, DuckDB and Dask, read in batches.
 
-Every source is read as Arrow batches with three columns; only one batch is in memory. Parquet
-files are divided into row groups, which several workers may read. Other sources are read in their
-own order, with columns selected at the source.
+Every source is read as Arrow batches with three columns, of which only one batch is in memory.
+Parquet files are divided into row groups, which several workers may read. Other sources are read
+sequentially, and the source selects the columns.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from psychollm.data.parquet import open_parquet
 if TYPE_CHECKING:
     import pandas as pd
 
-_DUCKDB = b"DUCK"  # at byte 8 of a database
+_DUCKDB = b"DUCK"  # bytes 8 to 11 of a database
 _TEXTS = {"string", "large_string", "string_view"}
 
 
@@ -64,7 +64,7 @@ class Chosen:
         return self.table is not None or self.query is not None
 
     def relation(self, path: Path, connection: Any) -> Any:
-        """Return the chosen rows without reading them; by default those of the only table."""
+        """Return the chosen rows, by default the only table, without reading them."""
         if self.query is not None:
             rows = connection.sql(self.query)
             if rows is None:
@@ -101,7 +101,7 @@ def coded_batches(
 
 
 def header_in(data: Any) -> list[str] | None:
-    """Return the columns of a table that is read in batches; None for anything else."""
+    """Return the column names of a table that is read in batches; None for other data."""
     if _is_path(data):
         path = Path(data)
         if _is_database(path):
@@ -123,9 +123,9 @@ def header_in(data: Any) -> list[str] | None:
 
 
 def read_columns(data: Any, names: Sequence[str]) -> "pd.DataFrame":
-    """Read columns batch by batch; texts become categories.
+    """Read columns batch by batch, and convert texts to categories.
 
-    Only one batch of texts is in memory, and each distinct text once.
+    Memory contains only one batch of texts at a time, and each distinct text once.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _of_table(data: Any, source: Source, name: str) -> Batches:
 
 def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded]:
     start = 1
-    with closing(_read(batches, name)) as read:  # closes the database in any case
+    with closing(_read(batches, name)) as read:  # closes the database even after an error
         for whole in read:
             for at in range(0, whole.num_rows, source.batch):
                 rows = whole.slice(at, source.batch)
@@ -233,12 +233,12 @@ def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded
 
 
 def _read(source: Iterable[Any], name: str) -> Generator[Any]:
-    """Yield the parts of a source; any error of its engine becomes an `InputError`."""
+    """Yield the parts of a source; convert any error of its engine to an `InputError`."""
     try:
         yield from source
     except (PsychollmError, MemoryError):
         raise
-    except Exception as error:  # each engine has its own errors
+    except Exception as error:  # engines have different types of errors
         msg = f"{name}: {str(error) or type(error).__name__}"
         raise InputError(msg) from error
 
@@ -317,8 +317,8 @@ def _of_relation(data: Any, source: Selection) -> Iterator[Any]:
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
     chosen = data.project(", ".join(f'"{name}"' for name in quoted))
-    # In DuckDB 1.1 an unknown attribute of a relation is taken as a column, so hasattr() is no
-    # test. dir() lists only real methods.
+    # hasattr() is no test, because DuckDB 1.1 takes an unknown attribute of a relation for a
+    # column. dir() lists only real methods.
     later = "to_arrow_reader" in dir(chosen)
     yield from (chosen.to_arrow_reader if later else chosen.fetch_arrow_reader)(source.batch)
 
@@ -331,7 +331,7 @@ def _of_stream(data: Any, source: Selection) -> Iterator[Any]:
 
 
 def _is_database(path: Path) -> bool:
-    """Return whether a file is a DuckDB database, by its first bytes."""
+    """Return whether the first bytes of a file are those of a DuckDB database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -3,11 +3,11 @@
 The stored file of the simulated example is ``np.savez_compressed(path, **arrays)`` of the arrays
 from ``pack_example(make_example())``; a test compares them.
 
-``smollm2.csv.xz`` holds recorded answers of a real model: the questions and, after a zero byte,
-every full reply with its parsed values. Each line is a column of the table, question by question.
-Probabilities of yes are in thousandths; the probability of no is replaced by the remainder 1 - yes
-- no. Storing columns takes half the space of rows. ``smollm2_models.csv`` lists the respondents.
-``examples/smollm2`` holds the scripts that made them.
+``smollm2.csv.xz`` contains recorded answers of a real model: the questions and, after a zero byte,
+every full reply with its parsed values. Each line is a column of the table, question by question,
+because storing rows would take twice the space. Probabilities of yes are in thousandths; the
+probability of no is replaced by the remainder 1 - yes - no. ``smollm2_models.csv`` lists the
+respondents. The scripts that made these files are in ``examples/smollm2``.
 """
 
 import csv
@@ -52,7 +52,7 @@ class Recorded:
     models: Rows
 
     def table(self, part: str) -> Responses:
-        """Return parsed replies, models x questions; unparsable replies are missing.
+        """Return parsed replies (models x questions); replies that cannot be parsed are missing.
 
         Parameters
         ----------
@@ -129,10 +129,10 @@ class Example(Result):
 def load_example(name: ExampleName) -> Example:
     """Load an example data set.
 
-    ``"shared_confidence"`` has 19 SIMULATED models and 2,000 SIMULATED questions: whether each
-    model reports that it can answer, and whether it does. Confidence has one common factor. Two
-    models also predict their own correctness beyond it. The data were made by
-    ``simulate_study(rng=SEED)`` and stored.
+    ``"shared_confidence"`` has 19 SIMULATED models and 2,000 SIMULATED questions. It records
+    whether each model reports that it can answer a question, and whether it answers correctly.
+    Confidence has one common factor. Two models also predict their own correctness beyond it. The
+    data were simulated by ``simulate_study(rng=SEED)`` and stored.
 
     ``"smollm2"`` has real replies of SmolLM2-135M-Instruct under 22 combinations of system prompt
     and temperature, each a respondent. Each respondent first predicted whether it would answer 480
@@ -211,7 +211,7 @@ def make_example() -> SimulatedStudy:
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays of the stored file: answers as bits, question values in thousandths."""
+    """Return the arrays to store, with answers as bits and values of questions in thousandths."""
     tables = {"confidence": study.confidence, "correctness": study.correctness}
     bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
     truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}

@@ -9,16 +9,16 @@ from psychollm._base.result import view
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, positions
 
-# Expected answers (models, questions), and the labels of both.
+# Expected answers (models, questions), and the labels of models and of questions.
 Expected: TypeAlias = tuple[FloatArray, Labels, Labels]
 
 
 class Expects:
-    """A fit that can predict the expected answer of every model to every question."""
+    """Mixin of fits that can predict the expected answer of every model to every question."""
 
     __slots__ = ()
 
-    _EXPECTED: ClassVar[tuple[str, str]]  # module and function of the fit and responses
+    _EXPECTED: ClassVar[tuple[str, str]]  # module and name of the function that predicts
 
     def predict(
         self,
@@ -39,7 +39,7 @@ class Expects:
             Answers from which abilities are estimated: the answers of the fit, or other answers to
             the same items.
         models, questions : sequence of labels, optional
-            Models and questions to return; all by default.
+            Models and questions to return, by default all.
 
         Returns
         -------

@@ -1,8 +1,8 @@
-"""Write answers from any source into a folder, sorted by question, without loading them all.
+"""Folders of answers from any source, sorted by question without loading all answers.
 
-Labels are numbered in order of occurrence; a cell is two numbers and a code. Cells are distributed
-to files of some thousands of questions each, which are sorted one by one (`psychollm.data.cells`).
-Memory holds only a batch, a buffer and the labels.
+Labels are numbered in order of occurrence, and a cell is stored as two numbers and a code. Cells
+are distributed to files of some thousands of questions each, which are sorted one by one
+(`psychollm.data.cells`). Only a batch, a buffer and the labels are in memory.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class ScanLabels(Result):
 class InFolder(Sparse):
     """The filled cells in a folder.
 
-    It is pickled as the path: a worker on this machine, or one with access to the same disk, reads
-    the same cells.
+    It is pickled as its path, so a worker must have access to the same disk.
     """
 
     folder: Path
@@ -64,7 +63,7 @@ class InFolder(Sparse):
 
     @classmethod
     def open(cls, folder: str | PathLike[str]) -> InFolder:
-        """Return the scan that `read_cells` left in a folder."""
+        """Return the cells that `read_cells` has written to a folder."""
         path = _path(folder)
         if not (path / _ABOUT).is_file():
             msg = (
@@ -97,8 +96,8 @@ class InFolder(Sparse):
     def _transposed(self) -> CellTable:
         final = self.folder / _BY_MODEL
         if not final.exists():
-            # Several workers may create the folder at the same time. The first to finish renames
-            # its own to the final name.
+            # Several workers may write the same cells at the same time. The first to finish gives
+            # its folder the final name.
             part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
             try:
                 with _written(self.folder):
@@ -115,7 +114,7 @@ class InFolder(Sparse):
 def read_cells(
     batches: Batches, rule: Rule, folder: str | PathLike[str] | None = None, *, progress: bool
 ) -> InFolder:
-    """Read answers into a folder of cells, by default a temporary one."""
+    """Write answers into a folder of cells, by default a temporary folder."""
     with new_folder(folder) as home, CellWriter(home / _BY_QUESTION) as writer:
         pour(batches, _Sorted(writer, rule), progress=progress).save(home / _ABOUT)
     made = InFolder.open(home)
@@ -174,7 +173,7 @@ class _Sorted:
 
     @property
     def n_answers(self) -> int:
-        """Number of answers so far."""
+        """Number of answers written so far."""
         return int(self._counts.sum())
 
     def add(self, batch: Batch) -> None:

@@ -1,8 +1,8 @@
 """Storage of the answers of a table of responses: dense, or sparse (filled cells only).
 
-In a sparse table, a filled cell takes three bytes (five with more than 65,536 models), and twice
-as many once the table is requested by model. In a dense table, every cell takes three bytes,
-filled or empty.
+In a sparse table, a filled cell takes three bytes (five with more than 65,536 models), and about
+twice as many once the table is also stored by model. In a dense table, every cell takes three
+bytes, filled or empty.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Sparse:
 
     @classmethod
     def of(cls, table: CellTable) -> Sparse:
-        """Return a sparse table of cells; those in memory are made read-only."""
+        """Return a sparse table of cells; cells in memory are made read-only."""
         if isinstance(table, MemoryCells):
             for array in (table.start, table.cells.columns, table.cells.codes):
                 array.flags.writeable = False
@@ -133,16 +133,16 @@ class Sparse:
 
     @property
     def codes(self) -> CodeArray:
-        """Raise, because only a dense table has codes."""
+        """Raise `SparseError`, because only a dense table has an array of codes."""
         self.check_dense("responses")
 
     @property
     def missing(self) -> BoolArray:
-        """Raise, because only a dense table has a mask."""
+        """Raise `SparseError`, because only a dense table has a mask."""
         self.check_dense("responses")
 
     def check_dense(self, argument: str) -> NoReturn:
-        """Raise, because the table is not dense."""
+        """Raise `SparseError`, because the table is not dense."""
         n, cells = int(self.by_question.start[-1]), self.n_models * self.n_questions
         msg = (
             f"{argument}: a dense table is needed, but this one is sparse: {self.n_models:,} "
@@ -186,7 +186,7 @@ class Sparse:
             yield self.by_question.read(low, high)
 
     def _numbered(self, kind: type[np.integer[Any]]) -> Iterator[tuple[AnyArray, Cells]]:
-        """Yield these cells with the question of each."""
+        """Yield cells of successive ranges, and the question of each cell."""
         low = 0
         for cells in self._each():
             rows = np.arange(low, low + cells.start.size - 1, dtype=kind)
@@ -212,7 +212,7 @@ class Sparse:
         found = np.zeros(self.n_models)
         for cells in self._each():
             found += np.bincount(cells.columns, cells.codes, minlength=found.size)
-        return found.astype(np.int64)  # exact: the sums are whole numbers far below 2 ** 53
+        return found.astype(np.int64)  # exact, because the sums are integers far below 2 ** 53
 
     def numbered(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the model, the question and the code of each answer, model by model."""
@@ -280,7 +280,7 @@ def _size(n: float) -> str:
 
 
 def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
-    """Return the new index of each of n labels (-1 if dropped); None if all stay the same."""
+    """Return the new index of each of n labels (-1 if dropped); None if no index changes."""
     if chosen is None:
         return None
     places = np.full(n, -1, dtype=np.int32)

@@ -1,8 +1,8 @@
 """Labels of models and questions, tables with labels, and values aligned by labels.
 
-Labels are normalised once. Values given for each question, model or row are put in the order of
-the table. Labelled values are matched by label; an array, a list, or a Series with a default index
-is matched by position.
+Labels are normalised once. Values for each question, model or row are put in the order of the
+table: labelled values are matched by label, and an array, a list or a Series with a default index
+by position.
 """
 
 import re
@@ -36,11 +36,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class Table:
     """Raw values with their labels, not yet checked or coded."""
 
-    values: AnyArray  # (models, questions) plain numbers or objects, NaN where missing
+    values: AnyArray  # (models, questions) plain numbers or objects, NaN if missing
     models: Labels
     questions: Labels
     origin: Callable[[int, int], str] | None = None  # returns the location of a cell in its file
-    named: tuple[bool, bool] = (True, True)  # whether the data have row labels, and column labels
+    named: tuple[bool, bool] = (True, True)  # whether the data have labels of rows, of columns
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_array(self.values, "values"))
@@ -52,7 +52,7 @@ class Table:
         return Table(self.values.T, self.questions, self.models, turned, self.named[::-1])
 
     def place(self, row: int, column: int) -> str:
-        """Describe one cell for messages, with its location in the file, if known."""
+        """Describe a cell for messages, with its location in the file if known."""
         cell = f"model {self.models[row]!r}, question {self.questions[column]!r}"
         return cell if self.origin is None else f"{self.origin(row, column)} ({cell})"
 
@@ -65,7 +65,7 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
         msg = f"{kind}s={labels!r} is one string: pass a list of {n} labels"
         raise LabelError(msg)
     labels = in_pandas(labels)
-    # tolist() converts NumPy scalars to plain str and int, except for long doubles.
+    # tolist() converts all NumPy scalars except long doubles to plain Python types.
     names = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
     if any(isinstance(one, np.longdouble) for one in names):
         names = tuple(float(one) if isinstance(one, np.longdouble) else one for one in names)
@@ -105,7 +105,7 @@ def check_letters(what: str, labels: Iterable[Any]) -> None:
 
 
 def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
-    """Return the indices of the `wanted` labels, or of a boolean mask; None selects all."""
+    """Return the indices of the labels or of the boolean mask in `wanted`; None selects all."""
     if wanted is None:
         return np.arange(len(labels))
     if isinstance(wanted, str):
@@ -151,7 +151,7 @@ def _similar(label: Hashable, labels: Labels) -> str:
 
 
 def listed(labels: Sequence[Any]) -> str:
-    """Return the first labels as text, with the number of further ones."""
+    """Return the first labels as text, followed by the number of further labels."""
     text = ", ".join(repr(label) for label in labels[:_SHOWN])
     more = len(labels) - _SHOWN
     return text if more <= 0 else f"{text} and {more} more"
@@ -160,7 +160,7 @@ def listed(labels: Sequence[Any]) -> str:
 def reorder(
     kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
 ) -> IntArray | None:
-    """Return positions that put `labels` in the order of `like`; None if already in order."""
+    """Return positions that put `labels` in the order of `like`, or None if they are in order."""
     if labels == like:
         return None
     row = {label: position for position, label in enumerate(labels)}
@@ -176,9 +176,9 @@ def reorder(
 def order_of(
     kind: str, labels: Labels | None, like: Labels, *, argument: str, counted: bool | None = None
 ) -> IntArray | None:
-    """Return positions that put labelled values in the order of `like`; None if not needed."""
-    # Values without labels are matched by position, as are values with a default index if the
-    # other side has names. The caller checks their number.
+    """Return positions that put labelled values in the order of `like`, or None if in order."""
+    # Values without labels, and values with a default index if `like` has names, are matched by
+    # position. The caller checks their number.
     if labels is None or labels == like:
         return None
     positional = tuple(range(len(like)))
@@ -227,7 +227,7 @@ def unit_labels(
             raise LabelError(msg)
         labels = [labels.get(unit) for unit in units]
     ordered = in_order(labels, units, argument=argument, kind=kind)
-    if isinstance(ordered, list | tuple):  # without this, NumPy would split labels that are tuples
+    if isinstance(ordered, list | tuple):  # NumPy would split labels that are tuples
         cells = np.empty(len(ordered), dtype=object)
         cells[:] = ordered
     else:
@@ -255,16 +255,16 @@ def unit_labels(
 
 
 def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Return the number of each label, in order of first appearance, and the distinct labels."""
+    """Return labels as numbers, in order of first appearance, and the distinct labels."""
     number: dict[Any, int] = {}
     codes = [number.setdefault(label, len(number)) for label in labels]
     return np.array(codes, dtype=np.int64), tuple(number)
 
 
 def unit_codes(labels: Any, units: Labels, *, argument: str, kind: str = "question") -> IntArray:
-    """Return the number of the label of each unit, in order of first appearance."""
+    """Return each unit's label as a number, in order of first appearance."""
     whole = type(labels) is np.ndarray and labels.dtype.kind in "iu"
-    if whole and labels.shape == (len(units),):  # never missing: nothing to check one by one
+    if whole and labels.shape == (len(units),):  # integers need no checks for missing labels
         _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         rank = np.empty(first.size, dtype=np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
@@ -319,7 +319,7 @@ def group_members(
 
 
 def asymptotes_of(models: Labels, lower: Any, upper: Any) -> FloatArray:
-    """Return checked asymptotes (2, models), by default 0 and 1."""
+    """Check and return the lower and upper asymptotes (2, models), by default 0 and 1."""
     low, high = (
         np.full(len(models), default)
         if given is None
@@ -338,7 +338,7 @@ def asymptotes_of(models: Labels, lower: Any, upper: Any) -> FloatArray:
 
 
 def loadings_of_models(values: Any, models: Labels) -> FloatArray:
-    """Return loadings of models on one factor, NaN or inside (-1, 1)."""
+    """Check and return loadings of models on one factor, which are NaN or inside (-1, 1)."""
     loadings = unit_numbers(values, models, argument="loadings", kind="model")
     outside = np.flatnonzero(np.abs(loadings) >= 1.0)
     if outside.size:

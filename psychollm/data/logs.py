@@ -1,8 +1,8 @@
 """Evaluation logs as one table of responses.
 
 If a log is ambiguous, readers raise an error instead of guessing: the caller chooses among several
-scorers, the treatment of repeated answers, and the threshold of graded scores. A failed answer is
-missing, never wrong.
+scorers, the treatment of repeated answers, and the threshold of graded scores. By default, a
+failed answer is missing and not wrong.
 """
 
 from collections import Counter
@@ -86,9 +86,9 @@ def read_logs(
 ) -> LogImport:
     r"""Read logs of evaluation tools as one table of correctness by model and question.
 
-    Supported are Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval, OpenCompass,
-    promptfoo, deepeval, OpenAI evals, HAL, EvalScope, and any table with a row per score. The
-    tools need not be installed.
+    The supported formats are Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
+    OpenCompass, promptfoo, deepeval, OpenAI evals, HAL, EvalScope, and any table with a row per
+    score. The tools need not be installed.
 
     Parameters
     ----------
@@ -100,16 +100,16 @@ def read_logs(
         Tasks to read; by default all tasks. Questions of several tasks are labelled
         ``TASK/QUESTION``.
     scorer : str or mapping of task to str, optional
-        Scorer (metric) to read; needed if there are several.
+        Scorer (metric) to read; required if there are several.
     filter : str, optional
         Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
         several.
     repeats : {"mean", "first", "majority", "keep"}, optional
-        How to combine repeated answers to a question; needed if there are any. "first" takes the
-        first answer, even if it failed. "majority" is missing for ties. "keep" makes each repeat a
-        row, ``MODEL #1``, ``MODEL #2``.
+        How to combine repeated answers to a question; required if there are any. "first" uses the
+        first answer, even if it failed. "majority" gives a missing answer for ties. "keep" makes
+        each repeat a row, ``MODEL #1``, ``MODEL #2``.
     threshold : float, optional
-        Threshold for a correct answer; needed if scores, or means of repeats, are not binary.
+        Threshold for a correct answer; required if scores, or means of repeats, are not binary.
     strict : bool
         Whether correct means ``score > threshold`` (default) or ``score >= threshold``.
     no_answer : {"wrong", "missing"}, optional
@@ -140,8 +140,8 @@ def read_logs(
     Returns
     -------
     LogImport
-        Table ``responses``, long ``frame``, ``confidence``, and a ``summary()`` of kept and
-        dropped scores.
+        The table ``responses``, the long ``frame``, the ``confidence``, and a ``summary()`` of
+        kept and dropped scores.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def read_scores(
     Returns
     -------
     ScoreLog
-        Long ``frame``, and a ``summary()`` of kept and dropped scores.
+        The long ``frame``, and a ``summary()`` of kept and dropped scores.
 
     Raises
     ------
@@ -358,7 +358,7 @@ def _frame(
     by_content: bool,
     keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
-    """Return the long record, and the number of questions distinguished by content only."""
+    """Return the long record, and the number of questions that share a label with another."""
     import pandas as pd
 
     n_apart = 0
@@ -373,7 +373,7 @@ def _frame(
         n_apart += apart
         if apart and len(own) > 1:
             _warn_of_strangers(task, [chosen[i][0] for i in own], labels)
-        last: dict[tuple[str, str], int] = {}  # last repeat by respondent and question
+        last: dict[tuple[str, str], int] = {}  # last repeat of a respondent and question
         for i, samples, named in zip(own, kept, labels, strict=True):
             run, respondent = chosen[i]
             full = [f"{task}/{label}" for label in named] if several else named
@@ -391,7 +391,7 @@ def _frame(
 
 
 def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
-    """Warn if a run shares no question with other models, for example because wordings differ."""
+    """Warn if a run shares no question with other models, as when the wordings differ."""
     counts = Counter(label for named in labels for label in set(named))
     for run, named in zip(runs, labels, strict=True):
         if named and all(counts[label] == 1 for label in named):
@@ -408,7 +408,7 @@ def _repeats(
     respondent: str,
     last: dict[tuple[str, str], int],
 ) -> list[int]:
-    """Return the number of each repeat; numbers continue after the repeats of earlier runs."""
+    """Return the number of each repeat, counted on from the repeats in earlier runs."""
     before = {label: last.get((respondent, label), 0) for label in labels}
     count: dict[str, int] = {}
     numbers = []
@@ -440,7 +440,7 @@ def _row(
 
 
 def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None, scorer: str) -> Any:
-    """Return scores as numbers, with "no answer" scored as requested."""
+    """Return scores as numbers; "no answer" is wrong or missing, as `no_answer` requests."""
     values: list[Score] = column.tolist()
     words = Counter(str(value).strip() for value in values if _is_word(value))
     if words:
@@ -486,7 +486,7 @@ def imported(
     threshold: float | None = None,
     strict: bool = True,
 ) -> LogImport:
-    """Return a record of scores as a table of correctness."""
+    """Convert a record of scores to a table of correctness."""
     cells = one_per_cell(record.frame, repeats=repeats, threshold=threshold, strict=strict)
     stated = _table(cells.frame, "confidence")
     held = not np.isnan(stated.values).all()
@@ -501,7 +501,7 @@ def imported(
 
 
 def _table(cells: "pd.DataFrame", column: str) -> Table:
-    """Return a table, models x questions in order of occurrence, from one score per cell."""
+    """Return a table (models x questions, in order of occurrence) from one score per cell."""
     import pandas as pd
 
     row, models = pd.factorize(cells["model"])

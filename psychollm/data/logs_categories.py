@@ -1,4 +1,4 @@
-"""Scores of logs that are words, read as categories."""
+"""Reading of scores that are words, such as "left", as categories."""
 
 from collections.abc import Iterable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Records with one score per model and question: the treatment of repeats."""
+"""Combination of repeats into one score per model and question."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -18,10 +18,10 @@ Repeats: TypeAlias = Literal["mean", "first", "majority", "keep"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """One row per cell: labels, score and confidence, NaN if missing."""
+    """Scores and confidence of each cell (model and question), NaN if missing."""
 
     frame: "pd.DataFrame"  # model, question, score, confidence
-    n_ties: int  # cells without a majority
+    n_ties: int  # number of cells without a majority
 
 
 def one_per_cell(

@@ -15,11 +15,11 @@ def judges_in(
     task: str | Iterable[str] | None = None,
     unreadable: Unreadable = "skip",
 ) -> tuple[str, ...]:
-    """Return the scorers in logs that are verdicts of a model.
+    """Return the scorers in logs whose scores are verdicts of a model.
 
     Such scorers are Inspect AI's model-graded scorers (and others that record a conversation with
     a grader), promptfoo's model-graded assertions, and deepeval's metrics that a model evaluated.
-    Pass one as `scorer` to `read_scores`, and the result to `psychollm.judged_scores`.
+    Pass one of them as `scorer` to `read_scores`, and the result to `psychollm.judged_scores`.
 
     Parameters
     ----------

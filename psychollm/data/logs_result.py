@@ -1,4 +1,4 @@
-"""Results of reading logs: the table, the answers, and the omitted runs."""
+"""Results of reading logs, with the table, the answers and the omitted runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -154,13 +154,13 @@ class LogImport(ScoreLog):
     Parameters
     ----------
     responses : Responses (models, questions)
-        1 = correct, 0 = wrong; missing without a score.
+        1 = correct, 0 = wrong; missing if there is no score.
     confidence : DataFrame (models, questions) or None
-        Confidence, if the logs have any; the mean over combined repeats.
+        Confidence (mean of the combined repeats), if the logs have any.
     repeats : str or None
         How repeated answers were combined.
     threshold : float or None
-        Threshold at which graded scores were split.
+        Threshold of graded scores for a correct answer.
     n_ties : int
         Number of cells that are missing because of ties between repeats.
     """
@@ -222,7 +222,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _listed_reasons(left_out: tuple[LeftOut, ...]) -> str:
-    """Return the numbers of omitted runs and answers for each reason."""
+    """Return text with the numbers of omitted runs and answers for each reason."""
     by_reason: dict[str, list[LeftOut]] = {}
     for one in left_out:
         by_reason.setdefault(one.reason, []).append(one)

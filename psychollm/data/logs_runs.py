@@ -1,10 +1,10 @@
-"""Find logs in files and folders, and select the runs to include.
+"""Search for logs in files and folders, and selection of the runs to include.
 
-A respondent is a model in one configuration: two runs of one model on one task with different
-settings are two respondents, whose names contain the difference. A question is identified by its
-content, not its position: the same question has one label in all runs, and different questions at
-the same position have different labels. The caller chooses tasks, scorers and filters if there are
-several.
+A respondent is a model in one configuration. Two runs of a model on one task with different
+settings are two respondents, whose names contain the settings that differ. A question is
+identified by its content, not its position: the same question has one label in all runs, and
+different questions at the same position have different labels. The caller chooses tasks, scorers
+and filters if there are several.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,8 +46,8 @@ def all_runs(
     unreadable: Unreadable = "skip",
 ) -> tuple[list[Run], int, list[LeftOut]]:
     """Return every run in files and folders, the number of logs, and the unreadable files."""
-    # A file named by the caller must be a log. In a folder, unknown files are skipped, because
-    # tools keep other files there. Damaged files are skipped too, unless no log is left.
+    # A file that the caller names must be a log. In a folder, unknown files are skipped, because
+    # tools write other files there. Damaged files are also skipped, unless no log remains.
     if format is not None:
         check_choice("format", format, LogFormat)
     check_choice("unreadable", unreadable, Unreadable)
@@ -87,7 +87,7 @@ def all_runs(
 
 
 def _with_tasks(runs: Sequence[Run]) -> list[Run]:
-    """Name the tasks of tables without task names: files with distinct models form one task."""
+    """Name the tasks of tables without task names; files with distinct models form one task."""
     nameless = [run for run in runs if not run.task and run.format == "table"]
     models = {(run.model, run.source) for run in nameless}
     files = {source for _, source in models}
@@ -124,10 +124,10 @@ def _files(
 
 
 def _globbed(path: Path) -> list[Path]:
-    """Expand a pattern of file names, which some shells do not; return other paths unchanged."""
+    """Expand a pattern of file names, as some shells do not; return other paths unchanged."""
     if path.exists() or not has_magic(str(path)):
         return [path]
-    found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 -- may be absolute
+    found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 -- Path.glob rejects absolute patterns
     if not found:
         msg = f"{path}: no file matches"
         raise InputError(msg)
@@ -135,7 +135,7 @@ def _globbed(path: Path) -> list[Path]:
 
 
 def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
-    """Return the runs to include: those not invalidated or replaced by a later run."""
+    """Return the runs to include, and the runs that are invalidated or replaced by a later one."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs:
         key = _key(run)
@@ -152,7 +152,7 @@ def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    # Some forms of a log do not name the task, so runs with an identity are compared by it alone.
+    # Some logs do not name the task, so runs with an identity are compared without the task.
     return (run.format, run.identity, run.model, "" if run.identity else run.task)
 
 
@@ -173,7 +173,7 @@ class Choice:
     filters: Mapping[str, str]
 
     def takes(self, run: Run, sample: Sample) -> bool:
-        """Return whether a sample of a chosen task is included; without scores it is missing."""
+        """Return whether a sample of a chosen task is included, possibly as a missing answer."""
         if sample.filter != self.filters[run.task] and sample.filter != "":
             return False
         return self.scorers[run.task] in sample.scores or _unscored(sample)
@@ -195,7 +195,7 @@ def choose(
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
     scorers = {one: _one("scorer", one, own, stated.get(one)) for one, own in names.items()}
-    # A sample that names no filter is included under every filter.
+    # A sample without the name of a filter is included for every filter.
     named = {
         one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
         or [""]
@@ -266,7 +266,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
-    """Return the filter of each task; with a single filter no choice is needed."""
+    """Return the filter of each task; the caller must choose only if there are several."""
     if wanted is not None and not any(wanted in own for own in names.values()):
         present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"
@@ -279,7 +279,7 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
 
 
 def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
-    """Return runs in which a part of a score is a scorer, if the caller requested it."""
+    """Return runs in which parts of scores that the caller requested are additional scorers."""
     wanted = set(scorer.values() if isinstance(scorer, Mapping) else [scorer])
 
     def full(one: Sample, names: Sequence[str]) -> Sample:
@@ -295,7 +295,7 @@ def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
 
 
 def with_words(runs: Sequence[Run], reading: Reading, scorer: Scorer | None) -> list[Run]:
-    """Return runs with words mapped to numbers; ``SCORER:WORD`` is 1 for this word."""
+    """Return runs with words mapped to numbers; ``SCORER:WORD`` scores 1 for this word."""
     wanted = scorer.values() if isinstance(scorer, Mapping) else [scorer or ""]
     shares = {name: name.rpartition(":") for name in wanted if ":" in name}
 
@@ -327,8 +327,8 @@ UNSET = "unset"
 
 def respondents(runs: Sequence[Run]) -> list[str]:
     """Return the name of the respondent of each run."""
-    # Respondents are distinguished only by settings that differ within a task. The number of
-    # examples, for instance, may differ between tasks.
+    # Only settings that differ within a task distinguish respondents, because some settings, such
+    # as the number of examples, usually differ between tasks.
     differing: dict[str, dict[str, None]] = {}
     by_place: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for run in runs:
@@ -356,7 +356,7 @@ def _respondent(run: Run, differing: Sequence[str]) -> str:
 def questions(
     runs: Sequence[Sequence[Sample]], *, by_content: bool = True
 ) -> tuple[list[list[str]], int]:
-    """Return the label of each sample's question, and the number of questions relabelled."""
+    """Return the label of each sample's question, and the number of changed labels."""
     if not by_content:
         return [[one.question for one in samples] for samples in runs], 0
     taken: dict[str, tuple[str, int]] = {}
@@ -380,7 +380,10 @@ def questions(
 
 
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
-    """Return the identity of each question: its content and a count; None without content."""
+    """Return the identity of each question (its content and a count), None without content.
+
+    The count distinguishes questions with the same content but different labels in a run.
+    """
     seen: dict[str, dict[str, int]] = {}
     keyed: list[tuple[str, int] | None] = []
     for one in samples:
@@ -390,7 +393,7 @@ def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
     return keyed
 
 
-# These settings describe how questions were presented; they do not describe the respondent.
+# These settings describe how questions were presented, not the respondent.
 _PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
 
 

@@ -1,4 +1,4 @@
-"""Long tables (one answer per row): the roles of columns, and conversion to models x questions."""
+"""Detection of the columns of long tables (one answer per row), and conversion to wide tables."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
@@ -43,14 +43,14 @@ class Columns:
     question: str | Sequence[str] | None = None
     value: str | None = None
     duplicates: Duplicates = "error"
-    words: Container[Any] = ()  # texts with a meaning defined by the caller
+    words: Container[Any] = ()  # texts whose meaning the caller defines
     may_be_sparse: bool = False  # whether a large table may be returned as a SparseLong
     labels: bool = True  # whether a column of a wide table labels its rows
     missing: Missing = field(default_factory=Missing)
 
 
 class SparseLong(Exception):  # noqa: N818 - not an error: it returns a large table to the caller
-    """A long table that is better kept sparse: columns model, question and value."""
+    """A long table (columns model, question and value) that should be kept sparse."""
 
     def __init__(self, frame: "pd.DataFrame") -> None:
         super().__init__("a large table with few answers")
@@ -59,7 +59,7 @@ class SparseLong(Exception):  # noqa: N818 - not an error: it returns a large ta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongColumns:
-    """The columns of a long file, after detection."""
+    """The columns of a long file, as named by the caller or detected."""
 
     model: str
     question: tuple[str, ...]
@@ -73,8 +73,8 @@ class LongColumns:
 
 def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
     """Return whether a file is long rather than wide."""
-    # With layout "auto", a file is long if the caller names a column, or if its header has "model"
-    # and "question" (or "item").
+    # With layout "auto", a file is long if the caller names the question or the value, or if its
+    # header has usual names of models and questions.
     if layout != "auto" or not columns.labels:
         return layout == "long"
     if columns.question is not None or columns.value is not None:
@@ -85,7 +85,7 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
 
 
 def _model_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may label models; "id" only if no other column does."""
+    """Return the columns that may label models, or "id" if there is none."""
     known = [name for name in header if is_called(name, MODELS)]
     exact = [name for name in known if str(name).lower() == "model"]
     return exact or known or [name for name in header if str(name).lower() == "id"]
@@ -96,19 +96,19 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
     known += [name for name in header if is_called(name, ("prompt_id",))]
     if known or not any(is_called(name, MODELS) for name in header):
         return known
-    # A task is usually a set of questions, but logs of agents have no other name for a question.
+    # Logs of agents have one question per task; elsewhere a task is usually a set of questions.
     ids = [name for name in header if str(name).lower() == "id"]
     return ids or [name for name in header if is_called(name, ("task",))]
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may hold scores: the first common name, or all possible ones."""
+    """Return the column of scores with the most common name, or else all that may have scores."""
     usual = [name for name in SCORES[:3] if name in header]
     return usual[:1] or [name for name in header if is_called(name, SCORES)]
 
 
 def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the columns that may hold model, question and score, by their names."""
+    """Return the columns that may contain model, question and score, judged by their names."""
     return {
         "model": _model_names(header),
         "question": _question_names(header),
@@ -128,7 +128,7 @@ def label_column(header: Sequence[str], model: str | None) -> int:
 
 
 def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> LongColumns:
-    """Complete the columns that the caller left open."""
+    """Detect the columns that the caller did not name."""
     models = _model_names(header)
     if columns.model is None and len(models) > 1:
         remedy = f"pass {parameter('model')}"
@@ -176,7 +176,7 @@ def _either(names: Sequence[Any]) -> str:
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
-    """Raise an error for a header with a repeated column, or split at the wrong character."""
+    """Raise an error if a column occurs twice, or if the separator of columns is wrong."""
     if are_votes(header):
         msg = f"{path}: {OF_VOTES}"
         raise InputError(msg)
@@ -207,7 +207,7 @@ def spread(
     name_row: Callable[[int], str] | None = None,
     name_cell: Callable[[int], str] | None = None,
 ) -> Table:
-    """Return a long table as models x questions, in order of occurrence."""
+    """Convert a long table to models x questions, in order of occurrence."""
     check_choice("duplicates", duplicates, Duplicates)
     name = name_row or (lambda row: f"row {row + 1}")
     parts = [question] if isinstance(question, str) else list(question)
@@ -236,7 +236,7 @@ def spread(
 
 
 def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
-    """Return a long DataFrame as models x questions, with columns named or detected."""
+    """Convert a long DataFrame to models x questions, with columns named or detected."""
     frame = long_table(data, (), argument=argument, row="answer")
     found = long_columns(argument, list(frame.columns), columns)
     return spread(
@@ -265,14 +265,15 @@ def _numbered_frame(
     values: "pd.Series[Any]",
     keep: BoolArray,
 ) -> "pd.DataFrame":
-    """Return a long table whose labels are numbered."""
+    """Return a long table whose labels are categories."""
     import pandas as pd
 
     labels = {
         name: pd.Categorical.from_codes(numbers, pd.Index(names, tupleize_cols=False))
         for name, (numbers, names) in (("model", models), ("question", questions))
     }
-    # Rejected rows are kept without an answer, so that labels are in the order of all rows.
+    # Rows that `keep` excludes remain, without an answer, so that labels have the order of all
+    # rows.
     return pd.DataFrame({**labels, "value": values.reset_index(drop=True).where(keep)})
 
 
@@ -283,7 +284,7 @@ def _origin(source: IntArray, name: Callable[[int], str]) -> Callable[[int, int]
 def _factor(
     frame: "pd.DataFrame", columns: Sequence[str], name: Callable[[int], str]
 ) -> tuple[IntArray, list[Any]]:
-    """Return the code of each row and the labels, in order of first occurrence."""
+    """Return the code of each row's label, and the labels in order of first occurrence."""
     import pandas as pd
 
     codes, labels = _codes(frame[columns[0]], name)
@@ -306,7 +307,7 @@ def _codes(column: "pd.Series[Any]", name: Callable[[int], str]) -> tuple[IntArr
 
 
 def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str]) -> BoolArray:
-    """Return which rows are used; if a cell has several, raise an error or choose one."""
+    """Return a mask with one row per cell; if a cell has several, choose one or raise an error."""
     import pandas as pd
 
     index = pd.Index(cell)
@@ -322,7 +323,7 @@ def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str
 
 
 def _values(column: "pd.Series[Any]", source: IntArray) -> AnyArray:
-    """Return the value of each cell's row, NaN if it has none."""
+    """Return the value in each cell's row, NaN if the cell has no row."""
     numeric = column.dtype.kind in "biuf"
     raw = column.to_numpy(np.float64, na_value=np.nan) if numeric else column.to_numpy(object)
     values = raw[source]

@@ -1,4 +1,4 @@
-"""Correlation matrices from any accepted input, checked, with labels."""
+"""Conversion of any accepted input to a checked correlation matrix with labels."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-MatrixLike: TypeAlias = Union["ArrayLike", "pd.DataFrame", Any]  # or a result with a matrix
+MatrixLike: TypeAlias = Union["ArrayLike", "pd.DataFrame", Any]  # Any: a result with a matrix
 
-# Tolerances for asymmetry and for deviations of the diagonal from 1, which result from np.corrcoef
-# or from printing 12 digits.
+# Tolerances for asymmetry and for deviations of the diagonal from 1. Such errors result from
+# np.corrcoef or from printing 12 digits.
 ROUNDING = 1e-10
 _SHOWN = 5
 
 
 def correlation_matrix(data: object, argument: str = "matrix") -> tuple[FloatArray, Labels]:
-    """Return a matrix of correlations and its labels, checked."""
+    """Return a checked matrix of correlations and its labels."""
     values, names = _values_and_names(data)
     matrix = float_array(values, argument)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
@@ -38,7 +38,7 @@ def correlation_matrix(data: object, argument: str = "matrix") -> tuple[FloatArr
 
 
 def square_of(data: object, name: str, k: int) -> FloatArray:
-    """Return a checked symmetric array (k, k) that the caller passed, such as weights."""
+    """Check and return a symmetric array (k, k), such as weights."""
     array = float_array(data, name)
     if array.shape != (k, k):
         msg = f"{name} must have shape ({k}, {k}) like the matrix, got {array.shape}"
@@ -58,7 +58,7 @@ def adjusted_pairs(correlation: Any) -> int:
 
 
 def name_pairs(bad: BoolArray, labels: Labels) -> str:
-    """Name the first pairs below the diagonal where `bad` is true."""
+    """Name the first pairs below the diagonal for which `bad` is true."""
     first, second = np.nonzero(np.tril(bad | bad.T, -1))
     shown = [f"({labels[j]!r}, {labels[i]!r})" for i, j in zip(first, second, strict=True)]
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
@@ -66,7 +66,7 @@ def name_pairs(bad: BoolArray, labels: Labels) -> str:
 
 
 def _values_and_names(data: Any) -> tuple[Any, Any]:
-    """Separate values and labels."""
+    """Return the values and the labels of a matrix."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return data.matrix, data.labels
     if hasattr(data, "codes"):
@@ -82,7 +82,7 @@ def _values_and_names(data: Any) -> tuple[Any, Any]:
 
 
 def _check_defined(matrix: FloatArray, labels: Labels) -> None:
-    """Raise an error for undefined pairs, and name the labels to drop."""
+    """Raise an error that names undefined pairs and the labels to drop."""
     bad = ~np.isfinite(matrix)
     if not bad.any():
         return
@@ -93,7 +93,7 @@ def _check_defined(matrix: FloatArray, labels: Labels) -> None:
 
 
 def _cover(bad: BoolArray) -> Iterator[int]:
-    """Yield rows to drop, those with most undefined values first, until none is undefined."""
+    """Yield rows to drop until no value is undefined, beginning with those with most of them."""
     left = bad | bad.T
     while left.any():
         worst = int(np.argmax(left.sum(axis=1)))
@@ -119,7 +119,7 @@ def _check_range(matrix: FloatArray, labels: Labels) -> None:
 
 
 def _exact(matrix: FloatArray, labels: Labels) -> FloatArray:
-    """Remove rounding error; return an exact matrix unchanged."""
+    """Remove rounding errors from a matrix; return an exact matrix unchanged."""
     apart = np.abs(matrix - matrix.T) > ROUNDING
     if apart.any():
         msg = (

@@ -1,7 +1,7 @@
-"""Codes for missing answers: declared by the caller, or suspicious.
+"""Codes for missing answers, such as 9, 99 or -99 in exports of questionnaires.
 
-Questionnaire exports write 9, 99 or -99 for a missing answer. A value far from the other scores
-raises an error until the caller declares its meaning.
+If a value may be such a code because it is far from the other scores, readers raise an error until
+the caller declares its meaning.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,12 +23,12 @@ _LENGTHS = (1, 11, 111, 1111, 11111)
 _HIGH = [digit * length for digit in _DIGITS for length in _LENGTHS] + [98, 97, 998, 997]
 _CODES = np.array([*_HIGH, *(-code for code in _HIGH), -1, -2])
 _NONE = parameter("missing_values", ())
-_SURE = 77  # codes with two digits or more
-_MANY = 50  # cells needed to recognise a scale with few points
+_SURE = 77  # smallest code with two digits
+_MANY = 50  # number of cells needed to recognise a scale with few points
 
 
 class Missing:
-    """The values that count as missing; `declared` is None without a declaration."""
+    """The values that count as missing; `declared` is None if the caller declared none."""
 
     def __init__(self, values: MissingValues = None) -> None:
         if isinstance(values, str):
@@ -43,7 +43,7 @@ class Missing:
 
     @property
     def checked(self) -> bool:
-        """Whether suspicious values raise an error; an empty declaration accepts all values."""
+        """Whether suspicious values raise an error; not if the caller passed an empty tuple."""
         return self.declared != ()
 
     def holds(self, value: Any) -> bool:
@@ -93,7 +93,7 @@ def suspects(values: FloatArray) -> FloatArray:
     low, high = core[0], core[-1]
     above, below = is_code & (v > high), is_code & (v < low)
     if shares:
-        beyond = v[~inside & (v > 0.0) & ~is_code]  # a longer scale than 0 and 1
+        beyond = v[~inside & (v > 0.0) & ~is_code]  # values of a scale that exceeds 1
         above &= v > max(high, beyond.max(initial=0.0)) + 2.0
         below &= (v < -1.0) | (2 * n <= n[inside].min())
     else:
@@ -113,7 +113,7 @@ def check_codes(
     *,
     remedy: str = "",
 ) -> None:
-    """Raise an error for missing codes among scores (models, questions); `where` names a cell."""
+    """Raise an error for suspected missing codes (models, questions); `where` locates a cell."""
     odd = suspects(values) if missing.checked else values[:0]
     if not odd.size:
         return
@@ -140,9 +140,9 @@ def check_codes(
 
 
 def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
-    """Warn of values in memory that look like codes for missing answers (models, questions).
+    """Warn if values (models, questions) in memory look like codes for missing answers.
 
-    Unlike in files, a single digit may be a score.
+    Unlike in files, single digits are taken for scores.
     """
     odd = suspects(values)
     odd = odd[(odd >= _SURE) | (odd <= -_DIGITS[0])]
@@ -160,7 +160,7 @@ def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
 
 
 def check_columns(values: FloatArray, questions: Labels, missing: Missing, where: str) -> None:
-    """Raise an error for a column, such as ages, among proportions."""
+    """Raise an error if a column among proportions has other numbers, such as ages."""
     if not missing.checked:
         return
     known = np.isfinite(values)

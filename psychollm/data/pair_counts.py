@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
-MAX_BITS = 4_000_000_000  # largest size in bytes of a sparse table held as bits
+MAX_BITS = 4_000_000_000  # largest size in bytes of a sparse table stored as bits
 PLANE = 1 << 28  # bytes of a bit plane that are counted at once
 EXACT = 1 << 24  # number of units up to which float32 counts are exact
 
@@ -46,16 +46,16 @@ class PairCounts(Result):
     Attributes
     ----------
     joint : ndarray of shape (k, k)
-        Number of questions that both answered yes.
+        Number of questions that both models answered with yes.
     yes : ndarray of shape (k, k)
-        ``yes[i, j]`` is the number of yes answers of i among the questions that i and j both
-        answered.
+        ``yes[i, j]`` is the number of yes answers of model i among the questions that models i and
+        j both answered.
     n : ndarray of shape (k, k)
-        Number of questions that both answered.
+        Number of questions that both models answered.
     squares : ndarray of shape (k, k)
-        Sum of squared weights over those questions; equals `n` without weights.
+        Sum of squared weights over the questions that both answered; equals `n` without weights.
     labels : tuple
-        Names of the k rows.
+        Labels of the k rows.
     of : {"models", "questions"}
         Whether rows are models or questions.
 
@@ -122,10 +122,10 @@ class PairCounts(Result):
         CodeError
             If the answers are not binary.
         OptionError
-            If weights are negative, not finite, all zero or of the wrong length, or torch does not
-            find the device.
+            If weights are negative, not finite, all zero or of the wrong length, or if torch
+            cannot use the device.
         MissingPackageError
-            If `device` is named and torch is not installed.
+            If a `device` is given but torch is not installed.
         """
         check_choice("of", of, Axis)
         if device is not None:
@@ -153,7 +153,7 @@ class PairCounts(Result):
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Yes rate of each row over all its answers, shape (k,); NaN without answers."""
+        """Yes rate of each row over all its answers, shape (k,); NaN if it has no answers."""
         with np.errstate(invalid="ignore"):
             rates: FloatArray = np.diagonal(self.yes) / np.diagonal(self.n)
         return rates
@@ -164,7 +164,7 @@ class PairCounts(Result):
         return bool(np.all(self.n == self.n[0, 0]))
 
     def empty_cells(self) -> AnyArray:
-        """Return the number of empty cells of each pair, shape (k, k); 0 on the diagonal."""
+        """Return the number of empty cells of each pair's table (k, k), with 0 on the diagonal."""
         n10, n01 = self.yes - self.joint, self.yes.T - self.joint
         n00 = self.n - self.yes - n01
         empty = sum((cell <= 0).astype(np.int8) for cell in (self.joint, n10, n01, n00))
@@ -206,7 +206,7 @@ def binary_counts(
 
 
 def _blocks(table: Responses, of: Axis) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and missing of successive blocks; rows are the models (or questions) to pair."""
+    """Yield codes and masks of missing answers by block; rows are the labels to pair."""
     width = min(block_size(table.n_models if of == "models" else table.n_questions), EXACT)
     if of == "questions" and table.is_sparse:  # transposing a scan would load it into memory
         return dense_blocks(table.by_model, width)
@@ -219,7 +219,7 @@ def _sum_of_blocks(
     weights: FloatArray | None,
     device: str | None,
 ) -> tuple[FloatArray, ...]:
-    """Return joint, yes, n and squares over all blocks."""
+    """Return joint, yes, n and squares, summed over all blocks."""
     total = [np.zeros((k, k)) for _ in range(3 if weights is None else 4)]
     for arrays in _counts_of_blocks(blocks, weights, device):
         for mine, added in zip(total, arrays, strict=True):
@@ -230,7 +230,7 @@ def _sum_of_blocks(
 def _counts_of_blocks(
     blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None, device: str | None
 ) -> Iterator[tuple[FloatArray, ...]]:
-    """Yield the counts of blocks, merged until the bit planes are large enough."""
+    """Yield the counts of blocks, which are merged until their bit planes are large enough."""
     start, yes, answered = 0, [], []
     for codes, missing in blocks:
         stop = start + codes.shape[1]
@@ -261,31 +261,31 @@ def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
 def _weights_of(table: Responses, of: Axis, weights: ArrayLike) -> FloatArray:
     units = table.questions if of == "models" else table.models
     w = check_weights(in_order(weights, units, argument="weights"), len(units))
-    # Weights are rounded to multiples of a power of two, so that sums are exact in any order. A
-    # cell is a difference of sums, and is then exactly zero if it is empty.
+    # Weights are rounded to multiples of a power of two, so that sums are exact in any order.
+    # Cells are differences of sums, so an empty cell is exactly zero.
     step = 2.0 ** (np.ceil(np.log2(w.sum())) - 52)
     return np.asarray(np.round(w / step) * step)
 
 
 def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return writable copies of (joint, yes, n): kernels are compiled only for such arrays."""
+    """Return writable copies of (joint, yes, n), as the compiled kernels require."""
     return pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedAnswers:
-    """A binary table with its pair counts, which functions use without counting again."""
+    """A binary table with its pair counts, so that functions need not count again."""
 
     table: Responses
     counts: PairCounts
     mask: WordArray  # (models, words) packed mask of answers; (0, 0) if complete
-    yes: WordArray | None = None  # (models, words) packed, of a sparse table
+    yes: WordArray | None = None  # (models, words) packed yes answers of a sparse table
 
     @classmethod
     def of(
         cls, responses: ResponsesLike, *, of: Axis | None = None, needs: Needs = "cells"
     ) -> CountedAnswers:
-        """Convert a table and count its pairs, unless that has been done."""
+        """Convert a table and count its pairs; return counted answers unchanged."""
         if isinstance(responses, CountedAnswers):
             return responses
         return cls.of_binary(as_responses(responses, binary=True, of=of, needs=needs))
@@ -302,7 +302,7 @@ class CountedAnswers:
 
     @classmethod
     def _of_cells(cls, table: Responses) -> CountedAnswers:
-        """Count the pairs of models of a table held as two bits per cell."""
+        """Count the pairs of models of a sparse table, stored as two bits per cell."""
         yes, answered = _bits_of_cells(table)
         k, n = yes.shape[0], len(table.questions)
         if int(table.by_question.start[-1]) == k * n:
@@ -315,7 +315,7 @@ class CountedAnswers:
 
     @property
     def planes(self) -> tuple[WordArray, WordArray]:
-        """Return the yes answers and all answers, packed (models, words) each."""
+        """Return the packed bits of yes answers and of all answers (models, words)."""
         if self.yes is None:
             answered = ~self.table.missing
             return pack_rows((self.table.codes == 1) & answered), pack_rows(answered)
@@ -326,7 +326,7 @@ class CountedAnswers:
 
 
 def _bits_of_cells(table: Responses) -> tuple[WordArray, WordArray]:
-    """Return the yes answers and all answers, packed (models, words) each."""
+    """Return the packed bits of yes answers and of all answers (models, words)."""
     _check_rows(table.models, "models")
     k, n = len(table.models), len(table.questions)
     words = -(-n // 64)
@@ -344,7 +344,7 @@ def _bits_of_cells(table: Responses) -> tuple[WordArray, WordArray]:
 
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
-    """Count by AND and popcount."""
+    """Count pairs by bitwise AND and population count."""
     packed, answered = pack_rows(yes), np.empty((0, 0), dtype=np.uint64)
     if missing.any():
         answered = pack_rows(~missing)
@@ -354,7 +354,7 @@ def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
 
 
 def plane_counts(yes: WordArray, answered: WordArray, units: int) -> tuple[FloatArray, ...]:
-    """Count yes answers and all answers by AND and popcount; (0, 0) means a complete table."""
+    """Count pairs of packed rows; `answered` has shape (0, 0) if the table is complete."""
     joint, own, both = (np.empty((len(yes), len(yes))) for _ in range(3))
     if answered.size:
         count_with_missing(yes, answered, joint, own, both)
@@ -368,18 +368,18 @@ def plane_counts(yes: WordArray, answered: WordArray, units: int) -> tuple[Float
 def _weighted_counts(
     yes: AnyArray, answered: AnyArray, weights: FloatArray
 ) -> tuple[FloatArray, ...]:
-    """Count with weights, by matrix products."""
+    """Count pairs with weights by matrix products."""
     y = (yes & answered).astype(np.float64)
     a = answered.astype(np.float64)
     joint = (y * weights) @ y.T
     own = (y * weights) @ a.T
     both = (a * weights) @ a.T
     squares = (a * weights**2) @ a.T
-    return joint, own, both, 0.5 * (squares + squares.T)  # rounding makes it asymmetric
+    return joint, own, both, 0.5 * (squares + squares.T)  # rounding errors are asymmetric
 
 
 def _device_counts(yes: AnyArray, answered: AnyArray, device: str) -> tuple[FloatArray, ...]:
-    """Count by matrix products on a device; counts of up to `EXACT` units are exact."""
+    """Count pairs by matrix products on a device; counts of up to `EXACT` units are exact."""
     torch = torch_on(device)
     y, a = (torch.tensor(one, device=device).float() for one in (yes & answered, answered))
     return tuple(product.double().cpu().numpy() for product in (y @ y.T, y @ a.T, a @ a.T))

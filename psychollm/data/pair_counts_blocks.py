@@ -1,15 +1,14 @@
-"""Pair counts of tables too large for memory, by blocks or from long tables in batches.
+"""Pair counts of tables that exceed memory, counted in blocks or from batches of long tables.
 
-Counts of pairs of models add over questions. A table too large for one machine is therefore stored
+Counts of pairs of models add over questions. Therefore, a table that exceeds one machine is stored
 in blocks, each with all answers to its questions, for example one file per benchmark. A worker
-reads and counts a block and returns three matrices. If a question were in two blocks, pairs of
-answers in different blocks would be lost; this raises an error.
+reads and counts a block and returns three matrices. A question in two blocks raises an error,
+because pairs of answers in different blocks would be lost.
 
 A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. The file is
-read in batches, each answer sets two bits, and the bits are counted. The memory needed is one
-batch and ``rows x columns / 4`` bytes. Several workers read row groups in parallel, but the
-answers are set in the order of the file, so that counts, labels and errors do not depend on the
-number of workers.
+read in batches, each answer sets two bits, and the bits are counted. Memory consists of one batch
+and ``rows x columns / 4`` bytes. Several workers read row groups in parallel, but bits are set in
+the order of the file, so counts, labels and errors do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ class Planes:
     columns: Labels
 
     def counts(self) -> tuple[FloatArray, ...]:
-        """Return joint yes, marginal yes and joint answer counts of pairs of rows (k, k)."""
+        """Return the counts joint, yes and n of pairs of rows (k, k), as in `PairCounts`."""
         return plane_counts(self.yes, self.answered, len(self.columns))
 
 
 class Bits:
-    """Two bit planes that grow with the labels."""
+    """Two bit planes that grow with the number of labels."""
 
     def __init__(self, most: int) -> None:
         self.n_answers = 0
@@ -86,7 +85,7 @@ class Bits:
             self._planes = planes
 
     def finished(self, rows: list[Any], columns: list[Any]) -> Planes:
-        """Return the finished planes, without unused space."""
+        """Return the planes without unused space."""
         words = -(-len(columns) // 64)
         yes, answered = (
             np.ascontiguousarray(plane[: len(rows), :words]) for plane in self._planes
@@ -97,7 +96,7 @@ class Bits:
 
 
 def read_bits(data: Any, source: Source, *, n_jobs: int | None, progress: bool) -> Planes:
-    """Return the bits of a long table: rows by the first column, columns by the second."""
+    """Return a long table as bit planes, with the labels of the first column as rows."""
     return pour(coded_batches(data, source, n_jobs=n_jobs), Bits(MAX_ROWS), progress=progress)
 
 
@@ -124,25 +123,25 @@ def count_blocks(
     blocks : iterable of path, Responses or DataFrame
         Long Parquet files, or tables with models in rows. A model may be in any number of blocks,
         in any order, but all answers to a question must be in one block (with ``of="questions"``,
-        all answers of a model). Workers read paths themselves; tables are sent to them.
+        all answers of a model). Workers read files themselves, whereas tables are sent to them.
     model, question, value : str
         Columns of the model, the question, and the answer (1, 0, true, false, or null).
     of : {"models", "questions"}
         Whether models or questions are paired.
     threshold, strict : optional
-        If given, yes means an answer above the threshold (or at least equal to it).
+        If given, yes means an answer above the threshold (unless strict, at least equal to it).
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
-        Number of workers; each holds one block as bits, and its counts.
+        Number of workers; each needs memory for the bits and counts of one block.
     progress : bool
         Whether to show a progress bar.
 
     Returns
     -------
     PairCounts
-        Pair counts of all blocks; the division into blocks does not matter. Labels are in the
-        order of first occurrence.
+        Pair counts of all blocks, which do not depend on the division into blocks. Labels are in
+        the order of first occurrence.
 
     Raises
     ------
@@ -184,7 +183,7 @@ class _Counted:
 
 
 def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
-    """Return the counts of a block as 32-bit whole numbers, in half the bytes to send."""
+    """Return the counts of a block as 32-bit integers, which take half the bytes to send."""
     if isinstance(block, str | PathLike):
         planes = read_bits(block, source, n_jobs=1, progress=False)
         labels, units, arrays = planes.rows, planes.columns, planes.counts()
@@ -201,10 +200,10 @@ class _Total:
     """The sum of counts over all blocks so far."""
 
     def __init__(self, of: Axis) -> None:
-        self.names: list[str] = []  # names of blocks
+        self.names: list[str] = []  # blocks
         self._of = of
         self._place: dict[Hashable, int] = {}
-        self._block: dict[Hashable, int] = {}  # number of the block of each unit
+        self._block: dict[Hashable, int] = {}  # index of the block of each unit
         self._arrays: Any = np.zeros((3, 0, 0))
 
     def add(self, counted: _Counted, name: str) -> None:
@@ -233,7 +232,7 @@ class _Total:
             self._arrays = arrays
 
     def counts(self) -> PairCounts:
-        """Return the sums."""
+        """Return the sums of the counts."""
         if not self.names:
             msg = "blocks is empty: pass at least one file or table"
             raise InputError(msg)
@@ -267,26 +266,26 @@ def read_pair_counts(
     of : {"models", "questions"}
         Whether models or questions are paired.
     threshold, strict : optional
-        If given, yes means an answer above the threshold (or at least equal to it).
+        If given, yes means an answer above the threshold (unless strict, at least equal to it).
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
-        Number of workers that read row groups; each holds a few batches. Files with row groups
-        longer than 16 batches are read by one worker.
+        Number of workers that read row groups; each needs memory for a few batches. A row group
+        longer than 16 batches is read by one worker.
     progress : bool
         Whether to show a progress bar.
 
     Returns
     -------
     PairCounts
-        Pair counts of the table. Labels are in the order of first occurrence.
+        Pair counts of the table, with labels in the order of first occurrence.
 
     Raises
     ------
     MissingPackageError
         If pyarrow is not installed.
     InputError
-        If a file is damaged, lacks a column or holds no answers.
+        If a file is damaged, lacks a column or contains no answers.
     LabelError
         If a model answers a question twice, or a label is missing.
     CodeError
@@ -322,9 +321,9 @@ def stream_responses(
 ) -> Responses:
     """Read long Parquet files as a table, using little more memory than the table itself.
 
-    The result equals ``scan(...).responses()`` and takes three bytes per cell. If it would exceed
-    1 GB and less than a third of the cells are filled, a sparse table is returned, with three
-    bytes per answer.
+    The result equals ``scan(...).responses()`` and takes three bytes per cell. If this exceeds
+    1 GB and less than a third of the cells are filled, the result is a sparse table, which takes
+    three bytes per answer.
 
     Parameters
     ----------
@@ -333,7 +332,7 @@ def stream_responses(
     model, question, value : str
         Columns of the model, the question, and the answer (1, 0, true, false, or null).
     threshold, strict : optional
-        If given, yes means an answer above the threshold (or at least equal to it).
+        If given, yes means an answer above the threshold (unless strict, at least equal to it).
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None

@@ -1,6 +1,6 @@
-"""Parquet files through pyarrow.
+"""Opening of Parquet files with pyarrow.
 
-Untrusted files are opened with limits: repeated values are compressed, so that a file of a few
+Untrusted files are opened with limits, because repeated values are compressed and a file of a few
 bytes may declare any number of values.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 from psychollm._base.errors import InputError
 from psychollm._base.optional import require
 
-MAX_BYTES = 1 << 33  # maximal declared size after decompression
+MAX_BYTES = 1 << 33  # largest declared size after decompression
 MAX_ROWS = 50_000_000
-MAX_VALUES = 64  # maximal values per byte of file; binary scores reach about 10
+MAX_VALUES = 64  # largest number of values per byte of file; binary scores reach about 10
 FREE = 1_000_000  # values allowed in any file
 
 
@@ -22,8 +22,8 @@ FREE = 1_000_000  # values allowed in any file
 def open_parquet(
     path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
 ) -> Iterator[Any]:
-    """Open a Parquet file; damage raises an error that names the file, now or while reading."""
-    # Files that are read in batches are opened without limits.
+    """Open a Parquet file; raise an error that names it if it is damaged, also while reading."""
+    # Files that are read in batches need no limits.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     try:

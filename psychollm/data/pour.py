@@ -1,4 +1,4 @@
-"""Read long tables of any size, in batches, into a container of answers."""
+"""Reading of long tables of any size, in batches, into a container of answers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Made = TypeVar("Made", covariant=True)
 class Batch:
     """The answers of a batch, with labels numbered in order of first occurrence."""
 
-    row: AnyArray  # (n,) (n,) number of each answer's row label
+    row: AnyArray  # (n,) number of each answer's row label
     column: AnyArray  # (n,) number of each answer's column label
-    code: AnyArray  # (n,), or (2, n), as the rule of the source returns it
-    rows: list[Any]  # labels so far
+    code: AnyArray  # (n,) or (2, n), as returned by the source's rule
+    rows: list[Any]  # row labels so far
     columns: list[Any]
     where: str
 
@@ -32,13 +32,13 @@ class Sink(Protocol[Made]):
 
     @property
     def n_answers(self) -> int:
-        """Number of answers so far, without missing ones."""
+        """Number of answers so far, not counting missing ones."""
 
     def add(self, batch: Batch) -> None:
         """Add a batch."""
 
     def finished(self, rows: list[Any], columns: list[Any]) -> Made:
-        """Return the result, given all labels."""
+        """Return the result for all answers, given all labels."""
 
 
 def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answer") -> Made:

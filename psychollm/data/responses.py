@@ -1,4 +1,4 @@
-"""The table of responses: the answer of each model to each question."""
+"""The table of responses, which contains the answer of each model to each question."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, init=False)
 class Responses(Result):
-    """The answer of each model to each question.
+    """Table with the answer of each model to each question.
 
     Rows are models, columns are questions. Codes are small whole numbers: 1 = yes and 0 = no in a
-    binary table, 0 to 15 in a graded one. A mask marks missing answers.
+    binary table, 0 to 15 in a graded table. A mask marks missing answers.
 
     Parameters
     ----------
     data : array-like, DataFrame, DataArray or Responses (models, questions)
-        0/1, bool, graded codes 0 to 15, or values that `codes` or `threshold` convert to codes.
+        Table of 0/1, bool, graded codes 0 to 15, or values that `codes` or `threshold` convert.
         None, NaN, pandas.NA and masked values are missing. Labels are the index and columns of a
         DataFrame, or its first column. The dimension names of a DataArray (``model``,
         ``respondents``, ..., ``question``, ``items``, ...) determine its orientation. A long table
-        has one row per answer: `question` or `value` is given, or it has columns "model" and
-        "question" (or "item"). Absent pairs of model and question are missing, and labels keep
-        their order of first occurrence.
+        has one row per answer. It is recognised if `question` or `value` is given, or by columns
+        with usual names, such as "model" and "question". Its absent pairs of model and question
+        are missing, and labels keep their order of first occurrence.
     models, questions : iterable, optional
         Unique labels that replace those of the data; by default the positions 0, 1, 2, ...
     codes : mapping, optional
@@ -57,20 +57,20 @@ class Responses(Result):
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
         Threshold that splits reported confidence, on any scale, into yes and no: one for all
         models, a rule applied to each model's own reports, or one per model. ``"model_balanced"``
-        is the midpoint between two reported values that gives the yes rate nearest to one half; no
-        report equals it, whereas many may equal a median. `coding` and `cuts` record the rule.
+        is the midpoint between two reported values that gives the yes rate nearest to one half. No
+        report equals it, whereas many may equal the median. `coding` and `cuts` record the rule.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
         Columns of the model labels, the question labels (several are joined), and the answers. By
-        default "model", "question" or "item", and the only other column or "value".
+        default, columns with usual names, such as "model", "question" or "item", and "value".
     duplicates : {"error", "first", "last"}
         How to treat repeated answers of a model to a question in a long table.
 
     Attributes
     ----------
     codes : int16 array (models, questions)
-        Codes, 0 where missing; read-only, as are all arrays.
+        Codes, 0 if missing; all arrays are read-only.
     missing : bool array (models, questions)
         True if there is no answer.
     models, questions : tuple
@@ -85,13 +85,13 @@ class Responses(Result):
     Raises
     ------
     ShapeError
-        If the array is not two-dimensional, or empty, or the number of labels is wrong.
+        If the array is empty or not two-dimensional, or the number of labels is wrong.
     LabelError
-        If labels are missing or duplicated, a column does not exist, an answer occurs twice, or
-        the dimension names do not identify the models.
+        If labels are missing or duplicated, a column does not exist, a model answers a question
+        twice, or the dimension names do not identify the models.
     CodeError
-        If a value is not a code, or with `threshold` not a finite number; the message names the
-        first such model and question.
+        If a value is not a code or, with `threshold`, not a finite number. The message names the
+        model and question of the first such value.
     OptionError
         If a rule does not exist, or `data` is not a table.
 
@@ -113,7 +113,7 @@ class Responses(Result):
       models     'a', 'b'
       questions  0, 1, 2
 
-    Words, stated confidence, and a long table:
+    The data may also be words, stated confidence, or a long table:
 
     >>> psy.Responses([["yes", "no"]], codes={"yes": 1, "no": 0}).codes
     array([[1, 0]], dtype=int16)
@@ -188,28 +188,28 @@ class Responses(Result):
             Table with one row per answer, in any form that `psychollm.data.scan` reads, such as a
             Parquet file, a DataFrame, or a table of Arrow, polars, DuckDB or Dask.
         model, question, value : str, optional
-            Columns of the model, the question and the answer. By default "model", "question" or
-            "item", and the only other column or "value".
+            Columns of the model, the question and the answer. By default, columns with usual
+            names, such as "model", "question" or "item", and "value".
         codes : mapping, optional
             Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
         threshold : float, optional
-            If given, yes means an answer above the threshold (or, unless strict, at least equal to
+            If given, yes means an answer above the threshold (unless strict, at least equal to
             it).
         strict : bool
             Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
         duplicates : {"error", "first", "last"}
-            How to treat repeated answers to a question; the last two read all rows at once.
+            How to treat repeated answers to a question; "first" and "last" load all rows at once.
         sparse : bool, optional
-            Whether to store only the answers, at three bytes each. By default a table is sparse if
-            a dense one, at three bytes per cell, would exceed 1 GB and less than a third of it is
-            filled.
+            Whether to store only the answers, at three bytes each. By default, a table is sparse
+            if a dense table, at three bytes per cell, would exceed 1 GB and less than a third of
+            its cells are filled.
 
         Returns
         -------
         Responses
-            Table whose ``is_sparse`` says whether it is sparse. Functions based on pair counts
+            Table, which is sparse if its ``is_sparse`` is True. Functions based on pair counts
             accept a sparse table; their memory and time depend on the number of answers, not of
-            cells. Other functions raise an error: see `dense`.
+            cells. Other functions require a table converted by `dense`.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class Responses(Result):
         cuts: FloatArray | None = None,
         flipped: Labels = (),
     ) -> "Responses":
-        """Build a table from its parts, which are not copied, and checked only for shapes.
+        """Build a table from its parts, which are not copied; only their shapes are checked.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Responses(Result):
         cuts: FloatArray | None = None,
         flipped: Labels = (),
     ) -> "Responses":
-        """Build a sparse table from cells with questions as rows, as `from_codes` does."""
+        """Build a sparse table from cells with questions as rows; the arguments are not copied."""
         if cells.start.size != len(questions) + 1:
             msg = f"cells of {cells.start.size - 1} questions, but {len(questions)} labels"
             raise ShapeError(msg)
@@ -304,13 +304,13 @@ class Responses(Result):
         return made
 
     def _fill(self, kept: Kept, labels: Mapping[str, Any]) -> None:
-        """Set the fields of a new table; omitted fields have their defaults."""
+        """Set the fields of a new table; omitted fields get their defaults."""
         for name, value in {"cuts": None, "flipped": (), "_kept": kept, **labels}.items():
             object.__setattr__(self, name, value)
         Result.__post_init__(self)
 
     def _with(self, kept: Kept, labels: Mapping[str, Any]) -> "Responses":
-        """Return the table with other answers and with some fields replaced."""
+        """Return a copy of the table with other answers and with some fields replaced."""
         names = ("models", "questions", "coding", "cuts", "flipped")
         return Responses._of(kept, {name: getattr(self, name) for name in names} | {**labels})
 
@@ -324,7 +324,7 @@ class Responses(Result):
 
     @property
     def codes(self) -> CodeArray:
-        """Codes (models, questions), 0 where missing."""
+        """Codes (models, questions), 0 if missing."""
         return self._kept.codes
 
     @property
@@ -349,7 +349,7 @@ class Responses(Result):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the table stores only its answers: see `from_long`."""
+        """Whether the table stores only its answers (see `from_long`)."""
         return isinstance(self._kept, Sparse)
 
     @property
@@ -470,8 +470,8 @@ class Responses(Result):
         Raises
         ------
         LabelError
-            If the two do not hold the same models and questions; the message names the first
-            differences on each side.
+            If the models or questions of the tables differ; the message names the first
+            differences in each table.
 
         Examples
         --------
@@ -488,8 +488,7 @@ class Responses(Result):
         Raises
         ------
         LabelError
-            If this table holds other models or questions; the message names the first differences
-            on each side.
+            If this table has other models or questions; the message names the first differences.
 
         Examples
         --------
@@ -502,7 +501,7 @@ class Responses(Result):
         return self._taken(rows, columns)
 
     def transpose(self) -> "Responses":
-        """Return the table with models and questions exchanged, without model thresholds.
+        """Return the table with models and questions exchanged, without the models' thresholds.
 
         Examples
         --------
@@ -534,7 +533,9 @@ class Responses(Result):
         return self.sparse() if sparse else self.dense()
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing of successive blocks of questions, also of a sparse table.
+        """Yield codes and mask of missing answers for successive blocks of questions.
+
+        Sparse tables are also possible, because only one block at a time is dense.
 
         Parameters
         ----------
@@ -550,7 +551,7 @@ class Responses(Result):
         return self._kept.blocks(size)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a DataFrame, models x questions: whole numbers, or floats if any is missing.
+        """Return a DataFrame (models x questions) of integers, or of floats if any are missing.
 
         For a sparse table, return the long table of `to_long`, because a wide table would be
         dense.
@@ -631,7 +632,7 @@ def as_responses(
     of: Axis | None = None,
     needs: Needs = "dense",
 ) -> Responses:
-    """Return `data` as `Responses`: the common entry point of all public functions.
+    """Convert `data` to `Responses`, as all public functions do with their arguments.
 
     Parameters
     ----------
@@ -647,8 +648,8 @@ def as_responses(
     of : {"models", "questions"}, optional
         Axis to be correlated, which needs at least two labels.
     needs : {"dense", "cells"}
-        "dense" if the caller needs `codes` and `missing`. "cells" if the filled cells suffice, so
-        that sparse tables and scans are accepted.
+        "dense" if the caller needs `codes` and `missing`; "cells" if filled cells suffice, so that
+        sparse tables and scans are accepted.
 
     Raises
     ------
@@ -661,7 +662,7 @@ def as_responses(
     ShapeError
         If the axis to be correlated has only one label.
     SparseError
-        If a dense table is needed, but this one is sparse.
+        If the caller needs a dense table, but this table is sparse.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Several sampled answers to each question, sorted into classes of the same meaning."""
+"""Several sampled answers to each question, grouped into classes of equal meaning."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampledAnswers(Result):
-    """Sampled answers of several models to the same questions, as semantic classes.
+    """Sampled answers of models to the same questions, each with its semantic class.
 
     Examples
     --------
@@ -65,8 +65,8 @@ class SampledAnswers(Result):
         Parameters
         ----------
         classes : array_like
-            Semantic class of each sample. Classes are any labels and are compared only within a
-            question. None and NaN are missing.
+            Semantic class of each sample. Any labels are possible, which are compared only within
+            a question. None and NaN are missing.
         gold : array_like (questions,) or (models, questions), optional
             Class of the correct answer; samples in this class are correct.
         correct : array_like (models, questions, samples), optional
@@ -133,8 +133,8 @@ class SampledAnswers(Result):
         frame : DataFrame
             Table with one row per sample, in order of sampling.
         question, answer, model, gold, correct, loglik, n_tokens : str
-            Columns of the question and of the sample's class. Optional columns are the model, the
-            correct class, the sample's correctness, its log-likelihood and its length.
+            Columns of the question, of the sample's class and, optionally, of the model, the
+            correct class, the sample's correctness, its log-likelihood and its length in tokens.
 
         Raises
         ------
@@ -192,7 +192,7 @@ def _three_dimensional(classes: Any) -> AnyArray:
 
 
 def _matches(cells: AnyArray, gold: Any) -> FloatArray:
-    """Return 1 if a sample is in the class of the right answer, else 0; NaN if unknown."""
+    """Return 1 if a sample is in the correct class, otherwise 0; NaN if unknown."""
     import pandas as pd
 
     answer = plain_array(gold, "gold").astype(object)

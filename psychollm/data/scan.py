@@ -1,4 +1,4 @@
-"""`scan`: tables of responses on disk, of any size."""
+"""Tables of responses of any size, stored on disk."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from psychollm.data.table import MAX_CODE
 class Scan(Responses):
     """Responses of any size, whose filled cells are in a folder.
 
-    It is made by `scan` and pickled as the path of its folder: a worker on this machine, or one
-    with access to the same disk, reads the same cells. `select`, `flip` and `transpose` return
-    sparse tables in memory.
+    The function `scan` creates it. It is pickled as the path of its folder, so workers must have
+    access to the same disk. `select`, `flip` and `transpose` return sparse tables in memory.
 
     Attributes
     ----------
     folder : Path
-        Folder of the cells: three bytes per answer, and twice as many once cells are needed by
-        model.
+        Folder of the cells, with about three bytes per answer, or twice as many once the cells
+        have also been stored by model.
     models, questions : tuple
         Labels, in order of first occurrence.
     coding : str
@@ -58,7 +57,7 @@ class Scan(Responses):
         Raises
         ------
         InputError
-            If the folder does not hold a finished scan.
+            If the folder does not contain a finished scan.
         """
         return cls._of_folder(InFolder.open(folder))
 
@@ -67,7 +66,7 @@ class Scan(Responses):
         return cast("Scan", cls._of(kept, kept.about.labels))
 
     def __reduce__(self) -> Any:
-        return Scan.open, (self.folder,)  # avoids sending a million labels with every call
+        return Scan.open, (self.folder,)  # not the labels, of which there may be millions
 
     @property
     def folder(self) -> Path:
@@ -85,8 +84,8 @@ class Scan(Responses):
         Parameters
         ----------
         sparse : bool, optional
-            Whether only answers are stored; by default if a dense table would take more than 1 GB
-            and less than a third of it is filled.
+            Whether to store only answers. By default, the table is sparse if a dense table would
+            take more than 1 GB and less than a third of its cells are filled.
 
         Examples
         --------
@@ -132,23 +131,24 @@ def scan(
     Parameters
     ----------
     source : path, table, or iterable of such
-        Table with one row per answer: a Parquet file, a list of them or a folder of them (with its
-        subfolders); a DuckDB database file; a Table, RecordBatch, RecordBatchReader or Dataset of
-        Arrow; a DataFrame of pandas or polars; a LazyFrame; a relation of DuckDB; a dataframe of
-        Dask; or an iterable of tables, read as successive blocks. Filter and aggregate at the
-        source: ``lazy.filter(...)``, ``duckdb.sql("SELECT ...")``.
+        Table with one row per answer. Possible sources are a Parquet file, a list of Parquet files
+        or a folder that contains them (also in subfolders); a DuckDB database file; a Table,
+        RecordBatch, RecordBatchReader or Dataset of Arrow; a DataFrame of pandas or polars; a
+        LazyFrame; a relation of DuckDB; a dataframe of Dask; or an iterable of tables, which are
+        read one after another. To filter or aggregate, use the source, for example
+        ``lazy.filter(...)`` or ``duckdb.sql("SELECT ...")``.
     model, question, value : str
-        Columns of the model, the question, and the answer: a whole number from 0 to 15, true,
-        false, or null if missing. No other column is read.
+        Columns of the model, the question, and the answer, which is a whole number from 0 to 15,
+        true, false, or null if missing. Other columns are not read.
     codes : mapping, optional
         Code of each value, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
-        If given, yes means an answer above the threshold (or at least equal to it).
+        If given, yes means an answer above the threshold (unless strict, at least equal to it).
     table, query : str, optional
         Table of a database file, if it has several, or an SQL query. The file is opened read-only.
     folder : path, optional
-        Folder reserved for the cells; `Scan.open` opens it again. By default a temporary folder
-        (below ``TMPDIR``), which is deleted with the scan.
+        Empty or new folder for the cells, which `Scan.open` can open again. By default, a
+        temporary folder (below ``TMPDIR``), which is deleted with the scan.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
@@ -170,14 +170,16 @@ def scan(
     InputError
         If there are no answers, the source cannot be read, or the folder cannot be written.
     OptionError
-        If the folder is not empty, or a database has several tables and none is named.
+        If the folder is not empty, or if a database has several tables and neither `table` nor
+        `query` is given.
     MissingPackageError
-        If pyarrow, or for a database file duckdb, is not installed.
+        If pyarrow is not installed, or duckdb for a database file.
 
     Notes
     -----
-    Memory is about 0.5 GB in addition to the labels and the engine's data, for any number of
-    answers. Disk space is eight bytes per answer while reading, and three to five afterwards.
+    For any number of answers, reading needs about 0.5 GB of memory in addition to the labels and
+    the data of the engine. It needs eight bytes of disk space per answer; the result takes three
+    to five.
 
     Examples
     --------
@@ -187,7 +189,7 @@ def scan(
     >>> psy.data.scan(long).answers_per_question.tolist()
     [1, 2]
 
-    A selection from a database (``pip install duckdb``):
+    Read a selection from a database (requires ``pip install duckdb``):
 
     >>> path = getfixture("tmp_path") / "answers.duckdb"
     >>> import duckdb

@@ -1,17 +1,19 @@
 """Validity screen for respondents, which flags models with reasons but drops none.
 
-A model is uninformative about self-knowledge, but biases a factor solution, if its answers do not
-vary, oppose its results, or repeat another model's. The flags, each with a reason in words, are:
+A model's confidence is not informative about self-knowledge, and biases a factor solution, if it
+does not vary, is inversely related to correctness, or repeats another model's. The flags, each
+with a reason in words, are:
 
 * too few: fewer than `min_answers` answers;
-* constant: always yes, or always no;
-* near constant: yes rate below `near_constant`, or above 1 - `near_constant`;
-* inverted: yes is associated with wrong answers. This is a one-sided Fisher's exact test of the
-model's 2 x 2 table of yes and correct, with Holm's adjustment over the models tested: if no model
-is inverted, the probability of any such flag is at most `alpha`, for any number of questions;
-* clone: agreement with another model beyond chance (Cohen's kappa) of at least `clone_agreement`.
-A kappa of .95 at balanced yes rates corresponds to a tetrachoric correlation of .997. Constant and
-nearly constant models are excluded, because they agree for lack of variance.
+* constant: all answers are yes, or all are no;
+* near constant: the yes rate is below `near_constant` or above 1 - `near_constant`;
+* inverted: yes is associated with wrong answers, according to a one-sided Fisher's exact test of
+the model's 2 x 2 table of yes and correct, with Holm's adjustment for the number of tested models.
+If no model is inverted, the probability of any such flag is at most `alpha`, for any number of
+questions;
+* clone: the agreement with another model beyond chance (Cohen's kappa) is at least
+`clone_agreement`. With balanced yes rates, a kappa of .95 corresponds to a tetrachoric correlation
+of .997. Constant and nearly constant models are excluded, because they agree for lack of variance.
 
 References
 ----------
@@ -48,7 +50,7 @@ class Screen(Result):
     models: Labels  # (models,)
     answered: IntArray  # (models,)
     yes_rates: FloatArray  # (models,) NaN without answers
-    auroc: FloatArray  # (models,) AUROC of yes for correct; below .5 yes predicts wrong answers
+    auroc: FloatArray  # (models,) AUROC of yes for correctness; below .5, yes predicts errors
     p_inverted: FloatArray  # (models,) adjusted by Holm; NaN if not tested
     untested: tuple[str, ...]  # (models,) reason why p_inverted is NaN, else ""
     too_few: BoolArray  # (models,)
@@ -107,16 +109,16 @@ def validity_screen(
     confidence : Responses, DataFrame, DataArray or array-like (models, questions)
         Reported confidence: 1 = yes, 0 = no.
     correctness : the same, optional
-        Correctness of the same models and questions in any order, 1 or 0. It is needed for the
-        test of inversion.
+        Correctness (1 or 0) of the same models and questions in any order, which the test of
+        inversion requires.
     min_answers : int
         Minimum number of answers.
     near_constant : float
-        Distance of the yes rate from 0 or 1. Answers with a smaller distance are nearly constant.
+        Distance of the yes rate from 0 or 1 below which a model is nearly constant.
     clone_agreement : float
         Minimum Cohen's kappa of two clones.
     alpha : float
-        Maximum probability of flagging any model as inverted if no model is.
+        Maximum probability of flagging any model as inverted if none is inverted.
 
     Returns
     -------
@@ -128,7 +130,7 @@ def validity_screen(
     Raises
     ------
     LabelError
-        If the two tables do not hold the same models and questions.
+        If the two tables do not have the same models and questions.
     CodeError
         If the answers are not binary.
 
@@ -244,7 +246,7 @@ class Inversion:
 
     auroc: FloatArray  # (models,)
     p_value: FloatArray  # (models,) adjusted by Holm, NaN if not tested
-    untested: tuple[str, ...]  # (models,) the reason if not tested
+    untested: tuple[str, ...]  # (models,) reason why a model was not tested, or ""
 
 
 def inversion(answers: Responses, right: Responses | None) -> Inversion:
@@ -267,7 +269,7 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
 
 
 def _crossed(answers: _Arrays, right: _Arrays) -> IntArray:
-    """Count each model's answers, yes, correct answers, and yes among correct ones (4, models)."""
+    """Count the answers, yes, correct, and both yes and correct, of each model (4, models)."""
     both = ~(answers[1] | right[1])
     yes, correct = (answers[0] == 1) & both, (right[0] == 1) & both
     return np.array([part.sum(axis=1) for part in (both, yes, correct, yes & correct)])
@@ -284,7 +286,7 @@ def _why_untested(n: int, n_yes: int, n_correct: int) -> str:
 
 
 def fisher_lower(hits: int, n: int, n_yes: int, n_correct: int) -> float:
-    """Return P(H <= hits) of a hypergeometric count: Fisher's exact test, lower tail."""
+    """Return P(H <= hits) of a hypergeometric count, the lower tail of Fisher's exact test."""
     h = np.arange(max(0, n_yes + n_correct - n), hits + 1)
     terms = (
         _log_choose(n_correct, h)

@@ -1,18 +1,19 @@
-r"""Answers simulated from the threshold model of common factors, with the true parameters.
+r"""Simulation of answers from the threshold model of common factors.
 
 Model i says yes to question q iff ``x_iq > threshold_i``, where
 
     x_iq = sum_m loadings_im f_qm + sqrt(1 - h_i^2) e_iq,        h_i^2 = l_i' Phi l_i
 
-with factor scores ``f_q ~ N(0, Phi)`` and independent ``e_iq ~ N(0, 1)``, so that every x_iq is
-standard normal, model i says yes at the rate ``1 - Phi(threshold_i)``, and the tetrachoric
-correlation of models i and j is ``l_i' Phi l_j``. Cautious models have high thresholds; questions
-that seem easy have high factor scores.
+with factor scores ``f_q ~ N(0, Phi)`` and independent ``e_iq ~ N(0, 1)``. Therefore, every x_iq is
+standard normal, and model i says yes with probability ``1 - F(threshold_i)``, where F is the
+standard normal distribution function. The tetrachoric correlation of models i and j is
+``l_i' Phi l_j``. Cautious models have high thresholds; questions that seem easy have high factor
+scores.
 
 Two-choice answers with ratings follow the meta-d' model of Maniscalco and Lau (2012). The answer
 to a question of class s in {0, 1} is 1 if evidence :math:`N((s - 1/2) d', 1)` exceeds the
-criterion c. The rating is based on other evidence, :math:`N((s - 1/2) M d', 1)`, on the side of
-the criterion k that agrees with the answer. The rating is one plus the number of distances
+criterion c. The rating is based on other evidence, :math:`N((s - 1/2) M d', 1)`, truncated to the
+side of the criterion k that agrees with the answer. The rating is one plus the number of distances
 :math:`\delta_1 < \delta_2 < \dots` from k that this evidence exceeds. M is the ratio meta-d'/d',
 and :math:`k = M c` ("scaled") or :math:`k = c` ("fixed").
 
@@ -51,7 +52,7 @@ class Simulated(Result):
     """Simulated answers with their true parameters."""
 
     responses: Responses
-    scores: FloatArray  # (questions, factors), standard normal, correlated factor_correlation
+    scores: FloatArray  # (questions, factors) standard normal
     loadings: FloatArray  # (models, factors)
     thresholds: FloatArray  # (models,)
     factor_correlation: FloatArray  # (factors, factors)
@@ -84,7 +85,7 @@ def simulate_factor(
     n_questions : int
         Number of questions.
     factor_correlation : array (factors, factors), optional
-        Correlations of the factors; by default none.
+        Correlations of the factors, by default zero.
     missing : float or bool array (models, questions)
         Probability that an answer is missing completely at random, or a mask of missing answers.
     rng : Generator, int or None
@@ -158,7 +159,7 @@ def _factor_correlation(given: "ArrayLike | None", factors: int) -> FloatArray:
 
 
 def _unique(L: FloatArray, phi: FloatArray) -> FloatArray:
-    """Return the standard deviation of each model's unique component."""
+    """Return the SD of each model's unique component."""
     communality = np.einsum("im,mn,in->i", L, phi, L)
     over = np.flatnonzero(communality > 1.0 + 1e-12)
     if over.size:
@@ -194,8 +195,8 @@ MetaCriterion: TypeAlias = Literal["scaled", "fixed"]
 class SimulatedRatings(Result):
     """Simulated answers and ratings with their true parameters."""
 
-    stimulus: IntArray  # (questions,) the right answer, 0 or 1
-    response: IntArray  # (models, questions) the answer given, 0 or 1
+    stimulus: IntArray  # (questions,) correct answer, 0 or 1
+    response: IntArray  # (models, questions) answer, 0 or 1
     rating: IntArray  # (models, questions) 1 = least confident
     d_prime: FloatArray  # (models,)
     criterion: FloatArray  # (models,)
@@ -224,7 +225,7 @@ def simulate_meta_d(
     d_prime : array (models,)
         Sensitivity d' of each model.
     m_ratio, criterion : float or array (models,)
-        M-ratio meta-d'/d', and criterion c of the answers; positive criteria favour answer 0.
+        M-ratio (meta-d'/d'), and criterion c of the answers; positive criteria favour answer 0.
     distances : array (ratings - 1,)
         Distances of the confidence criteria from the criterion, positive and increasing.
     n_questions : int
@@ -272,8 +273,8 @@ def _strength(
 ) -> FloatArray:
     """Draw the distance of evidence from `edge`, on the response's side (models, questions)."""
     sign = np.where(response, 1.0, -1.0)
-    # The evidence is truncated to the response's side, so its upper-tail probability is uniform
-    # below that of the edge.
+    # The upper-tail probability of truncated evidence is uniform below the upper-tail probability
+    # of the edge.
     near = sign * (edge - mean)
     tail = log_ndtr(-near) + np.log1p(-generator.random(mean.shape))
     return np.asarray(np.maximum(-ndtri_exp(tail) - near, 0.0), dtype=np.float64)

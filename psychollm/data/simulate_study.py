@@ -1,8 +1,8 @@
-"""Simulation of a whole study: the reported confidence and the correctness of models.
+"""Simulation of a study with the reported confidence and the correctness of models.
 
 Confidence follows the threshold model of one common factor. Correctness depends on an ability per
-model and an easiness per question, which correlates only partly with the common factor. For model
-i and question q, with independent standard normal f, h, s, e and u,
+model and an easiness per question, which is correlated with the common factor. For model i and
+question q, with independent standard normal f, h, s, e and u,
 
     says yes   iff  a_i f_q + sqrt(1 - a_i^2) (k_i s_iq + sqrt(1 - k_i^2) e_iq)  >  threshold_i
     is correct iff  c g_q + sqrt(1 - c^2) (k_i s_iq + sqrt(1 - k_i^2) u_iq)  >  - ability_i
@@ -36,10 +36,10 @@ class StudyTruth(Result):
     """True parameters of a simulated study."""
 
     models: Labels  # (models,)
-    loadings: FloatArray  # (models,) a
+    loadings: FloatArray  # (models,) a in the equations
     thresholds: FloatArray  # (models,) high = cautious
     abilities: FloatArray  # (models,)
-    self_knowledge: FloatArray  # (models,) k, 0 = only the common factor
+    self_knowledge: FloatArray  # (models,) k; 0 = no private signal
     scores: FloatArray  # (questions,) f, high = seems easy
     easiness: FloatArray  # (questions,) g, high = easy
     easiness_loading: float  # c
@@ -64,7 +64,7 @@ def simulate_study(
     easiness_correlation: float = 0.6,
     rng: RandomState = None,
 ) -> SimulatedStudy:
-    """Simulate yes/no confidence and correctness of models.
+    """Simulate yes/no confidence and correctness of models with one common factor.
 
     Thresholds are evenly spaced from -1.8 (bold) to 1.8 (cautious). Loadings range from .60 to .95
     and abilities from -0.3 to 1.0, each in a different order of the models.
@@ -74,8 +74,9 @@ def simulate_study(
     n_models, n_questions : int
         Number of models, and of questions.
     self_knowledge : mapping, optional
-        Weight k by model index: how much the model's confidence depends on its own correctness
-        beyond the common factor. By default models 5 and 12 have 0.6, the others 0.
+        Weight k by index of the model, by default 0.6 for models 5 and 12. It is 0 for all other
+        models. It determines how much a model's confidence depends on its own correctness beyond
+        the common factor.
     easiness_loading : float
         Loading of correctness on the easiness of a question.
     easiness_correlation : float
@@ -100,7 +101,7 @@ def simulate_study(
     r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
     generator = check_generator(rng)
     golden = (np.sqrt(5.0) - 1.0) / 2.0
-    order = np.argsort(np.arange(k) * golden % 1.0)  # neighbours get distant values
+    order = np.argsort(np.arange(k) * golden % 1.0)  # adjacent models get distant values
     scores = generator.standard_normal(n)
     truth = StudyTruth(
         models=tuple(f"sim-{number:02d}" for number in range(1, k + 1)),

@@ -1,4 +1,4 @@
-"""Convert any input to a labelled table, and its values to numbers or codes.
+"""Conversion of any input to a labelled table, and of its values to numbers or codes.
 
 Codes are whole numbers from 0 to 15 with a mask of missing values. Every constructor of
 `Responses` uses this module.
@@ -43,7 +43,7 @@ def as_table(
     questions: Iterable[Any] | None = None,
     argument: str = "responses",
 ) -> Table:
-    """Return any table with labels; `models` and `questions` replace its own labels."""
+    """Convert data to a labelled table; `models` and `questions` replace its own labels."""
     if isinstance(data, Table) and models is None and questions is None:
         return data
     data = in_pandas(data)
@@ -83,7 +83,7 @@ def as_table(
 
 
 def one_model(data: Any, *, argument: str) -> Table:
-    """Return a table as `as_table` does, treating a vector as one model."""
+    """Convert data as `as_table` does, but treat a vector as the values of one model."""
     data = labelled(data)
     named = any(hasattr(data, name) for name in ("columns", "dims", "models"))
     if named and getattr(data, "ndim", 2) != 1:
@@ -95,7 +95,7 @@ def one_model(data: Any, *, argument: str) -> Table:
 
 
 def values_like(table: Table, first: Any, *, argument: str) -> AnyArray:
-    """Return the values of a table in the order of the first, aligned by label."""
+    """Return the values of a table in the order of the table `first`, aligned by label."""
     values, shape = table.values, (len(first.models), len(first.questions))
     named = getattr(first, "named", (True, True))
     kinds = (("model", table.models, first.models), ("question", table.questions, first.questions))
@@ -158,9 +158,8 @@ def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
 
 
 def models_first(data: Any) -> Any:
-    """Return a DataArray with the dimension of models first, then that of questions."""
-    # If the names do not identify the dimensions, the first is models and the second questions, as
-    # in arrays.
+    """Transpose a DataArray so that its first dimension is models and its second questions."""
+    # If their names do not identify the dimensions, their order is kept, as in arrays.
     dims = getattr(data, "dims", ())
     found = [[dim for dim in dims if is_called(dim, names)] for names in (MODELS, QUESTIONS)]
     if [len(one) for one in found] != [1, 1]:
@@ -172,7 +171,7 @@ MAX_CODE = 15
 
 
 def numbers(table: Table, *, argument: str = "responses", words: str = "codes") -> FloatArray:
-    """Return the values as finite floats, missing ones (None, NaN, pandas.NA, masked) as NaN.
+    """Return the values as finite floats; missing values (None, pandas.NA, masked) become NaN.
 
     `words` is the argument that maps words to codes.
     """
@@ -191,7 +190,7 @@ def numbers(table: Table, *, argument: str = "responses", words: str = "codes") 
 
 
 def known_values(values: AnyArray) -> FloatArray:
-    """Return the numeric values, and NaN for all others."""
+    """Return values as floats, with NaN for those that are not numbers."""
     if values.dtype.kind in "biuf":
         return np.asarray(values, dtype=np.float64)
     return np.where(is_number(values), values, np.nan).astype(np.float64)
@@ -204,7 +203,7 @@ _WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "fail
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
-    """Return advice for an error about words: map them to numbers, or declare them missing.
+    """Return the remedy for words in an error message, which maps them to numbers or to missing.
 
     Examples
     --------
@@ -231,7 +230,7 @@ def word_advice(words: Iterable[str], name: str) -> str:
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:
-    """Return advice for an error about values that are not numbers."""
+    """Return the remedy, for an error message, for values that are not numbers."""
     values = table.values[bad]
     full = np.asarray(bad.any(axis=0) & (bad | is_missing(table.values)).all(axis=0))
     first = int(np.flatnonzero(bad.any(axis=0))[0])
@@ -254,7 +253,7 @@ def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
 def encode(
     table: Table, *, codes: Mapping[Any, int] | None = None, argument: str = "responses"
 ) -> tuple[CodeArray, BoolArray]:
-    """Return codes (models, questions), 0 if missing, and the mask of missing values."""
+    """Return codes (models, questions), with 0 for missing values, and the mask of these."""
     source = table if codes is None else _translated(table, codes, argument)
     raw = source.values
     if raw.dtype.kind in "biu":
@@ -286,7 +285,7 @@ _NOT_A_CODE = (
 
 
 def meanings(codes: Mapping[Any, int]) -> dict[Any, float]:
-    """Return the number that each value is mapped to, NaN for none."""
+    """Check the mapping of values to codes and return it with floats, NaN for missing values."""
     try:
         return {
             value: np.nan if is_missing_value(code) else float(code)

@@ -1,8 +1,8 @@
-"""Columns of tables of votes on pairs of models."""
+"""Names of columns in tables of votes on pairs of models."""
 
 from collections.abc import Sequence
 
-# Common column names of the two sides: the first of each pair is shown on the left.
+# Common column names of the two sides; the first of each pair is the left side.
 SIDES = (
     ("left", "right"),
     ("model_a", "model_b"),
@@ -15,15 +15,14 @@ SIDES = (
     ("option_a", "option_b"),
     ("a", "b"),
 )
-UNSIDED = {"chosen", "chosen_model"}  # columns with the winner on either side
+UNSIDED = {"chosen", "chosen_model"}  # columns with the winner, whatever its side
 WINNERS = ("winner", "preference", "outcome", "vote", "result", "label", "score")
 VOTERS = ("voter", "worker", "judge", "annotator", "user", "rater", "evaluator", "person")
 PROMPTS = ("prompt", "prompt_id", "question_id", "question", "instruction", "task", "item")
 ONE_HOT = ("winner_model_a", "winner_tie", "winner_model_b")
 GAMES = ("g1_winner", "g2_winner")
 _NAMED = {*ONE_HOT, *GAMES, *WINNERS}
-# Tables of scores may also have columns with names of sides; only the columns below indicate
-# votes.
+# Tables of scores may have columns with these names, too; only the columns below indicate votes.
 _UNSURE = {("baseline", "model"): {"winner", "preference"}}
 OF_VOTES = (
     "it contains votes between two models, but columns of models, questions and scores are "
@@ -32,7 +31,7 @@ OF_VOTES = (
 
 
 def are_votes(header: Sequence[str]) -> bool:
-    """Return whether a table with these columns holds votes on pairs of models.
+    """Return whether a table with these columns contains votes on pairs of models.
 
     Examples
     --------

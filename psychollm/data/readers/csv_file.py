@@ -1,11 +1,11 @@
 """CSV files, plain or gzipped, wide or long, with columns separated by commas, semicolons or tabs.
 
-A wide file has a line per model: its label, then an answer to each question; its header holds the
-labels of the questions. A long file has a line per answer.
+A wide file has a line per model, with its label and its answers to all questions. The header
+contains the labels of the questions. A long file has a line per answer.
 
-This module converts text itself, because pandas renames repeated columns, treats a model named
-"None" as missing, and completes truncated lines. A million answers take about a second; for many
-more, write Parquet. With separators other than commas, numbers may have a decimal comma.
+This module parses text itself, because pandas renames repeated columns, treats a model named
+"None" as missing, and completes truncated lines. Reading a million answers takes about a second;
+for many more, use Parquet. With separators other than commas, numbers may have a decimal comma.
 """
 
 import csv
@@ -41,7 +41,7 @@ from psychollm.data.readers.wide import wide_table
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_LINE = 1 << 28  # characters of one line
+MAX_LINE = 1 << 28  # largest number of characters of one line
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -60,7 +60,7 @@ def read_csv(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 @contextmanager
 def opened(path: Path) -> Iterator[TextIO]:
-    """Open a CSV file as text, decompressed and in its encoding."""
+    """Open a CSV file as text; decompress it if needed, and detect its encoding."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as raw:
@@ -73,7 +73,7 @@ def opened(path: Path) -> Iterator[TextIO]:
 
 
 def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield lines of limited length: a few compressed bytes may expand beyond memory."""
+    """Yield lines of limited length, because a few compressed bytes may expand beyond memory."""
     packed = path.stat().st_size if path.suffix == ".gz" else None
     size = 0
     while line := file.readline(MAX_LINE):
@@ -93,7 +93,7 @@ def header_of(path: Path) -> list[str]:
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the cells of each row after the header; empty lines are skipped."""
+    """Yield line number and cells of each row after the header; empty lines are skipped."""
     rows = _rows_of(path)
     _, header = next(rows)
     for line, row in rows:
@@ -127,12 +127,9 @@ def _with_point(cell: str, mark: str) -> str:
     """Replace the decimal comma of a number by a point; return any other cell unchanged."""
     if "," not in cell or not _DECIMAL_COMMA.fullmatch(cell):
         return cell
-    # With semicolons between columns, a comma is a decimal comma. With tabs, "1,234" may also mean
-    # 1234, so it is left unchanged and rejected later.
+    # If semicolons separate columns, a comma is a decimal comma. If tabs do, "1,234" may also mean
+    # 1234, so it is returned unchanged and rejected later.
     return cell if mark == "\t" and _THOUSANDS.fullmatch(cell) else cell.replace(",", ".")
-
-
-# Wide
 
 
 def _read_wide(path: Path, header: Sequence[str], columns: Columns, layout: Layout) -> Table:
@@ -164,8 +161,8 @@ def texts_read(texts: AnyArray, columns: Columns) -> AnyArray:
 def meanings(
     texts: Iterable[str], words: Container[Any] = (), missing: Missing | None = None
 ) -> AnyArray:
-    """Return the number in each text; keep other text and the given `words`."""
-    # Coding later converts the kept words, or raises an error that names the first invalid cell.
+    """Convert texts to numbers, except the given `words` and texts that are not numbers."""
+    # Texts that remain are converted to codes later, or raise an error that names their cell.
     gone = missing or Missing()
     found = [
         text if text in words else np.nan if gone.holds(text) else _meaning(text) for text in texts
@@ -175,7 +172,7 @@ def meanings(
 
 
 def _meaning(word: str) -> float | str:
-    """Return the number in a cell, NaN if it is missing, and otherwise the text."""
+    """Return a cell as a number, NaN if it is missing, or unchanged if it is other text."""
     plain = word.strip().lower()
     if plain in MISSING_WORDS:
         return np.nan
@@ -185,9 +182,6 @@ def _meaning(word: str) -> float | str:
         return float(plain) if plain.isascii() and "_" not in plain else word
     except ValueError:
         return word
-
-
-# Long
 
 
 def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
@@ -208,7 +202,7 @@ def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
 def _long_frame(
     path: Path, header: Sequence[str], found: LongColumns, columns: Columns
 ) -> tuple["pd.DataFrame", "array[int]"]:
-    """Return the required columns and the line of each row, with distinct texts stored once."""
+    """Return the required columns and the line number of each row; store distinct texts once."""
     import pandas as pd
 
     at = [header.index(name) for name in found.names]
@@ -235,7 +229,7 @@ def _long_frame(
 
 
 def _labels(texts: Iterable[str], codes: IntArray) -> "pd.Categorical[str]":
-    """Return labels as categories; an empty one is missing."""
+    """Return labels as categories; empty labels are missing."""
     import pandas as pd
 
     names = list(texts)

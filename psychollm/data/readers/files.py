@@ -1,4 +1,4 @@
-"""Read files as `Responses`, as tables of numbers or words, and as labelled values."""
+"""Reading of files as `Responses`, as tables of numbers or words, and as labelled values."""
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence

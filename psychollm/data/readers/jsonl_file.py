@@ -1,4 +1,4 @@
-"""JSON lines, wide or long: an object per model, or per answer."""
+"""JSON lines with an object per model (wide) or per answer (long)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,13 +56,13 @@ def read_jsonl(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 
 def _labels(rows: Sequence[dict[str, Any]], name: str) -> list[str | None]:
-    """Return labels as text; absent, null and empty ones are missing."""
+    """Return labels as text; absent, null and empty labels are missing."""
     cells = (row.get(name) for row in rows)
     return [None if cell is None or not str(cell).strip() else str(cell) for cell in cells]
 
 
 def _values(rows: Sequence[dict[str, Any]], name: str, columns: Columns) -> Any:
-    """Return numbers, and mapped words, as from a CSV file."""
+    """Return the values of a field, converted as in CSV files."""
     return meanings(
         ("" if cell is None else str(cell) for cell in (row.get(name) for row in rows)),
         columns.words,

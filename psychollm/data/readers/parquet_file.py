@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
-    """Read a Parquet file as a labelled table, reading only the required columns."""
+    """Read the required columns of a Parquet file as a labelled table."""
     import pandas as pd
 
     with open_parquet(path) as file:
@@ -38,7 +38,7 @@ def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 
 def _frame(path: Path, table: Any) -> "pd.DataFrame":
-    """Return a table with the index stored by pandas, which may be damaged."""
+    """Convert an Arrow table to pandas, with its stored index, which may be damaged."""
     try:
         frame: pd.DataFrame = table.to_pandas()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Read tables of votes on pairs of models from files."""
+"""Reading of tables of votes on pairs of models from files."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def is_path(votes: Any) -> bool:
 
 
 def header_of_votes(path: Path) -> list[str]:
-    """Return the columns of a file with one vote per row; none for other files."""
+    """Return the columns of a file that may have one vote per row; none for other files."""
     name = path.name.lower()
     if not path.is_file():
         return []
@@ -43,7 +43,7 @@ def header_of_votes(path: Path) -> list[str]:
 
 
 def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
-    """Read a table of votes from CSV or JSON (lines).
+    """Read a table of votes from a CSV or JSON (lines) file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Wide tables of any format: their label column, and their orientation."""
+"""Label column and orientation of wide tables of any format."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,9 +28,9 @@ def wide_table(
     name_row: Callable[[int], str],
     guess: bool = True,
 ) -> Table:
-    """Return a wide file as models x questions; `read` converts its cells to values.
+    """Convert a wide file to models x questions; `read` converts its cells to values.
 
-    With `guess`, the first column may hold answers instead of labels.
+    With `guess`, the first column may contain answers instead of labels.
     """
     n = len(cells)
     at = label_column(header, columns.model)
@@ -84,7 +84,7 @@ def _labels_rows(
     values: AnyArray,
     read: Callable[[AnyArray], AnyArray],
 ) -> bool:
-    """Return whether a column labels the rows; False if it holds answers like the others."""
+    """Return whether a column labels the rows; False if it contains answers like the others."""
     name = header[at]
     if at or is_unnamed(name) or is_called(name, (*MODELS, *QUESTIONS, "id")):
         return True
@@ -114,7 +114,7 @@ def _row_labels(
 
 
 def _turned(path: Path, name: str, layout: Layout) -> bool:
-    """Return whether rows are questions, judged by the layout or the label column's name."""
+    """Return whether rows are questions, judged by `layout` or the name of the label column."""
     if layout != "auto":
         return layout == "transposed"
     if name.strip().lower() == "id":

@@ -1,9 +1,9 @@
 """Untrusted zip archives, read in bounded memory and never unpacked to disk.
 
 An archive declares the sizes of its members, but the declared sizes may be false, and a few
-kilobytes may expand to petabytes. Members are therefore checked before reading, read only up to
-the declared length, and checked again by length and checksum. Supported methods are stored,
-deflate and Zstandard (zip method 93), which Python itself supports only since 3.14.
+kilobytes may expand to petabytes. Therefore, members are checked before reading, read only up to
+the declared length, and then checked for length and checksum. The supported compression methods
+are stored, deflate and Zstandard (method 93), which Python itself supports only since 3.14.
 """
 
 import struct
@@ -19,7 +19,7 @@ from psychollm._base.optional import require
 
 STORED, DEFLATED, ZSTANDARD = 0, 8, 93
 MAX_MEMBER = 1 << 29  # bytes of one decompressed member, 512 MiB
-MAX_RATIO = 250  # decompressed to compressed; logs with long repeated prompts reach about 100
+MAX_RATIO = 250  # largest compression ratio; logs with long repeated prompts reach about 100
 FREE = 1 << 24  # bytes, 16 MiB; the ratio of smaller members is not checked
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, ..., lengths of the name and of the extras
@@ -36,8 +36,8 @@ class Archive:
             msg = f"{path} cannot be read: {error.strerror}"
             raise InputError(msg) from error
         try:
-            # A log that grows replaces earlier entries, so the last of several entries with one
-            # name is used.
+            # A log that grows replaces an entry by a later one of the same name, so the last one
+            # is used.
             self._members = {one.filename: one for one in self._directory()}
         except InputError:
             self._file.close()
@@ -127,7 +127,7 @@ class Archive:
         return packed
 
     def _unpacked(self, member: zipfile.ZipInfo) -> bytes:
-        """Decompress, but at most one byte more than the declared length."""
+        """Decompress a member up to one byte more than its declared length."""
         packed, most = self._packed(member), member.file_size + 1
         if member.compress_type == STORED:
             return packed[:most]

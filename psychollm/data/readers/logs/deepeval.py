@@ -1,9 +1,9 @@
 """Test runs of deepeval: ``test_run_TIME.json``.
 
-The model is named, if at all, by the hyperparameters. A question is labelled by the name of the
-test case, made unique by its input and expected output. The metrics are the scorers; the
-additional scorer ``METRIC.success`` of a graded metric applies the metric's own threshold. A
-metric evaluated by a model is a judge.
+Only the hyperparameters can name the model. A question is labelled by the name of the test case,
+made unique by its input and expected output. The metrics are the scorers; the additional scorer
+``METRIC.success`` of a graded metric applies the metric's own threshold. A metric that a model
+evaluates is a judge.
 """
 
 import re
@@ -25,7 +25,7 @@ _JUDGED = re.compile(r"[\[(](Conversational)?(GEval|DAG)[\])]$")  # names of jud
 
 
 def is_deepeval(source: Source) -> bool:
-    """Return whether a file holds a test run of deepeval."""
+    """Return whether a file contains a test run of deepeval."""
     return isinstance(source.object.get("testCases"), list)
 
 

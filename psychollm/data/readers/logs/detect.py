@@ -1,15 +1,15 @@
 """Detection of log formats by content, and readers of three formats.
 
-Holistic Agent Leaderboard: ``RUN_UPLOAD.json``. The respondent is an agent with a model. A run
-lists the successful and the failed tasks; tasks in neither list are absent.
+The Holistic Agent Leaderboard writes ``RUN_UPLOAD.json``. The respondent is an agent with a model.
+A run lists the successful and the failed tasks; tasks in neither list are absent.
 
-EvalScope: ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, one line per answer. Repeats of a
-question share a ``group_id`` and differ in ``generation_index``, from 0; old files have neither. A
-failed score has a status other than "success".
+EvalScope writes ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, with one line per answer.
+Repeats of a question share a ``group_id`` and differ in ``generation_index``, which starts at 0;
+old files lack both fields. A failed score has a status other than "success".
 
-OpenCompass: ``WORK_DIR/TIME/results/MODEL/DATASET.json``. Answers are recorded only with the
-option ``--dump-eval-details``. They are under ``details``, by position or as a list, and each has
-a field ``correct``. Questions are identified by their recorded content, not by position.
+OpenCompass writes ``WORK_DIR/TIME/results/MODEL/DATASET.json``. It records answers only with the
+option ``--dump-eval-details``. The field ``details`` contains them by position or as a list, and
+each has a field ``correct``. Questions are identified by their recorded content, not by position.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ from psychollm.data.readers.logs.table_log import (
 
 
 def is_opencompass(source: Source) -> bool:
-    """Return whether a file holds results of OpenCompass."""
+    """Return whether a file contains results of OpenCompass."""
     if not (whole := source.object):
         return False
     details = whole.get("details")
@@ -51,7 +51,7 @@ def is_opencompass(source: Source) -> bool:
         return "type" in details or all(place.isdigit() for place in details)
     if isinstance(details, list):
         return bool(details) and all(isinstance(one, dict) for one in details)
-    # A file without details is recognised by its location, so that an error can name the missing
+    # Recognise a file without details by its location, so that an error can name the missing
     # option.
     numbers = all(isinstance(value, int | float) for value in whole.values())
     return source.path.parent.parent.name == "results" and numbers
@@ -78,7 +78,7 @@ def read_opencompass(source: Source) -> list[Run]:
 
 
 def _details(found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield position and details of each answer; the positions include a key ``type``."""
+    """Yield position and details of each answer, without the additional key ``type``."""
     pairs = enumerate(found) if isinstance(found, list) else found.items()
     for place, one in pairs:
         if isinstance(one, Mapping):
@@ -86,7 +86,7 @@ def _details(found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _samples(place: str, found: Mapping[str, Any]) -> Iterator[Sample]:
-    """Yield one sample, or one for each repeat."""
+    """Yield one sample per answer, or per repeat if the answer has several."""
     correct = found.get("correct")
     verdicts = correct if isinstance(correct, list) else [correct]
     asked = found.get("prompt") or found.get("origin_prompt")
@@ -102,7 +102,7 @@ def _samples(place: str, found: Mapping[str, Any]) -> Iterator[Sample]:
 
 
 def is_evalscope(source: Source) -> bool:
-    """Return whether a file holds reviews of EvalScope."""
+    """Return whether a file contains reviews of EvalScope."""
     return source.shape == "lines" and {"index", "sample_score"} <= source.first.keys()
 
 
@@ -134,7 +134,7 @@ def _sample(line: Mapping[str, Any]) -> Sample:
 
 
 def _asked(line: Mapping[str, Any]) -> list[Any]:
-    """Return the turns before the model's first turn."""
+    """Return the turns of the conversation before the model's first turn."""
     asked: list[Any] = [line["input"]] if line.get("input") else []
     for turn in line.get("messages") or ():
         if turn["role"] == "assistant":
@@ -222,7 +222,7 @@ READERS: dict[str, LogReader] = {
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format of a log by its content; None if it is unknown."""
+    """Return the format of a log, judged by its content; None if it is unknown."""
     return _format_of(Source(path))
 
 
@@ -245,8 +245,8 @@ def _laid_out(path: Path, name: str) -> Iterator[None]:
         msg = f"{path} cannot be read: {error.strerror or error}"
         raise InputError(msg) from error
     except _FOREIGN as error:
-        # Readers assume the field types that the tool writes; a field of another type causes these
-        # errors.
+        # Readers assume the types of fields that the tool writes. Fields of other types cause
+        # these errors.
         fault = f"field {error}" if isinstance(error, KeyError) else str(error)
         msg = f"{path} deviates from the log format of {name} ({fault}): which version wrote it?"
         raise InputError(msg) from error
@@ -260,8 +260,8 @@ def read_runs(
     named: bool = True,
 ) -> list[Run]:
     """Read one log."""
-    # An unknown file is an error only if the caller named it. An unknown file found in a folder
-    # has no runs.
+    # An unknown file raises an error only if the caller named it. Unknown files in a folder are
+    # skipped.
     if format is not None:
         check_choice("format", format, LogFormat)
     if named and path.suffix.lower() in WORKBOOKS:
@@ -295,5 +295,5 @@ def _unknown(source: Source) -> str:
 
 
 def readable(path: Path) -> bool:
-    """Return whether a file found in a folder may be a log, judged by its name."""
+    """Return whether a file in a folder may be a log, judged by its name."""
     return path.name.lower().endswith(ENDINGS)

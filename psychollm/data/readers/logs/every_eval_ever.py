@@ -1,10 +1,11 @@
 """Instance-level records of Every Eval Ever: ``UUID_samples.jsonl``.
 
-One record per question and metric. The metric is identified by ``evaluation_result_id`` and named
-in the aggregate file ``UUID.json``, if that is in the same folder. The ids differ between models,
-so a single id without a name is not used as a scorer. Repeats have no field of their own: records
-of one question and metric are numbered in order. Records written by psychollm name the respondent
-and the item in their metadata, and their scorer is "grade".
+The file has one record per question and metric. The metric is identified by
+``evaluation_result_id`` and named in the aggregate file ``UUID.json``, if that is in the same
+folder. The ids differ between models, so a single id without a name is not used as a scorer. The
+format has no field for repeats, so records of one question and metric are numbered in order.
+Records that psychollm wrote name the respondent and the item in their metadata, and their scorer
+is "grade".
 
 References
 ----------
@@ -26,12 +27,12 @@ _NEEDED = {"model_id", "evaluation_name", "sample_id", "evaluation"}
 
 
 def is_every_eval_ever(source: Source) -> bool:
-    """Return whether a file holds instance-level records of Every Eval Ever."""
+    """Return whether a file contains instance-level records of Every Eval Ever."""
     return source.shape == "lines" and source.first.keys() >= _NEEDED
 
 
 def read_every_eval_ever(source: Source) -> list[Run]:
-    """Read the records of one file, which may hold several evaluations."""
+    """Read the records of one file, which may contain several evaluations."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line, record in source.lines():
         if not record.keys() >= _NEEDED:
@@ -39,7 +40,7 @@ def read_every_eval_ever(source: Source) -> list[Run]:
             msg = f"{source.path}, line {line}: the record has no {lacking}"
             raise InputError(msg)
         model = str(_about(record).get("respondent") or record["model_id"])
-        # Keep only the fields needed later: the replies may be long.
+        # Keep only the fields that are used later, because replies may be long.
         kept = {name: record.get(name) for name in _KEPT}
         found.setdefault((model, str(record["evaluation_name"])), []).append(kept)
     names = _metric_names(source.path)
@@ -58,7 +59,7 @@ def _about(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _metric_names(path: Path) -> dict[str, str]:
-    """Return the names of metrics by the ids in the records."""
+    """Map the ids of metrics in the records to their names."""
     aggregate = path.with_name(path.name.replace("_samples.jsonl", ".json"))
     if aggregate == path or not aggregate.is_file():
         return {}

@@ -1,9 +1,9 @@
 """Runs of HELM: ``per_instance_stats.json`` with ``run_spec.json`` and ``scenario_state.json``.
 
 The question is ``instance_id``, which is unique only within a scenario. The repeat is
-``train_trial_index``. The scorers are the statistics of an instance, without counts and times. A
-perturbed copy of a question counts as a filter. Each split of a run is a separate task.
-``max_prob`` is the confidence, if the model returned likelihoods.
+``train_trial_index``. The scorers are the statistics of an instance except counts and times. The
+perturbation of a question is the filter. Each split of a run is a separate task. ``max_prob`` is
+the confidence, if the model returned likelihoods.
 """
 
 import re
@@ -28,7 +28,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_helm(source: Source) -> bool:
-    """Return whether a file holds the per-instance statistics of a HELM run."""
+    """Return whether a file contains the per-instance statistics of a HELM run."""
     if source.shape != "document" or not isinstance(source.document, list):
         return False
     first = source.document[0] if source.document else None
@@ -46,7 +46,7 @@ def read_helm(source: Source) -> list[Run]:
     by_split: dict[str, list[Sample]] = {}
     for one in source.document:
         if not one.get("stats"):
-            continue  # an entry without statistics holds no answer
+            continue  # an entry without statistics has no answer
         split, sample = _sample(one, asked)
         by_split.setdefault(split, []).append(sample)
     task = _task(str(spec.get("name") or source.path.parent.name))
@@ -81,15 +81,15 @@ def _perturbation(found: Mapping[str, Any]) -> str:
 
 
 class _Trial(NamedTuple):
-    """Identifies one entry of a run: question, version and trial."""
+    """Question, version and trial, which identify an entry of a run."""
 
     question: str
-    version: str  # original or perturbed text
+    version: str  # original or perturbation
     number: int
 
 
 def _asked(path: Path) -> dict[_Trial, tuple[str, str]]:
-    """Return the prompt content and the error, by question, version and trial."""
+    """Return the digest of the prompt, and the error, of each question, version and trial."""
     state = _companion(path, STATE) or {}
     found = {}
     for one in state.get("request_states") or []:

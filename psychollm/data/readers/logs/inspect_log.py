@@ -1,17 +1,17 @@
 """Logs of Inspect AI: ``.eval`` archives and ``.json`` files.
 
-An archive holds ``header.json`` (the run), ``samples/*.json`` (one answer each) and a journal; an
-unfinished log has only the journal. The ``.json`` form holds the same in one object. The model is
-``eval.model``, and the task ``eval.task``. The question is ``sample.id``, a number or a text that
-is unique within a data set. The repeat is ``sample.epoch``. Version 1 of the format, until
-mid-2024, has one score, ``sample.score``, whose scorer is named in ``results.scorer``.
+An archive contains ``header.json`` (the run), ``samples/*.json`` (one answer each) and a journal;
+an unfinished log has only the journal. A ``.json`` file contains the same data in one object. The
+model is ``eval.model``, and the task ``eval.task``. The question is ``sample.id``, a number or a
+text that is unique within a data set. The repeat is ``sample.epoch``. Version 1 of the format,
+used until mid-2024, has one score, ``sample.score``, whose scorer is named in ``results.scorer``.
 
 A scorer is a judge if its scores contain the conversation with a grader model.
 
 A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
-but which may count as missing), a number, a truth value, or several of these by name. In the last
-case each name is a scorer, ``scorer.name``. A failed sample has no score, even if Inspect was told
-to score it.
+but the caller may count as missing), a number, a truth value, or several of these by name. In the
+last case, each name is a scorer, ``scorer.name``. A failed sample has no score, even if Inspect
+was configured to score it.
 """
 
 import re
@@ -37,7 +37,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source, parse
 
-MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # limits for one run; every sample stores all scorers
+MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # limits per run, because each sample stores all scorers
 HEADER, JOURNAL = "header.json", "_journal/start.json"
 _GRADES: dict[str, Score] = {
     "c": 1.0,
@@ -50,8 +50,7 @@ _GRADES: dict[str, Score] = {
     "false": 0.0,
 }
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-# Transport settings and seeds. Runs that differ only in these settings are repeats of one
-# respondent.
+# Runs that differ only in transport settings or seeds are repeats of one respondent.
 _NO_CONFIGURATION = frozenset({
     "adaptive_connections", "attempt_timeout", "batch", "cache", "custom_outputs",
     "max_connections", "max_retries", "seed", "timeout",
@@ -79,7 +78,7 @@ def read_inspect(source: Source) -> list[Run]:
             raise InputError(msg)
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
-        # Samples are read one at a time, because their unused parts may be large.
+        # Read samples one at a time, because their unused parts may be large.
         members = (_member(source, archive, one) for one in names)
         return [_run(source, log, members)]
 
@@ -127,7 +126,7 @@ def _notes(
 ) -> Iterator[str]:
     status, results = log.get("status", "started"), _fields(log.get("results"))
     config, asked = about.get("config") or {}, results.get("total_samples")
-    part = config.get("limit") or config.get("sample_id")  # the run used a subset of the data set
+    part = config.get("limit") or config.get("sample_id")  # the run used a part of the data set
     if not isinstance(asked, int) and not part:
         asked, epochs = (about.get("dataset") or {}).get("samples"), config.get("epochs") or 1
         asked = asked * epochs if isinstance(asked, int) and isinstance(epochs, int) else None
@@ -146,7 +145,7 @@ def _fields(found: Any) -> Mapping[str, Any]:
 
 
 def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterator[str]:
-    """Report where the stated accuracy of a log differs from that of its samples."""
+    """Report differences between the accuracy that a log states and the mean of its samples."""
     scores = results.get("scores")
     for one in map(_fields, scores if isinstance(scores, list) else []):
         name, reducer = str(one.get("name")), one.get("reducer") or "mean"
@@ -162,7 +161,7 @@ def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterat
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings that may distinguish two respondents of one model."""
     steps = (log.get("plan") or {}).get("steps") or []
-    # Older logs have no ``params_passed``, but their ``params`` contains only passed parameters.
+    # Older logs lack ``params_passed``, but their ``params`` contains only passed parameters.
     solver = [
         {one.get("solver"): one.get("params_passed", one.get("params")) or {}} for one in steps
     ]
@@ -217,7 +216,7 @@ def _spent(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scores of a sample by scorer; in version 1 the run names the only scorer."""
+    """Return the scores of a sample by scorer; in version 1, the run names the only scorer."""
     if (one := found.get("score")) and not found.get("scores"):
         stated = (log.get("results") or {}).get("scorer") or {}
         return {str(stated.get("name") or "score"): one}
@@ -248,7 +247,7 @@ def _asked(asked: Any) -> Any:
 
 
 def parts_of(name: str, value: Any) -> dict[str, Any]:
-    """Return one value per scorer; a score with several values becomes several scorers."""
+    """Map each scorer to its value; a score with several values becomes several scorers."""
     if isinstance(value, Mapping):
         return {f"{name}.{part}": one for part, one in value.items()}
     if isinstance(value, list):

@@ -5,10 +5,10 @@ names). ``doc.id`` is only a position, so questions are identified by their cont
 are the fields of ``metric``. The settings of the model are in
 ``results/ORG/MODEL/results_TIME.json``.
 
-Before version 0.11 rows were flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
+Before version 0.11, rows were flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
 ``metrics``, without an id. Some of these versions wrote every field as the text of a Python
-literal; others did so if the fields of a task did not fit one schema. Such text is parsed and
-never executed. JSON lines pushed to the Hub have the same rows.
+literal; others did so only if the fields of a task did not fit one schema. Such text is parsed but
+never executed. JSON lines pushed to the Hugging Face Hub have the same rows.
 """
 
 import re
@@ -35,7 +35,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_lighteval(source: Source) -> bool:
-    """Return whether a file holds details of lighteval."""
+    """Return whether a file contains details of lighteval."""
     if source.shape == "lines":
         return source.first.keys() >= _FLAT
     if source.shape != "parquet":
@@ -51,7 +51,7 @@ def read_lighteval(source: Source) -> list[Run]:
     time = name["time"] if name else ""
     model, settings, note = _model(source.path, time)
     rows = _rows(source)
-    # The file may have been renamed, because some systems forbid a character of its original name.
+    # Prefer the recorded name: some systems forbid characters of tasks in names of files.
     stated = (rows[0].get("doc") or {}).get("task_name") if rows else None
     task = str(stated or (name["task"] if name else source.path.stem))
     return [
@@ -82,7 +82,7 @@ def _rows(source: Source) -> list[Mapping[str, Any]]:
 
 
 def _model(path: Path, time: str) -> tuple[str, Any, tuple[str, ...]]:
-    """Return name and settings of the model from the results file, or the name from folders."""
+    """Return the model's name and settings from the results file, or its name from folders."""
     parts = path.parts
     below = parts[parts.index("details") + 1 : -2] if "details" in parts[:-2] else parts[-3:-2]
     if "details" in parts[:-2]:
@@ -103,7 +103,7 @@ def _sample(row: Mapping[str, Any]) -> Sample:
 
 
 def _flat_sample(row: Mapping[str, Any], place: int) -> Sample:
-    """Return the sample of a row of an old version, whose fields may be text."""
+    """Return the sample in a row of an old version, whose fields may be text."""
     found = {name: _taken_apart(row.get(name)) for name in _CONTENT - {"example", "instruction"}}
     content = digest(row.get("instruction"), row.get("example"), *found.values())
     return _scored(str(place), _taken_apart(row["metrics"]), content)

@@ -1,13 +1,13 @@
 """Samples of lm-evaluation-harness: ``samples_TASK_TIME.jsonl`` with ``results_TIME.json``.
 
-One row per question and filter. Its metrics are the scorers, and ``doc_hash`` identifies the
-question (``doc_id`` is only a position). The results file, not the samples, names the model;
-without it the name of the folder is used. Rows of older versions do not name their filter: the
-filters are then called ``#1``, ``#2``, in the order of the rows. Filters aggregate repeated
-samples, so a log contains no repeats.
+Samples have one row per question and filter. The metrics are the scorers, and ``doc_hash``
+identifies the question (``doc_id`` is only a position). Only the results file names the model;
+without it, the name of the folder is used. Rows of older versions do not name their filter, so
+filters are called ``#1``, ``#2``, in the order of the rows. Filters aggregate repeated samples, so
+a log contains no repeats.
 
-In multiple choice, `confidence` is the model's probability of its chosen option relative to all
-options; it belongs to the metric ``acc``.
+For multiple choice, `confidence` is the probability that the model assigns to its chosen option,
+relative to all options. It belongs to the metric ``acc``.
 """
 
 import re
@@ -33,7 +33,7 @@ _NO_METRICS = frozenset({
     "arguments", "doc", "doc_hash", "doc_id", "filter", "filtered_resps", "metrics",
     "prompt_hash", "resps", "target", "target_hash",
 })  # fmt: skip
-# Hardware, speed and seeds do not distinguish respondents.
+# Settings for hardware, speed and seeds do not distinguish respondents.
 _NO_CONFIGURATION = frozenset({
     "base_url", "batch_size", "cache_dir", "data_parallel_size", "device", "device_map",
     "gpu_memory_utilization", "max_batch_size", "max_retries", "model", "num_concurrent",
@@ -43,7 +43,7 @@ _NO_CONFIGURATION = frozenset({
 
 
 def is_lm_eval(source: Source) -> bool:
-    """Return whether a file holds samples of lm-evaluation-harness."""
+    """Return whether a file contains samples of lm-evaluation-harness."""
     return source.shape == "lines" and {"doc_id", "resps"} <= source.first.keys()
 
 
@@ -63,19 +63,19 @@ def read_lm_eval(source: Source) -> list[Run]:
             samples=samples,
             configuration=_configuration(results, task),
             created=time,
-            # The harness adds files to the same folder, so only the newest is used.
+            # The harness writes every run to the same folder, so only the newest is used.
             identity=f"{source.path.parent}/{task}" if time else "",
             notes=(*note, *_deviations(results, task, samples)),
         )
     ]
 
 
-# Only metrics that are means over samples are compared.
+# Only metrics that are means over samples can be compared with the samples.
 _MEANS = frozenset({"acc", "acc_norm", "exact_match", "em", "f1", "contains", "mc1", "mc2"})
 
 
 def _deviations(results: Mapping[str, Any], task: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Report where numbers of samples, or means, differ between results and samples."""
+    """Report differences in numbers of samples or in means between results and samples."""
     asked = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
     stated = (results.get("results") or {}).get(task) or {}
     for name in dict.fromkeys(one.filter for one in samples):
@@ -108,7 +108,7 @@ def _model(results: Mapping[str, Any]) -> str:
 
 
 def _arguments(results: Mapping[str, Any]) -> dict[str, str]:
-    """Return the arguments of the model, stored as text or as an object."""
+    """Return the arguments of the model, which are stored as text or as an object."""
     stated = (results.get("config") or {}).get("model_args") or {}
     if isinstance(stated, str):
         pairs = (pair.partition("=") for pair in stated.split(",") if pair)
@@ -133,7 +133,7 @@ def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
 def _sample(row: Mapping[str, Any], seen: Counter[Any], source: Source) -> Sample:
     names = row.get("metrics") or [name for name in row if name not in _NO_METRICS]
     scores = {str(name): as_score(row.get(name)) for name in names}
-    # A metric that is a pair or a text is an input of a statistic of the task, not a score.
+    # A metric that is a pair or a text is not a score but an input to a statistic of the task.
     kept = {
         name: score for name, score in scores.items() if score is not None or row.get(name) is None
     }

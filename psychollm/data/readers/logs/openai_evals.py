@@ -1,8 +1,8 @@
 """Recordings of OpenAI evals: one JSONL file per run, with lines in no fixed order.
 
-The line with ``spec`` names the model and the evaluation. ``match`` events hold ``data.correct``,
-``metrics`` events hold numbers by name, and ``sampling`` events hold the prompt. A sample with
-events but no verdict is missing.
+The line with ``spec`` names the model and the evaluation. ``match`` events contain
+``data.correct``, ``metrics`` events contain numbers by name, and ``sampling`` events contain the
+prompt. A sample with events but without a verdict is missing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ Events = list[Mapping[str, Any]]
 
 
 def is_openai_evals(source: Source) -> bool:
-    """Return whether a file holds a recording of OpenAI evals."""
+    """Return whether a file contains a recording of OpenAI evals."""
     if source.shape != "lines" or not source.first.keys() & {"spec", "final_report", "event_id"}:
         return False
     found = islice(source.lines(), _LOOK_AT)

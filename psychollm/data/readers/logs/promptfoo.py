@@ -2,12 +2,12 @@
 
 The JSONL form has the same results, one per line, without the name and the time of the run.
 
-The respondent is the label of the provider; several prompts are several configurations. A question
-is identified by the variables and assertions of a test, because ``--repeat`` gives each repeat a
-separate index. The scorers are ``success`` (all assertions hold), ``score`` if it differs from
-``success``, and each named metric. A failed call is missing, not wrong. Model-graded assertions
-are judges, named by their metric or type, such as ``llm-rubric``. Judges are parts of ``success``
-and are read only on request.
+The label of the provider names the respondent; several prompts are several configurations. A
+question is identified by the variables and assertions of a test, because ``--repeat`` gives each
+repeat a separate index. The scorers are ``success`` (all assertions passed), ``score`` if it
+differs from ``success``, and each named metric. A failed call is missing, not wrong. Model-graded
+assertions are judges, named by their metric or type, such as ``llm-rubric``. Judges are parts of
+``success`` and are read only on request.
 """
 
 import json
@@ -24,11 +24,11 @@ _JUDGES = re.compile(
     r"(not-)?(agent-rubric|answer-relevance|context-(faithfulness|recall|relevance)|factuality"
     r"|conversation-relevance|g-eval|llm-rubric|model-graded-.+|pi|search-rubric)"
 )
-_LINE = {"promptIdx", "testIdx", "success", "provider"}  # fields that every line of JSONL has
+_LINE = {"promptIdx", "testIdx", "success", "provider"}  # fields in every line of JSONL
 
 
 def is_promptfoo(source: Source) -> bool:
-    """Return whether a file holds results of promptfoo."""
+    """Return whether a file contains results of promptfoo."""
     if source.shape == "lines":
         return source.first.keys() >= _LINE
     results = source.object.get("results")
@@ -72,7 +72,7 @@ def _results(source: Source) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]
 
 
 def _same(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return an identity of the run, because the option ``-o`` may write a run to two files."""
+    """Return the identity of the run, because the option ``-o`` may write a run to two files."""
     ids = sorted(str(one.get("id") or "") for one in found)
     return digest(ids) if all(ids) else ""
 
@@ -92,7 +92,7 @@ def _error(found: Mapping[str, Any]) -> str:
     stated = reply.get("error") if isinstance(reply, Mapping) else None
     if found.get("failureReason") == _CALL_FAILED or stated:
         whole = str(stated or found.get("error") or "").strip()
-        return whole.partition("\n")[0] or "failed call"  # without its stack trace
+        return whole.partition("\n")[0] or "failed call"  # omit the stack trace
     return ""
 
 
@@ -127,7 +127,7 @@ def _spent(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judged(found: Mapping[str, Any]) -> dict[str, Score]:
-    """Return the scores of model-graded assertions; several of one name are numbered."""
+    """Return the scores of model-graded assertions; assertions with the same name are numbered."""
     parts: dict[str, Score] = {}
     for one in _components(found.get("gradingResult")):
         assertion = one.get("assertion") or {}
@@ -150,7 +150,7 @@ def _components(result: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _label(description: Any, asked: Mapping[str, Any]) -> str:
-    """Return a name for a test: its description, or else its variables, shortened if long."""
+    """Return a name for a test: its description or its variables, shortened if long."""
     texts = (one if isinstance(one, str) else json.dumps(one) for one in asked.values())
     whole = " ".join((str(description) if description else " | ".join(texts)).split())
     return whole if len(whole) <= _LABEL else f"{whole[: _LABEL - 9]}~{digest(whole)[:8]}"

@@ -1,4 +1,4 @@
-"""The output of every log reader: runs, and the samples in them."""
+"""Runs and their samples, which every log reader returns."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 from psychollm._base.errors import CodeError
 from psychollm._base.untrusted_json import as_number
 
-NO_ANSWER: Literal["no answer"] = "no answer"  # recorded by the log, which may count it as wrong
-_ROUNDED = 1e-3  # tolerance for means that logs round
+NO_ANSWER: Literal["no answer"] = "no answer"  # score in logs that may count as wrong
+_ROUNDED = 1e-3  # tolerance for means, which logs round
 UNSCORED, INVALIDATED = "not scored", "invalidated in the log"
 Score: TypeAlias = float | Literal["no answer"] | "Word" | None
 
@@ -27,17 +27,17 @@ class Sample:
     """One answer of one model to one question, with all its scores."""
 
     question: str  # label, unique within the task of one run
-    scores: Mapping[str, Score]  # score of each scorer; None without one
-    repeat: int | None = None  # number of the repeat, from 1; None: by order of occurrence
+    scores: Mapping[str, Score]  # score of each scorer, None if there is none
+    repeat: int | None = None  # number of the repeat, from 1; None numbers them by occurrence
     filter: str = ""  # method that extracted the scored answer
     error: str = ""  # reason why there is no score
-    confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
-    content: str = ""  # digest of the question; "" if the log does not hold it
+    confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" means all
+    content: str = ""  # digest of the question's content; "" if the log lacks it
     about: Mapping[str, str] = field(default_factory=dict)  # additional fields to keep
     parts: Mapping[str, Score] = field(default_factory=dict)  # scores of parts, used on request
 
     def __post_init__(self) -> None:
-        """Raise an error for a repeat number that no table can hold: the log is damaged."""
+        """Raise an error if the number of the repeat is too large, as in a damaged log."""
         if self.repeat is not None and abs(self.repeat) >= 2**53:
             msg = f"question {self.question!r}: the repeat number is 2**53 or more; is it damaged?"
             raise CodeError(msg)
@@ -50,10 +50,10 @@ class Run:
     model: str
     task: str
     samples: tuple[Sample, ...]
-    format: str = ""  # set, like the file, by the caller of the reader
+    format: str = ""  # set, as is `source`, by the caller of the reader
     source: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
-    created: str = ""  # time in a form that sorts
+    created: str = ""  # time in a sortable format
     identity: str = ""  # a later run with the same identity replaces this one
     judges: tuple[str, ...] = ()  # scorers, or parts, that are verdicts of models
     invalid: str = ""  # reason why the run must not be used
@@ -61,7 +61,7 @@ class Run:
 
 
 def differs(name: str, stated: float, scores: Iterable[Any]) -> Iterator[str]:
-    """Report if the mean score stated by a log differs from that of its samples.
+    """Report if the mean score that a log states differs from the mean of its samples.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def as_score(value: Any) -> float | None:
 
 
 def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
-    """Return nested settings as text by dotted name, without empty ones."""
+    """Map dotted names of nested settings to their values as text, without empty values."""
     if isinstance(settings, Mapping):
         found: dict[str, str] = {}
         for name, value in settings.items():
@@ -104,6 +104,6 @@ def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
 
 
 def without(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the settings that may affect answers: those not ending in one of `names`."""
+    """Return the settings that may affect answers, that is, whose name ends in none of `names`."""
     unwanted = set(names)
     return {name: text for name, text in settings.items() if name.split(".")[-1] not in unwanted}

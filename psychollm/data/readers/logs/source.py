@@ -1,4 +1,4 @@
-"""A file of unknown content: its type, and its JSON, in bounded memory."""
+"""Files of unknown content, whose type and JSON are read in bounded memory."""
 
 import gzip
 import re
@@ -27,7 +27,7 @@ MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The caller's options for reading logs, mostly for tables."""
+    """The caller's options for reading logs, most of which concern tables."""
 
     keep: Sequence[str] = ()  # columns, or fields of questions, to keep with the scores
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Reading:
 
 
 class Source:
-    """A file that is inspected once."""
+    """A file whose properties are computed once."""
 
     def __init__(self, path: Path, reading: Reading | None = None) -> None:
         self.path = path
@@ -46,7 +46,7 @@ class Source:
         self.keep = self.reading.keep
 
     def about(self, found: Any) -> dict[str, str]:
-        """Return the fields of a row, or of a sample, that are to be kept."""
+        """Return the fields of a row or sample that the caller wants to keep."""
         if not self.keep or not isinstance(found, Mapping):
             return {}
         held = {name: found[name] for name in self.keep if name in found}
@@ -62,7 +62,7 @@ class Source:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        """Open the file as bytes, decompressed; UTF-16 text is converted to UTF-8."""
+        """Open the file as decompressed bytes; UTF-16 text is converted to UTF-8."""
         opener: Any = gzip.open if self._zipped else open
         with opener(self.path, "rb") as file:
             encoding = encoding_of(file.read(2))
@@ -71,7 +71,7 @@ class Source:
 
     @contextmanager
     def _unpacked(self) -> Iterator[None]:
-        """Name the file in errors of its compression."""
+        """If decompression fails, raise an error that names the file."""
         try:
             yield
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -80,7 +80,7 @@ class Source:
 
     @cached_property
     def shape(self) -> Shape:
-        """Type of the file, by its content."""
+        """Type of the file, judged by its content."""
         with self._unpacked(), self._opened() as file:
             first = file.readline(MAX_LINE).removeprefix(b"\xef\xbb\xbf")
             while first and not first.strip():
@@ -109,7 +109,7 @@ class Source:
 
     @property
     def object(self) -> dict[str, Any]:
-        """Content of a JSON file that holds an object; empty for any other file."""
+        """Content of a JSON file that contains an object; empty for any other file."""
         whole = self.document if self.shape == "document" else None
         return whole if isinstance(whole, dict) else {}
 
@@ -146,7 +146,7 @@ class Source:
 
 
 def parse(data: bytes, where: str) -> Any:
-    """Return the parsed JSON; unpaired surrogates, which no file can hold, become U+FFFD."""
+    """Return the parsed JSON; unpaired surrogates, which cannot be encoded, become U+FFFD."""
     try:
         if encoding_of(data[:2]) == "utf-16":
             data = data.decode("utf-16").encode()
@@ -165,7 +165,7 @@ _HALF = re.compile(
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Replace escapes of unpaired surrogates."""
+    """Replace the escape sequences of unpaired surrogates."""
     if b"\\ud" not in data and b"\\uD" not in data:
         return data
     return _HALF.sub(lambda found: b"\\ufffd" if found[2] else found[0], data)

@@ -1,12 +1,11 @@
-"""Tables of scores not written by a known tool: text, Parquet or JSONL.
+"""Tables of scores (text, Parquet or JSONL) that no known tool has written.
 
-The columns `question` and `score`, or others with common names, are needed; without a column
-`model` the file's name is the model's. The columns
-`task`, `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (of the question) are
-optional. If a file has other names, the caller maps these roles to its columns. Without columns of
-questions and scores, a file is taken as wide: a row per model and a column per question, or the
-transpose (`psychollm.data.readers.wide`). Without a column `task`, the task has no name at this
-point.
+The columns `question` and `score`, or others with common names, are required. Without a column
+`model`, the file name is the name of the model. The columns `task`, `repeat`, `scorer`, `filter`,
+`error`, `confidence` and `content` (of the question) are optional. If a file has other names, the
+caller maps these roles to its columns. A file without columns of questions and scores is taken for
+a wide table, with a row per model and a column per question, or its transpose
+(`psychollm.data.readers.wide`). Without a column `task`, the task has no name at this point.
 """
 
 import warnings
@@ -35,11 +34,11 @@ from psychollm.data.votes import OF_VOTES, are_votes
 
 NEEDED = ("model", "question", "score")
 KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")
-Row = tuple[str, Mapping[str, Any]]  # location in the file, and the cells
+Row = tuple[str, Mapping[str, Any]]  # location in the file, cells by column
 
 
 def is_table(source: Source) -> bool:
-    """Return whether a file is a table, by the names of its columns."""
+    """Return whether a file is a table, judged by the names of its columns."""
     header = _header_or_none(source)
     if header is None or are_votes(header):
         return False
@@ -48,7 +47,7 @@ def is_table(source: Source) -> bool:
         first = header[label_column(header, None)]
         if wide or is_unnamed(first) or is_called(first, MODELS):
             return True
-        # A list for questions, such as of their clusters, has only one column besides the label.
+        # A list of questions with their clusters, for example, has only one column besides labels.
         return is_called(first, QUESTIONS) and len(header) > 2 and may_be_table(source)
     try:
         places(header, source.reading.columns, source.path)
@@ -58,7 +57,7 @@ def is_table(source: Source) -> bool:
 
 
 def may_be_table(source: Source) -> bool:
-    """Return whether a file is a wide table, by its cells and not by its first column's name."""
+    """Return whether a file is a wide table, judged by its cells, whatever its first column."""
     header = _header_or_none(source)
     if header is None or not _is_wide(header, source):
         return False
@@ -75,7 +74,7 @@ def _holds_numbers(source: Source, layout: Layout) -> bool:
 
 
 def unknown_table(source: Source) -> str:
-    """Describe the columns of a file, and what is missing."""
+    """Describe the columns of a file and those that are missing."""
     if source.shape == "lines":
         try:
             _header(source)
@@ -94,14 +93,14 @@ def unknown_table(source: Source) -> str:
 
 
 def holds_confidence(source: Source) -> bool:
-    """Return whether a table has columns of both scores and confidences."""
+    """Return whether a table has a column of scores and a column of confidence."""
     return is_table(source) and "confidence" in _header(source)
 
 
 def _is_wide(header: Sequence[str], source: Source) -> bool:
-    """Return whether a table has a row per model: columns for a row per score are absent."""
+    """Return whether a table has a row per model, because columns of a long table are absent."""
     known = known_columns(header)
-    # A table with a row per question also has a column of questions, but none of models or scores.
+    # A table with a row per question has a column of questions, but none of models or scores.
     long = known["score"] or (known["question"] and known["model"])
     return not source.reading.columns and source.reading.layout != "long" and not long
 
@@ -116,7 +115,7 @@ def _header_or_none(source: Source) -> list[str] | None:
 
 
 def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
-    """Return the column of each role in a file."""
+    """Map each role to its column in a file."""
     unknown = [name for name in columns if name not in KEYS]
     absent = [name for name in columns.values() if name not in header]
     if unknown or absent:
@@ -151,15 +150,15 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
 def _is_of_one_model(
     header: Sequence[str], usual: Mapping[str, Sequence[str]], columns: Mapping[str, str]
 ) -> bool:
-    """Return whether questions and scores are named, so that the file may name the model."""
+    """Return whether only the model's column is missing, so that the file may name the model."""
     known = {*KEYS, *columns.values(), *usual["question"], *usual["score"]}
     if not known.issuperset(header):
-        return False  # another column may hold the models
+        return False  # another column may contain the models
     return all(name in columns or len(usual[name]) == 1 for name in ("question", "score"))
 
 
 def read_table_log(source: Source) -> list[Run]:
-    """Read a table with one row per score, or per model."""
+    """Read a table with one row per score or per model."""
     header, reading = _header(source), source.reading
     if reading.layout in {"wide", "transposed"} or _is_wide(header, source) or not reading.labels:
         table = _wide(source)
@@ -192,7 +191,7 @@ def read_table_log(source: Source) -> list[Run]:
 
 
 def _wide(source: Source, layout: Layout | None = None) -> Table:
-    """Read a wide table; the caller applies `score_map`."""
+    """Read a wide table, without applying `score_map`."""
     reading = source.reading
     columns = Columns(
         words=reading.score_map,
@@ -203,11 +202,11 @@ def _wide(source: Source, layout: Layout | None = None) -> Table:
     return read(source.path, layout=layout or reading.layout, columns=columns)
 
 
-MANY = 10  # times as many rows as columns: the rows may be questions
+MANY = 10  # ratio of rows to columns above which the rows may be questions
 
 
 def _check_sides(table: Table, header: Sequence[str], source: Source) -> None:
-    """Warn if the rows of a file, read as models, are probably questions."""
+    """Warn if the rows of a file, which are read as models, are probably questions."""
     name, reading = header[label_column(header, None)], source.reading
     n, k = len(table.models), len(table.questions)
     if reading.layout != "auto" or n < MANY * k or is_called(name, MODELS):
@@ -225,7 +224,7 @@ def _check_sides(table: Table, header: Sequence[str], source: Source) -> None:
 
 
 def _models(table: Table, score_map: Mapping[str, float]) -> list[Run]:
-    """Return a wide table as a run for each model."""
+    """Convert a wide table to one run per model."""
     values = numbers(_mapped(table, score_map), words=SCORE_MAP)
     scores = [[None if one != one else one for one in row] for row in values.tolist()]
     labels = list(map(_text, table.questions))
@@ -250,7 +249,7 @@ def _mapped(table: Table, score_map: Mapping[str, float]) -> Table:
 
 
 def _of_words(source: Source, found: Mapping[str, str]) -> CodeError | None:
-    """Return the error for a column of scores that are unmapped words."""
+    """Return the error to raise if scores are words that `score_map` lacks."""
     reading, column = source.reading, found["score"]
     words: dict[str, str] = {}
     for where, row in _rows(source, list(found.values())):
@@ -311,9 +310,6 @@ def _number(value: Any, what: str) -> float | None:
     return as_score(float(found))
 
 
-# The rows of each kind of file
-
-
 def _header(source: Source) -> list[str]:
     if source.shape == "parquet":
         with source.parquet() as file:
@@ -341,8 +337,7 @@ def _parquet_rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
     with source.parquet(dictionaries=names) as file:
         place = 0
         for batch in file.iter_batches(columns=names):
-            # Repeated texts are stored once, because they may be long although the file compresses
-            # them.
+            # Store repeated texts once: they may be long although the file compresses them.
             columns = [_shared(batch.column(name)) for name in names]
             for cells in zip(*columns, strict=True):
                 place += 1
