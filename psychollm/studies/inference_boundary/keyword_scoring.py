@@ -1,4 +1,4 @@
-"""Keyword scores of undefined words, which accept any word of doubt, and strict scores."""
+"""Keyword scores of questions with an undefined word, and their comparison with strict scores."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ BOTH = ("keyword", "strict")
 def keyword_scoring(
     answers: pd.DataFrame, lexical: Hashable, resampling: Resampling
 ) -> tuple[Estimate | None, Estimate | None]:
-    """Return the rate by keyword, and that rate minus the strict one, paired by answer.
+    """Return the pass rate by keyword, and its difference from the strict rate, paired by answer.
 
-    Both are None if the two scores never differ.
+    A keyword score accepts any word of doubt. Both results are None if the two scores never
+    differ.
     """
     if "keyword" not in answers:
         return None, None

@@ -1,10 +1,10 @@
-r"""Rank correlation of capability and the pass rate on uncovered events.
+r"""Rank correlation of capability and the pass rate on events that no rule covers.
 
-Spearman's coefficient over models, with Bonett and Wright's interval
+The study reports Spearman's coefficient over models with Bonett and Wright's interval
 
 .. math:: \tanh\Big(\operatorname{artanh} r \pm z \sqrt{(1 + r^2/2)/(k - 3)}\Big)        \quad (1)
 
-for k models, and a two-sided permutation p-value. With ten models the interval covers most of the
+for k models, and a two-sided permutation p-value. With ten models, the interval covers most of the
 possible range, so a coefficient near zero is weak evidence.
 
 References
@@ -53,7 +53,7 @@ class MonitoringLink(Study, Result):
     n_null: int
     capability: FloatArray  # (models,)
     monitoring: FloatArray  # (models,)
-    labels: Labels  # (models,) with both
+    labels: Labels  # (models,) that have both scores
     level: float
     flag: Reason
 

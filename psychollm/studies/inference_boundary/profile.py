@@ -36,13 +36,13 @@ class BoundaryProfile(Result):
     array([0.75])
     """
 
-    kind: Hashable  # the type
+    kind: Hashable  # type of question
     retest: Retest  # pass rate over all runs, per run, by majority
     scores: Agreement  # of the runs' scores
     responses: Agreement  # of the runs' responses
     first_two: Estimate | None  # Cohen's kappa of the first two runs' scores; None for one run
     shares: ResponseShares  # proportions of all responses
-    failures: ResponseShares | None  # proportions among responses that never pass; None without
+    failures: ResponseShares | None  # proportions among responses that never pass, if any occur
     labels: Labels  # (models,)
 
     _AXES = Axes(
@@ -65,7 +65,8 @@ class BoundaryProfile(Result):
     def pooled_intervals(self) -> FloatArray:
         """Wilson's interval that treats runs as independent (models, 2).
 
-        Often reported, but too short if runs agree: use the interval of `retest.rate`.
+        This interval is often reported, but it is too short if runs agree. Use the interval of
+        `retest.rate` instead.
         """
         hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
         return wilson(hits, n, level=self.retest.rate.level)

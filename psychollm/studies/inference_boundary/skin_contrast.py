@@ -1,8 +1,8 @@
 """Contrast of pass rates between two surface forms ("skins") of the same worlds.
 
 The items of two skins form pairs that differ in wording only. The difference of rates is computed
-for each model, with pairs as sampling units. `Estimate.difference` of the result compares it
-between models (the interaction of model and skin).
+for each model, with pairs as sampling units. `Estimate.difference` of the result compares the
+difference between models (the interaction of model and skin).
 """
 
 from __future__ import annotations

@@ -76,12 +76,12 @@ class ThinkingContrast(Result):
     thinking: Hashable
     base: Hashable
     difference: Difference  # thinking - base, paired by questions
-    # None if the models share too few questions for a variance; `needed` also if they are equal.
+    # None with too few shared questions for a variance; `needed` also if the models are equal
     detectable: ComparisonPower | None
     needed: ComparisonPower | None
 
     def to_exclude(self, smallest: float) -> int | None:
-        """Return the number of questions that exclude `smallest` if the models are equal."""
+        """Return the number of questions needed to exclude `smallest` if the models are equal."""
         known = self.detectable
         if known is None or known.variance.between + known.variance.within == 0.0:
             return None
@@ -90,7 +90,7 @@ class ThinkingContrast(Result):
 
     @property
     def smallest_shown(self) -> float:
-        """Smallest detectable difference with this number of questions, NaN if none is."""
+        """Smallest detectable difference with this number of questions; NaN if undefined."""
         least = np.nan if self.detectable is None else self.detectable.difference
         return least if least < 1.0 else np.nan  # the formula ignores that rates are bounded
 
@@ -120,7 +120,7 @@ class InferenceBoundary(Study, Result):
     confabulation: Estimate | None  # pass rate on answerable questions minus undefined words
     stage_one: Estimate | None  # mean pass rate on answerable questions and undefined words
     refusal_rate: Estimate  # proportion of answerable questions that are refused
-    refusal_minus_commitment: Estimate | None  # minus committed answers to uncovered events
+    refusal_minus_commitment: Estimate | None  # minus commitments on uncovered events
     thinking: tuple[ThinkingContrast, ...]
     skins: Mapping[str, Estimate]  # by type and skin: pass rate minus that in the first skin
     answerable: Hashable
@@ -243,7 +243,7 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
 
 
 def _keyword_finding(study: InferenceBoundary, loose: Estimate, difference: Estimate) -> Finding:
-    """Compare the pass rates on undefined words by keyword with the strict ones."""
+    """Compare the keyword and the strict pass rates on undefined words."""
     strict = study.profiles[study.lexical].retest.rate
     return Finding(
         key="keyword",

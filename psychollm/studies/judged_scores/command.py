@@ -36,7 +36,7 @@ examples:
   psychollm judge logs/ labels.csv --judge model_graded_qa
 """
 
-_MAY_HOLD_JUDGES = frozenset({"", ".eval", ".json", ".jsonl"})  # a folder, or a log
+_MAY_HOLD_JUDGES = frozenset({"", ".eval", ".json", ".jsonl"})  # suffixes of folders and logs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class Judge(Judged, Clustered, Choices):
         return partial(self._judged, call, readings, made)
 
     def _in(self, path: Path) -> tuple[str | None, ...]:
-        """Return the scorers in a log that are judges; unknown for other files."""
+        """Return the scorers in a log that are judges; None for other files."""
         if self.scorer is not None or is_store(path) or path.suffix not in _MAY_HOLD_JUDGES:
             return (None,)
         from psychollm.data.logs_judges import judges_in
@@ -127,14 +127,14 @@ class Judge(Judged, Clustered, Choices):
         kind: Any = self.format
         try:
             found = judges_in(path, format=kind, task=self.task, unreadable=unreadable)
-        except InputError:  # It is read again with all options, and then raises.
+        except InputError:  # the file is read again with all options, which raises the error
             found = ()
         if found and self.judge is not None and not self.also:
             return (self.judge,)
         return found or (None,)
 
     def _of_labels(self) -> "Judge":
-        """Return how labels are read; a table of labels has no tasks, scorers or filters."""
+        """Return the options for reading labels; a table of labels has no task or filter."""
         table = not self.people.is_dir() and self.people.suffix not in _MAY_HOLD_JUDGES
         task, chosen = (None, None) if table else (self.task, self.filter)
         return replace(self, scorer=self.label_scorer, task=task, filter=chosen)

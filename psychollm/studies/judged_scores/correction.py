@@ -1,8 +1,9 @@
 r"""Correct judged scores by human labels: estimate, errors and interval.
 
-A judge gave verdicts on the N answers of a model, and people a label y on n of them. Let g be the
-verdict minus its mean over all N answers, and :math:`w_q` the weights of the labelled answers,
-which sum to one and are inversely proportional to the inclusion probabilities :math:`\pi_q`. Then
+A judge gave verdicts on the N answers of a model, and people labelled n of them; y denotes a
+label. Let g be the verdict minus its mean over all N answers, and :math:`w_q` the weights of the
+labelled answers, which sum to one and are inversely proportional to the inclusion probabilities
+:math:`\pi_q`. Then
 
 .. math:: \hat\theta = \sum_q w_q (y_q - \lambda g_q), \qquad
           \lambda = \frac{\sum_q w_q (g_q - \bar g)(y_q - \bar y)}
@@ -21,13 +22,13 @@ have the covariance
 
 over the answers labelled for both; :math:`\rho` is one if both were labelled on the same
 questions, and smaller if their labels were drawn separately. To generalise to the question
-population, of which the N are a sample, the factor :math:`1 - \pi` is omitted and the covariance
-of the mean predictions is added. With clusters the summands are sums over clusters, with the
-correction CR2.
+population, of which the N answers are a sample, the factor :math:`1 - \pi` is omitted and the
+covariance of the mean predictions is added. With clusters, the summands are sums over clusters,
+with the correction CR2.
 
-If a judge is nearly always right, few residuals are nonzero, and (2) would be too small. Therefore
-a quarter of the square of a wrong label is added to each model's sum of squares, and half of it
-for a single score.
+If a judge is nearly always right, few residuals are nonzero, and (2) would be too small.
+Therefore, for each model, a quarter of the contribution of one wrong label is added to the
+variance of a difference, and half of this contribution to the variance of a single score.
 
 The interval of a score with binary labels and verdicts combines intervals of proportions within
 each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the
@@ -42,9 +43,9 @@ is
 clusters. Scores of graded verdicts have Wilson's interval with the effective sample size of (2),
 and Student's t.
 
-The intervals of all differences combine those of the scores, at the level that covers the largest
-error of all pairs by (2), with Student's t. With margins a below and b above a score and
-the correlation r of two errors, they are
+The intervals of all differences combine the intervals of the scores. Their level is chosen such
+that the differences are covered simultaneously, given the covariance (2) and Student's t. With
+margins a below and b above a score and the correlation r of two errors, they are
 
 .. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (4)
@@ -104,7 +105,7 @@ class Fit:
     weight: FloatArray  # (models,) lambda, 0 without a judge
     covariance: FloatArray  # (models, models) (2) with the added wrong labels
     variance: FloatArray  # (models,) (2) without them
-    alone: FloatArray  # (models,) of the labels alone
+    alone: FloatArray  # (models,) variance from the labels alone
     predictions: FloatArray  # (models,) variance of the mean prediction; 0 for these questions
     df: FloatArray  # (models,)
     n: FloatArray  # (models,) labels
@@ -133,7 +134,7 @@ def fit(table: Labelled) -> Fit:
     residual = centred - slope[:, None] * x
     residual[np.abs(residual) < _ROUNDING] = 0.0
     leverage = w * (1.0 + x**2 * per[:, None])
-    # The mean prediction over all answers has g = 0; residuals sum to zero.
+    # A prediction with g = 0 is the mean prediction over all answers; residuals sum to zero.
     prediction = (w * y).sum(axis=1) - slope * (w * g).sum(axis=1)
     value = prediction + correction(residual, w)
     clusters = None if table.clusters is None else table.clusters[asked]
@@ -230,7 +231,7 @@ def of_means(values: FloatArray, table: Labelled) -> FloatArray:
 
 
 def within_bounds(table: Labelled, values: FloatArray) -> FloatArray:
-    """Return values (models, ...) clipped to what proportions and existing labels allow."""
+    """Return values (models, ...) clipped to the range that proportions and labels allow."""
     if not table.shares:
         return values
     low, high = np.zeros(len(values)), np.ones(len(values))
@@ -275,7 +276,8 @@ def margins_of_pairs(
     margins: FloatArray, found: Fit, first: IntArray, second: IntArray
 ) -> FloatArray:
     """Return the lower and upper margins of each difference (2, pairs), by (4)."""
-    # A few shared errors do not imply perfect correlation, so part of the wrong labels enters it.
+    # A few shared errors do not imply perfect correlation, so half of the added variance is
+    # included.
     whole = np.diagonal(found.covariance)
     spread = np.sqrt(0.5 * (whole + found.variance + found.predictions))
     scale = np.where(spread > 0.0, spread, np.inf)
@@ -306,7 +308,7 @@ def _t(found: Fit, level: float) -> FloatArray:
 
 
 def _variance(found: Fit) -> FloatArray:
-    """Return the variance of a score, with half a wrong label (a difference has it from both)."""
+    """Return the variance of a score, in which the added variance counts twice."""
     own = np.diagonal(found.covariance) - found.predictions
     return np.asarray(own + (own - found.variance))
 
@@ -336,7 +338,8 @@ def _within_verdicts(
         sums = np.maximum(weight.sum(axis=1), 1e-300)
         theta = (weight * y).sum(axis=1) / sums
         binary = theta * (1.0 - theta)
-        # Graded labels vary less than binary ones: one more label with the same variance.
+        # Graded labels vary less than binary ones; their variance is estimated with one binary
+        # label added.
         spread = (weight * (y - theta[:, None]) ** 2).sum(axis=1) / sums
         varies = np.where(binary > 0.0, binary, 1.0)
         alike = np.where(binary > 0.0, (n * spread + binary) / ((n + 1.0) * varies), 1.0)

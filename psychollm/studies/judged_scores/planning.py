@@ -9,8 +9,8 @@ inclusion probabilities
           \sum_q \pi_q = n,                                                               \quad (1)
 
 the variance is :math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m k(m, q)}`. The same questions are
-labelled for every model. Variances within verdicts are shrunk towards the model's own with the
-weight of one label, so that no verdict is neglected because its first labels agreed.
+labelled for every model. Variances within verdicts are shrunk towards the model's overall variance
+with the weight of one label, so that no verdict is neglected because its first labels agreed.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class LabelPlan(Result):
 
     half_width: FloatArray  # (models,) current margin of error; NaN without labels
     equal: FloatArray  # (models,) labels needed with equal probabilities
-    unsure: FloatArray  # (models,) labels needed with `probability`
+    unsure: FloatArray  # (models,) labels needed with the probabilities below
     probability: FloatArray  # (questions,) inclusion probability for that number
     wanted: float
     labels: Labels  # (models,)
@@ -139,7 +139,7 @@ def variances_of(
 
 
 def _groups(predicted: FloatArray, inside: BoolArray) -> IntArray:
-    """Return the verdict of each answer: one of few, or a group of similar ones."""
+    """Return the verdict of each answer, or a group of similar verdicts if there are many."""
     values = np.unique(predicted[inside].round(9))
     if values.size > _GROUPS:
         values = np.unique(np.quantile(predicted[inside], np.arange(_GROUPS) / _GROUPS))
@@ -159,7 +159,7 @@ def chances_of(unsure: FloatArray, n: float) -> FloatArray:
 
 
 def unsure_of(variances: Variances) -> FloatArray:
-    """Return the standard deviations (1) of the labels of questions (questions,)."""
+    """Return the standard deviations s of (1) (questions,)."""
     known = np.isfinite(variances.of)
     mean = np.where(known, variances.of, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     size = np.sqrt(mean)

@@ -1,10 +1,11 @@
 r"""Predict human labels from judges' verdicts, singly or in the best combination.
 
-The verdicts of K judges, centred over each model's answers, have one weight each for all models,
-estimated by ridge regression of the labels. Weights are cross-fitted: labelled questions are split
-into folds, and an answer is predicted from labels of other folds only. For any weights,
-predictions have mean zero over a model's answers, so the difference estimator remains unbiased
-(`psychollm.studies.judged_scores.correction`), which also tunes a weight for each model.
+Each judge has one weight for all models, estimated by ridge regression of the labels on the
+judges' verdicts, which are centred over each model's answers. Weights are cross-fitted: labelled
+questions are split into folds, and an answer is predicted from labels of other folds only. For any
+weights, predictions have mean zero over a model's answers. The difference estimator, which also
+tunes a weight for each model (`psychollm.studies.judged_scores.correction`), thus remains
+unbiased.
 
 References
 ----------
@@ -19,7 +20,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.folds import dealt
 
 _FOLDS = 10
-_PRIOR = 4.0  # weight of the prior of equal weights, in labels
+_PRIOR = 4.0  # number of labels to which the prior of equal weights corresponds
 
 
 def centred(verdicts: FloatArray, answers: BoolArray) -> FloatArray:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 _SHOWN, _GAPS = 5, 3  # models and differences in the summary
-_HELPS = 1.1  # minimum worth of a label with the judge for the judge to help
+_HELPS = 1.1  # labels that one label with the judge must be worth for the judge to help
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,14 +72,14 @@ class JudgedScores(Study, Result):
     rank: FloatArray  # (models,) 1 for the best; NaN without a score
     rank_interval: IntArray  # (models, 2) simultaneous; 0 without a score
     tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
-    weight: FloatArray  # (models,) of the judge; 0 if only labels are used
+    weight: FloatArray  # (models,) weight of the judge; 0 if only labels are used
     alone: FloatArray  # (models,) standard error from labels alone
-    corrected: FloatArray  # (models,) with the judge; both without allowance for rare errors
-    label_variance: FloatArray  # (models, questions) of labels about the judge's prediction
+    corrected: FloatArray  # (models,) standard error with the judge; both SEs ignore rare errors
+    label_variance: FloatArray  # (models, questions) variance about the judge's prediction
     beyond: FloatArray  # (models,) variance that labels do not reduce, for the question population
     n_answers: FloatArray  # (models,) answers with a verdict or label
     judges: Labels
-    judge_weights: FloatArray  # (judges,) in the best combination
+    judge_weights: FloatArray  # (judges,) weights in the best combination
     family_bias: Estimate | None  # (families,)
     family_differences: ScoreDifferences | None  # of the bias between all pairs of families
     labels: Labels  # (models,)
@@ -104,7 +104,7 @@ class JudgedScores(Study, Result):
 
     @property
     def worth(self) -> float:
-        """Worth of a label with the judge, in labels without it; NaN without labels."""
+        """Number of labels without the judge that equal one label with it; NaN without labels."""
         known = np.isfinite(self.alone) & np.isfinite(self.corrected) & (self.score.n > 2)
         apart, together = (self.alone[known] ** 2).sum(), (self.corrected[known] ** 2).sum()
         if not known.any() or apart == 0.0:
@@ -127,7 +127,7 @@ class JudgedScores(Study, Result):
 
     @property
     def errs_differently(self) -> BoolArray:
-        """Which pairs of models differ significantly in the judge's bias (pairs,)."""
+        """Pairs of models that differ significantly in the judge's bias (pairs,)."""
         _, low, high = self.bias_gaps.T
         with np.errstate(invalid="ignore"):
             shown = (low > 0.0) | (high < 0.0)
@@ -209,7 +209,7 @@ class JudgedScores(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            With `share`, the smallest difference of interest.
+            Smallest effects of interest; `share` applies to differences.
         """
         pairs = self.differences
         return Verdicts(

@@ -78,11 +78,11 @@ def judged_scores(
         A judge's verdicts, models x questions: 0 and 1, or grades; NaN if missing. For several
         judges, a mapping from their names to such tables.
     people : ScoreLog, Responses, DataFrame, DataArray or array_like
-        Human labels in the same form: NaN without a label, which may be most cells. Models and
-        questions are matched by label.
+        Human labels in the same form, with NaN for unlabelled answers, which may be the majority.
+        Models and questions are matched by label.
     judge : hashable, optional
-        Which of several judges to use; by default the best combination of all. With one judge, its
-        name.
+        Judge to use, if there are several; by default the best combination of all. With one judge,
+        its name.
     clusters : array_like (questions,), optional
         Cluster of each question, such as a passage, if whole clusters were sampled for labels, or
         to generalise to the question population.
@@ -91,7 +91,7 @@ def judged_scores(
         families.
     probability : array_like (questions,) or (models, questions), optional
         Inclusion probability of each label, if unequal. By default all answers of a model have the
-        same.
+        same probability.
     target : {"these questions", "questions like these"}
         Target of inference: all answers that the judge saw, or answers to the population of which
         these questions are a sample.
@@ -105,7 +105,8 @@ def judged_scores(
     Returns
     -------
     JudgedScores
-        A model without labels has no score, only the judge's raw score, and a reason.
+        A model without labels has only the judge's raw score; its human score is NaN with a
+        reason.
 
     Raises
     ------
@@ -394,7 +395,7 @@ def _from_scores(
     known = np.isfinite(differences.se)
     if not known.any():
         return differences
-    # The common critical value, scaled by the degrees of freedom of each pair.
+    # The critical value is common to all pairs, whereas degrees of freedom differ between pairs.
     multiple = differences.margin[known] / differences.se[known]
     outside = 2.0 * float(np.median(stdtr(differences.df[known], -multiple)))
     margins = margins_of(table, found, 1.0 - outside, at_once=True)

@@ -106,7 +106,7 @@ def _is_long(data: Any) -> bool:
 
 
 def _like(table: Table, first: Table, argument: str) -> Table:
-    """Return a table without labels with the labels of the first."""
+    """Return a table; an unlabelled one takes the models and questions of the first table."""
     if all(table.named) and all(first.named):
         return table
     return Table(values_like(table, first, argument=argument), first.models, first.questions)

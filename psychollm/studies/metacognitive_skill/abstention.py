@@ -1,8 +1,8 @@
 """Abstention of models from unanswerable and from answerable questions.
 
-Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a trace that
-doubts and ends in a confident answer. A judge who sees the trace may attribute its doubts to the
-answer, so mismatch rates are reported with and without the trace, and by rules.
+Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a reasoning
+trace that expresses doubt but ends in a confident answer. A judge who sees the trace may attribute
+its doubts to the answer, so mismatch rates are reported with and without the trace, and by rules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Effects of a prompt on behaviours and on the correctness of answers; agreement of coders.
 
 Traces of both arms are paired by model, question and run. A prompt helps if a wrong answer becomes
-right, and harms if a right one becomes wrong. The effect on accuracy is the balance of both, so
-both rates are reported separately.
+right, and harms if a right one becomes wrong. The effect on accuracy is the difference of these
+two effects, so both rates are reported separately.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class CoderAgreement(Result):
     (array([0.667]), ('a', 'b'))
     """
 
-    codes: Mapping[Hashable, Agreement]  # of 0, 1 and 2; alpha is ordinal
-    shown: Mapping[Hashable, Agreement]  # of shown or not
+    codes: Mapping[Hashable, Agreement]  # of the codes 0, 1 and 2; alpha is ordinal
+    shown: Mapping[Hashable, Agreement]  # of whether the behaviour is shown
     kappa: Mapping[Hashable, Estimate] | None  # linearly weighted, of two coders
     coders: tuple[Hashable, ...]
 
@@ -133,7 +133,7 @@ class Scaffolding(Result):
     """
 
     before: Estimate  # accuracy without the prompt, on the pairs
-    after: Estimate  # accuracy with it
+    after: Estimate  # accuracy with the prompt
     effect: Estimate  # after minus before, paired
     helped: Estimate  # proportion of wrong answers that become right
     harmed: Estimate  # proportion of right answers that become wrong

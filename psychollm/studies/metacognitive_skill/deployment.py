@@ -1,20 +1,21 @@
-r"""The deployment gap: a behaviour's association with right answers, weighted by its rarity.
+r"""The deployment gap: prevalence of a behaviour in traces with right answers minus overall.
 
-With C the event that a trace shows a behaviour and R that of a right answer,
+Let C be the event that a trace shows a behaviour, and R the event that its answer is right. Then
 
 .. math:: P(C \mid R) - P(C) = w\,d, \qquad w = P(\bar R), \quad
           d = P(C \mid R) - P(C \mid \bar R).                                            \quad (1)
 
 The interval combines Wilson intervals of the three proportions at their effective sizes (Newcombe,
-1998, for d; Zou, Huang and Zhang, 2009, for products). With l and u the distances of d from its
-bounds and :math:`w_l, w_u` those of w, for :math:`d \geq 0`,
+1998, for d; Zou, Huang and Zhang, 2009, for products). Let l and u be the distances of d from its
+lower and upper bound, and :math:`w_l, w_u` the distances of w from its bounds. For :math:`d \geq
+0`, the interval is
 
 .. math:: \bigl[\, w d - \sqrt{(w l)^2 + (d w_l)^2},\;
                   w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr],                              \quad (2)
 
-and with :math:`w_l, w_u` exchanged for d < 0. In simulations (2,000 data sets each, 20 to 1,000
-traces) coverage was 93 to 97 %. It reached 99 % if few traces show the behaviour or few answers
-are wrong; bootstrap percentiles covered 87 % there.
+and for d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each, 20
+to 1,000 traces) coverage was 93 to 97 %. If few traces show the behaviour or few answers are
+wrong, it reached 99 %, whereas bootstrap percentiles covered 87 %.
 
 References
 ----------

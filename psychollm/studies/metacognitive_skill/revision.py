@@ -1,8 +1,8 @@
 """Error detection, self-correction and yielding to pressure of several models.
 
-The study reports rates with intervals, and the effect of each arm on accuracy. A model corrects
-itself if its revised answers are better than those of asking again. Compared with the first
-answers alone, sampling noise would count as correction.
+The study reports rates with intervals, and the effect of each arm on accuracy. Self-correction
+means that revised answers are more accurate than answers to the repeated question. In a comparison
+with the first answers alone, sampling noise would count as correction.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _beside(
 def _stacked(
     scores: Mapping[Any, RevisionScores], estimate: Callable[[RevisionScores], Estimate]
 ) -> dict[str, Estimate]:
-    """Return one estimate over models for each label of one estimate per model."""
+    """Return estimates over models, one for each label of the estimates of single models."""
     each = [estimate(one) for one in scores.values()]
     return {
         name: Estimate(

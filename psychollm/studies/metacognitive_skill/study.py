@@ -1,7 +1,7 @@
 r"""Monitoring behaviour in reasoning traces, and its association with right answers.
 
-A model may be capable of a behaviour and not show it when it is needed. With C the event that a
-trace shows a behaviour and R that of a right answer,
+A model may be capable of a behaviour but not show it when needed. Let C be the event that a trace
+shows a behaviour, and R the event that its answer is right. The difference
 
 .. math:: P(C \mid R) - P(C)                                                             \quad (1)
 
@@ -267,8 +267,8 @@ def metacognitive_skill(
     Parameters
     ----------
     traces : DataFrame
-        One row per trace and category: model, item, category and code (0, 1, 2; NaN without);
-        optionally arm, run, coder, structure, spans, tokens, correct, verified, repeated.
+        One row per trace and category: model, item, category and code (0, 1, 2; NaN without a
+        code); optionally arm, run, coder, structure, spans, tokens, correct, verified, repeated.
         `CodingScores.to_frame` returns it.
     coder : hashable, optional
         Coder whose codes are analysed; needed if there are several.
@@ -374,7 +374,7 @@ def metacognitive_skill(
 def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: int) -> pd.DataFrame:
     """Return traces of models or people with a column for shown behaviour."""
     frame = as_frame(table)
-    if "code" not in frame.columns:  # answers of people alone
+    if "code" not in frame.columns:  # people may have given answers only, without traces
         return frame
     frame = coded(frame.rename(columns={PERSON: "model"}), coder)
     shown = (frame["code"] >= threshold).astype(np.float64)

@@ -30,7 +30,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Form(Command):
-    """The command."""
+    """Command `psychollm form`."""
 
     NAME = "form"
     HELP = "write a page on which people answer the prompts"

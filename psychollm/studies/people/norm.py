@@ -13,8 +13,8 @@ from psychollm._base.errors import OptionError
 class HumanNorm:
     """Published norm of a scale.
 
-    A norm applies only to the exact wording of its scale. That of the General Self-Efficacy Scale
-    does not apply to other statements, such as those of this library.
+    A norm applies only to the exact wording of its scale. The norm of the General Self-Efficacy
+    Scale, for example, does not apply to other statements, such as the ones in this library.
 
     Raises
     ------

@@ -3,19 +3,19 @@ r"""Scores of models compared with people who answered the same questions.
 People and questions are both samples, so the score of people and a model's difference from it vary
 with both (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the score of people
 has Wilson's interval at the effective number of answers. The bounds of a difference follow from
-those of both scores,
+the bounds of both scores,
 
 .. math:: L = d - \sqrt{(m - l_m)^2 - 2 \rho (m - l_m)(u_p - p) + (u_p - p)^2}, \qquad d = m - p,
                                                                                           \quad (1)
 
-and likewise for U, with the correlation :math:`\rho` of the two scores over questions (MOVER; Zou
+and similarly for U, with :math:`\rho` the correlation of the two scores over questions (MOVER; Zou
 and Donner, 2008). Other scores have Student's t intervals.
 
 The percentile rank :math:`\pi` of a model (field ``place``) is the proportion of people who score
-lower on the same questions; ties count half. Sampling of P people gives it the variance v, which
-is :math:`\tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. Sampling
-of questions moves it by :math:`\pm\delta` on average, if :math:`d` varies within its bounds for
-questions alone. Its interval is Wilson's for
+lower on the same questions; ties count half. Its variance over samples of P people is :math:`v =
+\tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. If :math:`d` varies
+within the bounds that apply to sampling of questions alone, the rank changes by :math:`\pm\delta`
+on average. The interval of the rank is Wilson's interval for
 
 .. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                         \quad (2)
 
@@ -48,8 +48,8 @@ from psychollm.reliability.means.clustered import clustered_mean
 from psychollm.reliability.means.crossed_mean import CrossedMean, crossed_mean
 from psychollm.studies.people.norm import HumanNorm
 
-FEWEST_PEOPLE = 5  # for an interval
-_FEWEST_MODELS = 3  # for an interval of their mean
+FEWEST_PEOPLE = 5  # smallest number of people for an interval
+_FEWEST_MODELS = 3  # smallest number of models for an interval of their mean
 _TIE = 1e-9
 
 
@@ -99,7 +99,7 @@ class PeopleScore(Result):
         return f"{who} {self.baseline.text(0, self.digits)}, SD {number(self.sd, 2)}{source}"
 
     def on_average(self) -> str:
-        """Return the mean difference of models from people as text; blank without interval."""
+        """Return the mean difference of models from people as text; blank without an interval."""
         value = self.average.value[0]
         if not np.isfinite(self.average.interval).all():
             return ""
@@ -186,7 +186,8 @@ def totals_of(
 ) -> PeopleScore:
     """Compare totals of a scale, with its statements fixed and people sampled.
 
-    `totals` and `variances` (models,) are means over repeats, and the variances of these means.
+    `totals` (models,) are means over repeats, and `variances` (models,) the variances of these
+    means.
     """
     if isinstance(people, HumanNorm):
         known, sd = np.zeros(0), people.sd
@@ -380,7 +381,7 @@ def _place(
 ) -> tuple[float, FloatArray]:
     """Return the proportion of people below a model, with the interval (2)."""
     # `apart` (people,): the model minus each person; `bounds`: interval of the difference;
-    # `share`: proportion of its variance that is over questions.
+    # `share`: proportion of the difference's variance that is due to questions.
     value = _below(apart)
     if apart.size < FEWEST_PEOPLE or not np.isfinite(bounds).all():
         return value, np.full(2, np.nan)

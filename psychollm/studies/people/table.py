@@ -63,8 +63,8 @@ def read_people(
     Returns
     -------
     DataFrame
-        The column person, and the other columns of the file. For replies: the long table of the
-        instrument, with a column person in place of model.
+        Column person, and the other columns of the file. For replies, this is the long table of
+        the instrument, with a column person in place of model.
 
     Raises
     ------
@@ -224,14 +224,14 @@ def beside_people(
     Returns
     -------
     BesidePeople
-        With one part, "score". Intervals need at least five people.
+        The result has one part, "score". Intervals need at least five people.
 
     Raises
     ------
     LabelError
         If people answered none of the questions.
     CodeError
-        If a score is infinite or no number.
+        If a score is infinite or not a number.
     OptionError
         If the level is out of range.
 

@@ -5,16 +5,16 @@ Each predictor returns a logit for every cell of a table with missing data:
 * item means;
 * Rasch: normal distributions of abilities and of difficulties, both estimated;
 * 2PL: `psychollm.fit_irt`, averaged over the posterior of each ability; item means replace
-  undefined estimates. Not used for graded scores or very many answers;
+  undefined estimates. Graded scores and very large tables are predicted without the 2PL;
 * factors: `psychollm.irt.logistic_factors`, a multidimensional logistic model, with and without
   side information;
 * resemblance: residuals of similar models. With D the residuals of the largest factor model and V
-  the variances of the answers, the similarity of models i and k is
+  the variances of the answers, the similarity w of models i and k and the logit h are
 
   .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
             h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}:                                     \quad (1)
 
-  The cube gives near copies of a model most weight; a small number of factors misses them.
+  The cube gives most weight to near copies of a model, which few factors cannot represent.
 
 A logistic regression of held-out answers on these logits, shrunken towards the best single
 predictor, gives the stacked predictor.
@@ -32,9 +32,9 @@ from psychollm.irt.logistic_factors import fit_logistic_factors
 SMALLEST = 1e-6
 MEANS, RASCH, TWO_PL, RESEMBLANCE, STACKED = "item means", "Rasch", "2PL", "resemblance", "stacked"
 RANKS = (2, 8)
-MOST_FOR_2PL = 150_000  # answers
+MOST_FOR_2PL = 150_000  # largest number of answers for the 2PL
 _SHRINKAGE = 10.0  # prior precision of stacking weights
-_SHIFT = 5.0  # of (1)
+_SHIFT = 5.0  # constant in the denominator of (1)
 
 Features = tuple[FloatArray | None, FloatArray | None]
 Logits = dict[str, FloatArray]
@@ -44,7 +44,7 @@ Logits = dict[str, FloatArray]
 class Predictors:
     """Predictors fitted to a table."""
 
-    features: Callable[[FloatArray], Features]  # of models and questions, given the table
+    features: Callable[[FloatArray], Features]  # features of models and questions, given the table
     ranks: tuple[int, ...]
     with_2pl: bool
     rng: int

@@ -1,8 +1,8 @@
 """Side information about models and questions, as numeric features.
 
-* Columns of a table: numbers are standardised, and logged if positive and spanning more than a
-  factor of twenty; dates become days; words become indicators if they occur at least twice. The
-  mean replaces a missing value; several missing values get an indicator.
+* Columns of a table: numbers are standardised; positive numbers that span more than a factor of
+  twenty are logged first. Dates are converted to days, and words that occur at least twice to
+  indicators. The mean replaces a missing value; several missing values get an indicator.
 * Labels: principal components of letter n-grams (two to four letters). Names of one family, or of
   one source, share n-grams.
 * Missing data: principal components of the pattern of answered cells. Questions answered by the
@@ -22,7 +22,7 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, listed
 
 _SPAN = 20.0  # ratio of the largest to the smallest positive number above which logs are taken
-_RUNS = 2000  # number of n-grams, the most frequent
+_RUNS = 2000  # number of n-grams; the most frequent ones are used
 _LABEL_COMPONENTS = 20
 _GAP_COMPONENTS = 6
 FULL = 0.95  # proportion of answered cells above which the pattern is ignored

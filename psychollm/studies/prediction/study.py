@@ -50,7 +50,7 @@ from psychollm.studies.prediction.side import (
 _BINS = 10
 _RESAMPLES = 200
 _LEVEL = 0.95
-_LEAST = 20  # answers
+_LEAST = 20  # smallest number of answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,8 +66,8 @@ class HeldOut(Result):
     n : int ndarray of shape (labels,)
         Number of held-out answers.
     calibration_error : ndarray of shape (labels,)
-        Mean difference between probability and proportion of yes over ten equal-count bins, minus
-        its expectation for a calibrated predictor.
+        Mean difference between predicted probability and proportion of yes over ten equal-count
+        bins, minus its expectation for a calibrated predictor.
     interval : ndarray of shape (labels, 2)
         95 % interval of the calibration error, by resampling questions.
     """
@@ -96,7 +96,7 @@ class PredictedAnswers(Result):
     Attributes
     ----------
     models, questions : tuple
-        Labels of the answers, then further labels of the tables about them.
+        Labels of the answers, then further labels from the side information.
     probability : ndarray of shape (models, questions)
         Probability of a yes, or expected score; also predicted for known answers.
     answered : bool ndarray of shape (models, questions)
@@ -177,9 +177,9 @@ def predict_answers(
     Parameters
     ----------
     responses : Responses or table (models, questions)
-        Answers 0 and 1, or scores between, which count as fractions of a yes; missing answers are
-        predicted, known ones smoothed. Models and questions without answers, and questions that
-        all or none have solved, are predicted too.
+        Answers 0 and 1, or scores between 0 and 1, which count as fractions of a yes. Missing
+        answers are predicted, and known answers are smoothed. Models and questions without
+        answers, and questions that all or none have solved, are also predicted.
     models, questions : DataFrame, optional
         Side information, indexed by label, such as family, date, domain or human minutes. Columns
         are numbers, dates or words; positive numbers with a wide range are log-transformed. Labels
@@ -194,7 +194,8 @@ def predict_answers(
     Returns
     -------
     PredictedAnswers
-        With `probability`, `to_frame()`, and the evaluation in `predictors` and `held_out`.
+        The result has `probability`, `to_frame()`, and the evaluation in `predictors` and
+        `held_out`.
 
     Raises
     ------
@@ -303,7 +304,7 @@ def _check(values: FloatArray, models: Labels, questions: Labels) -> None:
 def _predictors(values: FloatArray, sides: _Sides, rng: np.random.Generator) -> Predictors:
     known = values[np.isfinite(values)]
     most = max(1, min(values.shape) // 3)
-    # In a nearly complete table the folds make most of the pattern, which is uninformative.
+    # In a nearly complete table, most gaps come from the folds, so their pattern is uninformative.
     gapless = np.isfinite(values).mean() > FULL
     return Predictors(
         features=partial(sides.of, gaps=not gapless),
@@ -353,9 +354,9 @@ class _Folds:
     def apart(
         self, predictors: Predictors, weights: Mapping[str, float], *, stackable: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """Return logits of answers of held-out models, and to held-out questions (answers,).
+        """Return logits of answers by held-out models and to held-out questions (answers,).
 
-        One fit holds out both; answers of a held-out model to a held-out question are NaN.
+        One fit holds out both; a held-out model's answer to a held-out question is NaN.
         """
         by_model, by_question = (np.full(self.rows.size, np.nan) for _ in "ab")
         for fold in range(self.n):

@@ -10,7 +10,8 @@ questions,
     \text{skill} = \frac{H(q, \bar q) - H(q, p)}{H(q, \bar q) - H(q, q)}.                \tag{1}
 
 Skill is 1 for perfect predictions, and 0 for predictions no better than the mean. Classes must
-mean the same for all questions: options, or, for free answers, the largest class, the second, ...
+have the same meaning for all questions. They may be options or, for free answers, the largest
+class, the second largest, and so on.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Early exit from reasoning: tokens saved by a probe, and the accuracy.
 
-Reasoning passes through intermediate answers. A probe estimates the probability that each is
-correct, and the model stops at the first that exceeds a threshold. Each threshold gives an
-accuracy and a proportion of the tokens. The main result is the largest saving without a loss of
-accuracy.
+Reasoning passes through intermediate answers. A probe estimates the probability that each answer
+is correct, and the model stops at the first answer whose probability reaches a threshold. Each
+threshold gives an accuracy and a proportion of the tokens. The main result is the largest saving
+without a loss of accuracy.
 """
 
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
 
 
 def groups_of(groups: Any, n: int) -> IntArray:
-    """Return the group of each question as a number; by default each is a group."""
+    """Return the group of each question as a number; by default each question is a group."""
     if groups is None:
         return np.arange(n)
     return numbered(unit_labels(groups, tuple(range(n)), argument="groups"))[0]

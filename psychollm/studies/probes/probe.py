@@ -2,9 +2,9 @@
 
 A linear probe predicts from the state of one layer whether the model's answer is correct, or
 whether it says yes. Predictions are out of fold, with groups of questions held out whole. A good
-prediction alone shows little: it must be better than that of external predictors, such as the kind
-and length of the question, the model's own P(yes), or the likelihood of its answer. Pass these as
-controls, which are evaluated in the same way.
+prediction alone is not informative: it must be better than the predictions of external predictors,
+such as the kind and length of the question, the model's own P(yes), or the likelihood of its
+answer. Pass these as controls, which are evaluated in the same way.
 
 References
 ----------

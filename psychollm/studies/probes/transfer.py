@@ -131,8 +131,8 @@ def probe_transfer(
     Raises
     ------
     InputError, ShapeError, LabelError, OptionError
-        If the tables do not match, a value is not a number, or the outcome does not vary.
-        LabelError also if there are several layers and none is named, or only one topic.
+        If the tables do not match, a value is not a number, or the outcome does not vary. A
+        LabelError is also raised if there are several layers and none is named, or only one topic.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from psychollm.data.labels import Labels, as_labels, index_of, listed, numbered,
 from psychollm.data.responses import Responses, as_responses
 from psychollm.studies.question_audit.evidence import OPEN_ALPHA, Picked
 
-_LETTERS = 26  # more distinct labels are texts, and each question has its own options
+_LETTERS = 26  # with more distinct labels, options are texts that differ between questions
 OPEN_OPTIONS = 10  # number of options assumed for binary scores
 
 
@@ -32,12 +32,12 @@ class Answers:
 
     @property
     def right(self) -> FloatArray:
-        """1 right, 0 wrong, NaN without an answer (questions, models)."""
+        """Scores (questions, models): 1 right, 0 wrong, NaN without an answer."""
         right = (self.codes == self.key[:, None]).astype(np.float64)
         return np.where(self.codes < 0, np.nan, right)
 
     def picked(self, weights: FloatArray) -> Picked:
-        """Return the chosen options, the key first."""
+        """Return the chosen options, with the key as the first option."""
         if self.binary:
             return Picked(place=self.codes, n_options=self.n_options, binary=True, weights=weights)
         return Picked.of(self.codes, self.key, self.n_options, weights)
@@ -105,7 +105,7 @@ def _cells(choices: Any) -> tuple[list[list[str]], Labels, Labels]:
         named = hasattr(choices, "iloc")
         questions = as_labels("question", choices.index if named else None, len(values))
         models = as_labels("model", choices.columns if named else None, values.shape[1])
-    if values.dtype.kind in "iuf":  # few distinct numbers: one text for each
+    if values.dtype.kind in "iuf":  # each of the few distinct numbers is converted once
         numbers, which = np.unique(values, return_inverse=True)
         texts = np.array([_text(one) for one in numbers.tolist()], dtype=object)
         return texts[which.reshape(values.shape)].tolist(), models, questions
@@ -211,8 +211,8 @@ def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
 def family_weights(families: Any, answers: Answers) -> FloatArray:
     """Return the weight of each model, 1 if independent (models,).
 
-    rho is the excess agreement within families, relative to the disagreement between them; n
-    models of one family count as n / (1 + (n - 1) rho) models.
+    n models of one family count as n / (1 + (n - 1) rho) models, where rho is the excess agreement
+    within families, relative to the disagreement between them.
     """
     weights = np.ones(len(answers.models))
     if families is None:

@@ -27,7 +27,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit(Analysis, OneTable):
-    """The command."""
+    """Command `psychollm audit`."""
 
     NAME = "audit"
     HELP = "find wrong answer keys from the options that models chose"

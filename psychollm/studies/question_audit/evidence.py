@@ -1,11 +1,11 @@
 r"""Likelihood of the answers to a question under each fault.
 
 Model m knows the answer to question q with probability :math:`\sigma(\theta_q + a_m)`, and the
-easiness :math:`\theta_q` is normal around the mean of its group. A model that does not know
-chooses a wrong option. Models share errors in two ways: :math:`\theta_q` is the same for all, and
-the probabilities of the wrong options have a symmetric Dirichlet prior with a small parameter
-:math:`\alpha`, so that one wrong option usually dominates. With :math:`c_o` models at option o, a
-sound question with key 0 has
+easiness :math:`\theta_q` is normal around the mean of its group. A model that does not know the
+answer chooses a wrong option. Models share errors in two ways: :math:`\theta_q` is the same for
+all models, and the probabilities of the wrong options have a symmetric Dirichlet prior with a
+small parameter :math:`\alpha`, so that one wrong option usually dominates. With :math:`c_o` models
+at option o, a sound question with key 0 has
 
 .. math::
 
@@ -14,20 +14,20 @@ sound question with key 0 has
        D_\alpha(c_1, \dots, c_{K-1}),                                                   \quad (1)
 
 where :math:`D_\alpha` is the probability of a sequence with these counts under that Dirichlet
-prior. Each fault modifies this model:
+prior. Each fault modifies this likelihood:
 
-* *wrong key*: another option t is right, each with the same probability, and the key is wrong;
-* *several right*: the key and t are right; models that know choose between them with a
-  probability that has a uniform prior;
-* *none right*: no model can know, and the choices of all options follow the Dirichlet prior;
+* *wrong key*: the key is wrong, and each other option t is right with the same probability;
+* *several right*: the key and t are right; models that know the answer choose between the two
+  with a probability that has a uniform prior;
+* *none right*: no model can know the answer, and all choices follow the Dirichlet prior;
 * *unclear*: the key is right, and the question is harder by `UNCLEAR` logits.
 
 The weight of ability in :math:`\theta_q + \lambda a_m` differs between questions (`SLOPES`), since
 many sound questions do not discriminate.
 
 With binary scores, the counts of the wrong options are unknown. If the key is wrong, model m is
-scored as right with probability :math:`h (1 - \sigma(\theta + a_m))`. h is the proportion of
-errors that fall on the key, and its prior is the marginal beta distribution of the Dirichlet.
+scored as right with probability :math:`h (1 - \sigma(\theta + a_m))`. Here h is the proportion of
+errors that fall on the key; its prior is the marginal beta distribution of the Dirichlet.
 """
 
 from dataclasses import dataclass
@@ -44,8 +44,8 @@ MEANS = np.linspace(-4.0, 10.0, 29)  # nodes of the mean easiness of a group
 SLOPES = ((0.0, 0.1), (0.5, 0.2), (1.0, 0.4), (1.5, 0.3))  # weights of ability, and their priors
 UNCLEAR = 2.0  # added difficulty of an unclear question, in logits
 OPEN_ALPHA = 0.25  # Dirichlet parameter of wrong options, for binary scores
-_SLIP = 0.005  # floor of the probabilities of a right and of a wrong answer
-_NODES = 8  # of the proportion of errors on one option
+_SLIP = 0.005  # lower bound of the probabilities of a right and of a wrong answer
+_NODES = 8  # nodes of the proportion of errors on one option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Picked:
 
 
 def likelihoods(picked: Picked, spread: float, alpha: float) -> FloatArray:
-    """Return the log-likelihood of sound and of each fault at each mean (means, questions, 5)."""
+    """Return log-likelihoods of soundness and of each fault at each mean (means, questions, 5)."""
     sound, harder = _known(picked.place == 0, picked, spread, (0.0, UNCLEAR))
     if picked.binary:
         several, unclear = sound, harder
@@ -154,7 +154,7 @@ def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArra
 
 
 def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Average over which other option is right: alone, or with the key (means, questions)."""
+    """Average over the other right option: with the key wrong, or right too (means, questions)."""
     counts, key = picked.counts, picked.place == 0
     n = picked.n_options - 1
     last = min(int(picked.place.max(initial=0)) + 1, n)  # unchosen options are exchangeable

@@ -2,19 +2,21 @@ r"""Probability of each fault of each question, by a mixture over kinds of quest
 
 A question of group g is of kind k with probability :math:`\pi_{gk}`. The proportion of wrong keys
 differs between groups, since they have different authors. It is estimated for each group and
-shrunken towards that of the table, which is shrunken towards the experts' result for MMLU-Redux.
-All other proportions are fixed at the experts' values.
+shrunk towards the proportion of the whole table, which is shrunk towards the experts' result for
+MMLU-Redux. All other proportions are fixed at the experts' values.
 
-A sound question may be a *misconception item*: on one in a hundred, models behave as if another
-option were right. Choices cannot distinguish a misconception item from a wrong key, so the
-proportion of such items, fixed by the experts' judgements, bounds the probability of a wrong key.
-Most questions with another fault look sound, since models understand the intended meaning.
+A sound question may be a *misconception item*: on one sound question in a hundred, models behave
+as if another option were right. Choices cannot distinguish a misconception item from a wrong key,
+so the proportion of such items, fixed by the experts' judgements, bounds the probability of a
+wrong key. Most questions with another fault look sound, since models understand the intended
+meaning.
 
 Wrong keys also come in runs: a column of keys slips by a row, or a page is misread. A hidden
-Markov chain along the table models them. A run begins before one question in a thousand, lasts ten
-on average, and most of its keys are wrong. These values are assumed, not estimated; a shuffled
-table shows no runs. With binary scores, runs are not modelled, since a run of hard questions looks
-the same. For the same reason groups are then shrunken more strongly towards the table.
+Markov chain along the table models runs. A run begins before one question in a thousand, lasts ten
+questions on average, and most of its keys are wrong. These values are assumed, not estimated; a
+shuffled table shows no runs. With binary scores, runs are not modelled, since a run of hard
+questions looks like a run of wrong keys. For the same reason, groups are then shrunk more strongly
+towards the table.
 """
 
 from dataclasses import dataclass, replace

@@ -11,8 +11,8 @@ bound.
 
 The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
 again and counts the corrupted keys that it flags. The other questions keep their probabilities
-from the original table. If the probabilities claim more faults than there are, they are lowered by
-the number of logits that makes both equal.
+from the original table. If the probabilities imply more faults than there are, they are lowered,
+in logits, until both numbers agree.
 
 References
 ----------
@@ -76,12 +76,12 @@ class QuestionAudit(Study, Result):
     n: IntArray  # (questions,) models with an answer
     key: Labels  # (questions,) the key, "" for binary scores
     rival: Labels  # (questions,) the most chosen wrong option, "" if no model chose one
-    n_rival: IntArray  # (questions,) models that chose it
+    n_rival: IntArray  # (questions,) models that chose the rival
     rival_ability: FloatArray  # (questions,) mean score of its choosers minus that of the key's
     reason: tuple[str, ...]  # (questions,) evidence of a fault, or why none can be detected
     stated: FloatArray  # (levels,) false discovery rates
     found: FloatArray  # (levels,) proportion of corrupted keys that is flagged
-    false: FloatArray  # (levels,) false discovery rate there, NaN if nothing is flagged
+    false: FloatArray  # (levels,) false discovery rate of the check, NaN if nothing is flagged
     lowered: float  # logits by which the probabilities were lowered
     group: Labels  # (questions,) the group of each question
     n_models: int
@@ -118,7 +118,7 @@ class QuestionAudit(Study, Result):
         fdr : float
             Bound of the false discovery rate.
         fault : {"wrong_key", "any"}
-            What counts as a discovery: a wrong key, or any fault.
+            Kind of discovery: a wrong key, or any fault.
 
         Returns
         -------
@@ -289,7 +289,7 @@ class QuestionAudit(Study, Result):
 
 
 def likeliest(chance: FloatArray, fdr: float) -> IntArray:
-    """Return the largest set of the most probable cases with an expected rate of at most `fdr`."""
+    """Return the largest set of most probable cases whose expected rate is at most `fdr`."""
     order = np.argsort(-np.nan_to_num(chance, nan=-1.0), kind="stable")
     order = order[np.isfinite(chance[order])]
     false = np.cumsum(1.0 - chance[order]) / np.arange(1, len(order) + 1)
@@ -324,7 +324,7 @@ def question_audit(
         proportion of wrong keys. By default the part of the label before the last slash, if all
         labels have one, as in ``"virology/17"``; otherwise one group.
     n_options : int, optional
-        Number of options. By default as many as occur; 10 with binary scores.
+        Number of options. By default the number that occurs; 10 with binary scores.
     rng : Generator or int, optional
         Source of randomness: it selects the keys that are corrupted to check the audit.
 

@@ -28,7 +28,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Items(Analysis, Logs):
-    """The command."""
+    """Command `psychollm items`."""
 
     NAME = "items"
     HELP = "find hard, zero-variance and duplicate questions"

@@ -1,6 +1,6 @@
 """Duplicates: questions answered alike more often than ability and difficulty explain.
 
-The equation is in `psychollm.studies.question_screen.study` (1).
+See equation (1) of `psychollm.studies.question_screen.study`.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
-_ABILITY_SD, _SLOPE_SD = 5.0, 1.0  # of the priors
+_ABILITY_SD, _SLOPE_SD = 5.0, 1.0  # SDs of the priors
 _PAIRS_AT_ONCE = 2_000_000
 
 
@@ -88,8 +88,9 @@ def _suspects(
     right: BoolArray, seen: BoolArray, chance: FloatArray, size: float
 ) -> Iterator[IntArray]:
     """Yield the pairs whose upper tail probability may be below `size`."""
-    # The bound saves exact tails: z standard deviations above the mean, a binomial tail is at
-    # least exp(-z^2) / sqrt(2 n). The factor 0.9 allows for unequal probabilities.
+    # The bound avoids most exact tail probabilities: z standard deviations above the mean, a
+    # binomial tail is at least exp(-z^2) / sqrt(2 n). The factor 0.9 allows for unequal
+    # probabilities.
     least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
     # With scores s of 1 and -1, their means c, and 0 where an answer is missing, twice the number
     # of alike answers exceeds its mean by s's - c'c, and has variance 1'1 - (c^2)'(c^2). Single

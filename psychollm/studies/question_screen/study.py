@@ -13,7 +13,7 @@ r"""Screening of questions from scores alone.
 
   .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir}).                               \quad (1)
 
-  The number of models that do is Poisson-binomial. Its exact upper tail is multiplied by the
+  The number of models that do so is Poisson-binomial. Its exact upper tail is multiplied by the
   number of pairs (Bonferroni). Normal priors shrink slopes towards 1 and abilities towards 0.
 
 With few models neither test can be significant: n models that toss coins answer two questions
@@ -64,13 +64,13 @@ class QuestionScreen(Study, Result):
     score: FloatArray  # (questions,) mean over models, NaN without answers
     n: IntArray  # (questions,) models with a score
     rest_correlation: FloatArray  # (questions,) with the mean of all other questions
-    against_p: FloatArray  # (questions,) p-value of a correlation this negative, Holm
+    against_p: FloatArray  # (questions,) p-value of the negative correlation, adjusted by Holm
     dead: tuple[str, ...]  # (questions,) kind of zero variance, "" if the scores vary
     hard: BoolArray  # (questions,) mean score at most `hard`
     against: BoolArray  # (questions,) significant negative item-rest correlation
     pairs: IntArray  # (pairs, 2) indices of duplicate questions
-    alike: IntArray  # (pairs, 2) models (or families) that answered both alike, and that answered
-    pairs_p: FloatArray  # (pairs,) p-value of as many alike answers, Bonferroni
+    alike: IntArray  # (pairs, 2) models (or families) with alike answers, and with both answers
+    pairs_p: FloatArray  # (pairs,) p-value of the number of alike answers, adjusted by Bonferroni
     n_models: int
     hard_share: float
     alpha: float
@@ -294,22 +294,22 @@ def question_screen(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        From 0 to 1, such as 1 = right: models x questions, or models x questions x repeats; or
-        the result of `read_scores` or `read_logs`. NaN is missing.
+        Scores from 0 to 1, such as 1 = right: models x questions, or models x questions x repeats;
+        or the result of `read_scores` or `read_logs`. NaN is missing.
     families : mapping or array_like (models,), optional
         Family of each model. The tests use the mean score of each family, because related models
         are not independent.
     threshold : float, optional
-        Scores above it count as right; needed if scores are not between 0 and 1.
+        Scores above this threshold count as right; needed if scores are not between 0 and 1.
     hard : float
-        A question is hard if its mean score is at most this.
+        A question is hard if its mean score is at most this value.
     alpha : float
         Familywise error rate of each test: of negative correlations, and of duplicates.
 
     Returns
     -------
     QuestionScreen
-        A row per question; `pairs` holds the duplicates, the smallest p-value first.
+        The result has a row per question; `pairs` has the duplicates, the smallest p-value first.
 
     Raises
     ------

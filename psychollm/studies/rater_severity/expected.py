@@ -11,7 +11,7 @@ from psychollm.studies.rater_severity.likelihood import Curves, Facets, Layout, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Everyone:
-    """Every rater with things of every group, at the middle of the time."""
+    """Design in which every rater rates things of every group, at the middle of the time."""
 
     facets: Facets
     share: FloatArray  # (U,) proportion of the units that belong to the group

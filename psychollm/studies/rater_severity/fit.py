@@ -3,10 +3,10 @@ r"""Estimate raters and their population by maximum marginal likelihood.
 Severity, slope coordinate, middle tendency, drift and group effects are each normal over raters.
 The mean has a flat or nearly flat prior. The variance maximises the marginal likelihood, with
 raters integrated out by Laplace's method, and a prior worth one or two raters of typical variance
-(MacKay's update). So raters with little information are shrunk towards the others, and a rater
-with constant ratings has finite severity. Newton steps use the observed information. The first
-three steps, and those where it is not positive definite, omit all or part of the missing
-information about things.
+(MacKay's update). Therefore raters with little information are shrunk towards the others, and a
+rater with constant ratings has finite severity. Newton steps use the observed information. The
+first three steps, and steps at which this information is not positive definite, omit all or part
+of the missing information about things.
 
 Standard errors are the larger of those from the information matrix and from the sandwich over
 things:
@@ -14,9 +14,9 @@ things:
 .. math:: H^{-1} \quad\text{and}\quad
           H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1},                                    \quad (1)
 
-with g the score of a thing and P the precision of the prior, which is also part of H. Estimating
-the variances between raters adds to both. For the logarithm of each, with c raters behind it, this
-is
+with g the score of a thing and P the precision of the prior, which is also part of H. The
+estimation of the variances between raters adds a term to both matrices. For the logarithm of a
+variance that c raters determine, the term is
 
 .. math:: \frac{2}{c}\, v v', \qquad v = H^{-1} P_k (u - \bar u).                         \quad (2)
 
@@ -58,8 +58,8 @@ from psychollm.studies.rater_severity.likelihood import (
 class Typical:
     """Prior assumptions about one kind of parameter."""
 
-    sd: float  # between raters
-    worth: float  # weight in raters
+    sd: float  # SD between raters
+    worth: float  # weight of the prior, in raters
     mean_sd: float  # prior SD of the mean over raters; 0 if it is fixed
 
 
@@ -75,10 +75,10 @@ SLOPE = 1.5  # initial value for binary ratings
 SCORING = 3  # steps before Newton's method
 LEFT_OUT = (1.0, 0.9, 0.6, 0.0)  # proportions of the missing information to omit
 LONGEST = 1.0  # largest change of a parameter in one step
-TOLERANCE, SETTLED = 1e-6, 0.01  # of the gain of a step, and of the logarithms of variances
+TOLERANCE, SETTLED = 1e-6, 0.01  # limits of a step's gain, and of the change of log variances
 MAX_ITERATIONS = 200
 NARROW = 0.6  # maximum spacing of nodes, in SDs of the narrowest posterior
-FEWEST, MOST = 41, 401  # nodes
+FEWEST, MOST = 41, 401  # smallest and largest number of nodes
 HALVINGS = 12
 
 
@@ -154,8 +154,8 @@ class Population:
     def updated(
         self, spread: Mapping[str, float], at: FloatArray, covariance: FloatArray, prior: Prior
     ) -> tuple[dict[str, float], dict[str, float]]:
-        """Return standard deviations after one MacKay update, and the raters behind them."""
-        # This is the number of raters that the ratings, not the prior, determine.
+        """Return standard deviations after one MacKay update, and effective numbers of raters."""
+        # The effective number counts the raters that the ratings, not the prior, determine.
         moved, worth = dict(spread), dict.fromkeys(spread, 0.0)
         for kind, places in self.kinds.items():
             typical, variance = self.typical[kind], spread[kind] ** 2

@@ -14,10 +14,12 @@ with equally spaced scores c, w that is 1 in the middle and 0 at both ends (m is
 tendency to the middle), and polynomials T of degree 3 and more for common steps. With two ratings
 this is the many-facet logistic model with slopes, and with more the generalised partial credit
 model. With three it is Davidson's model of ties, with "unsure" between no and yes. Slopes are
-:math:`a = \kappa \sinh u`: near-logarithmic if large, and possibly negative.
+:math:`a = \kappa \sinh u`: for large slopes, u is nearly logarithmic in a, and slopes may be
+negative.
 
-x is integrated out over nodes. The observed information is that for known x minus the missing
-information: the covariance of the scores under the posterior of x, in orthogonal polynomials.
+The quality x is integrated out over nodes. The observed information is the information for known x
+minus the missing information. The missing information is the covariance of the scores under the
+posterior of x, computed in orthogonal polynomials.
 
 References
 ----------
@@ -44,16 +46,16 @@ from psychollm.kernels.quadrature import normalise_rows, weighted_polynomials
 Sparse: TypeAlias = Any  # scipy.sparse has no types
 
 KAPPA = 0.5  # slope below which its coordinate is linear
-DEGREES = 12  # polynomials of the missing information
+DEGREES = 12  # number of polynomials for the missing information
 NEGLIGIBLE = 1e-5
 ROWS = 4096  # things per block of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facets:
-    """Ratings as integer codes, and their circumstances."""
+    """Ratings as integer codes, with their raters, times, groups and covariates."""
 
-    # A cell is a rater at a time with a thing's covariates: ratings in a cell have one curve.
+    # A cell is a combination of rater, time and covariates; its ratings have one curve.
     thing: IntArray  # (N,)
     cell: IntArray  # (N,)
     rating: IntArray  # (N,)
@@ -75,7 +77,7 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions of the parameters: blocks of one value per rater, then common ones."""
+    """Positions of the parameters: blocks of one value per rater, then common parameters."""
 
     names: tuple[str, ...]  # of the blocks
     n_raters: int
@@ -137,9 +139,9 @@ class Curves:
     features: FloatArray  # (K, F): c, w, T
     expected: FloatArray  # (F, U, Q)
     constant: Sparse  # (U, P) derivative of z at ability x = 0
-    linear: Sparse  # (U, P) its change with x
+    linear: Sparse  # (U, P) change of this derivative with x
     places: list[Sparse]  # (U, P) for each feature after the first: derivative of its factor
-    slope: FloatArray  # (U,) also the second derivative in its coordinate
+    slope: FloatArray  # (U,) equal to the second derivative of the slope in its coordinate
     turn: FloatArray  # (U,) derivative of the slope in its coordinate
     centre: FloatArray  # (U,) mean ability of the things
 
@@ -259,7 +261,7 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
         for g in factors:
             both = moment(f, g).sum(axis=1)
             information += weighted(place, both, made.places[g - 1])
-    # Second derivatives of z: of the slope in its coordinate, and of slope with mean.
+    # The second derivatives of z are nonzero in the slope's coordinate, also with the mean.
     slopes = layout.block("slope")
     rater = np.zeros_like(facets.rater) if layout.tied else facets.rater
     places = np.arange(slopes.start, slopes.stop)
@@ -300,7 +302,7 @@ def thing_scores(facets: Facets, made: Curves, weights: FloatArray, nodes: Float
 def missing_information(
     facets: Facets, made: Curves, state: State, nodes: FloatArray
 ) -> FloatArray:
-    """Return the missing information, because things are unknown (P, P)."""
+    """Return the information that is missing because the quality of things is unknown (P, P)."""
     total, size = np.zeros_like(state.complete), 0.0
     for weighted in weighted_polynomials(state.posterior, nodes, DEGREES):
         part = products(thing_scores(facets, made, weighted, nodes))

@@ -28,7 +28,7 @@ class Panel:
 def panel_of(
     fitted: Fitted, everyone: Everyone, table: FloatArray, values: FloatArray, level: float
 ) -> Panel:
-    """Return the panel with and without each rater; table has values, things x raters."""
+    """Return the panel with and without each rater; `table` has the values, things x raters."""
     facets, layout, grid = fitted.facets, fitted.layout, fitted.grid
     made = curves(facets, layout, fitted.at, grid.nodes)
     each = panel_curves(everyone, layout, fitted.at, _ABILITIES, values)

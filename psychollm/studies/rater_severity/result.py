@@ -63,7 +63,7 @@ class RaterSeverity(Study, Result):
     agreement: Estimate  # (1,) Krippendorff's alpha
     spread: Mapping[str, float]  # SD between raters, by kind of parameter
     categories: Labels  # from the lowest rating to the highest
-    unsure: bool  # whether the middle one of three is between no and yes
+    unsure: bool  # whether the middle of three categories is between no and yes
     drift_of_all: bool  # whether drift is absolute, not relative to the average rater
     tied: bool  # whether all raters have one discrimination
     convergence: Convergence
@@ -226,7 +226,7 @@ class RaterSeverity(Study, Result):
         )
 
     def _listed(self, order: Sequence[int], say: Callable[[int], str]) -> tuple[str, ...]:
-        """Return a line per rater; only both ends if there are many."""
+        """Return a line per rater; only the extremes if there are many."""
         if len(order) <= 2 * _SHOWN + 1:
             return tuple(map(say, order))
         left = len(order) - 2 * _SHOWN

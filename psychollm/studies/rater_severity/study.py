@@ -1,10 +1,11 @@
 r"""Estimate raters' severity and discrimination, and the effect of omitting raters.
 
 Raw mean ratings confound severity with the things that were rated, and carry no information about
-discrimination. Here raters are the items of an item response model and the things they rate its
-respondents (`likelihood`). Each rater has a severity and a discrimination, with three or more
-ratings a tendency to the middle ("unsure"), and optionally a drift over time and a severity for
-each group of things. Things come from a normal population, raters from an estimated one (`fit`).
+discrimination. Here raters are the items of an item response model, and the rated things are its
+respondents (`likelihood`). Each rater has a severity and a discrimination. With three or more
+ratings, a rater also has a tendency to the middle ("unsure"); a drift over time and a severity for
+each group of things are optional. The population of things is normal, and the population of raters
+is estimated (`fit`).
 
 Severity in logits refers to one thing of average quality. Differences in the mean rating over all
 things, on the scale of the ratings, depend less on the model. They remain valid if ratings of one
@@ -86,7 +87,7 @@ def rater_severity(
     categories : iterable, optional
         All ratings from the lowest to the highest.
     unsure : hashable, optional
-        Which of three ratings is between the other two. "Unsure" and "tie" are recognised.
+        The middle one of three ratings. "Unsure" and "tie" are recognised.
     discrimination : bool
         Whether raters may differ in discrimination. With two raters they cannot.
     level : float
@@ -109,7 +110,7 @@ def rater_severity(
     ShapeError
         If there are fewer than two raters or five things.
     CodeError
-        If the ratings are constant, too many, or infinite.
+        If the ratings are constant or infinite, or there are too many different ones.
     OptionError
         If an option is out of range, or words have no known order.
 
@@ -368,7 +369,7 @@ def _discrimination(raters: _Raters) -> Estimate:
 
 
 def _interaction(rated: Rated, raters: _Raters) -> Estimate | None:
-    """Return rater-by-group effects, net of rater and group: (raters x groups,)."""
+    """Return rater-by-group effects without the main effects (raters x groups,)."""
     if rated.group is None:
         return None
     n, groups = len(rated.raters), len(rated.groups)

@@ -18,7 +18,7 @@ from psychollm.reliability.raters.ratings import encode_categories, holds_runs
 THINGS = ("thing", "unit", "conversation", "output", "answer", "text", *QUESTIONS, *IDS)
 RATERS = ("rater", "judge", "annotator", "grader", "coder", "worker", "scorer", "reviewer")
 RATINGS = ("rating", "verdict", "judgement", "judgment", "grade", "label", "vote", *SCORES)
-MOST_RATINGS = 11  # different ratings
+MOST_RATINGS = 11  # largest number of different ratings
 LEAST_THINGS = 5
 # Words recognised without `categories`, grouped into no, between and yes.
 _NO = {"no", "n", "false", "incorrect", "wrong", "fail", "failed", "bad", "reject", "rejected"}
@@ -50,7 +50,7 @@ class Rated:
 
     @property
     def table(self) -> FloatArray:
-        """Values, things x raters, NaN if missing; the last of repeated ratings."""
+        """Values, things x raters; NaN if missing, and the last value if a rating is repeated."""
         cells = np.full((len(self.things), len(self.raters)), np.nan)
         cells[self.thing, self.rater] = self.values[self.rating]
         return cells
@@ -270,7 +270,7 @@ def _scaled(time: Any, thing: IntArray, things: Labels) -> FloatArray:
 
 
 def _ordered(cells: AnyArray, name: Any, naming: Naming) -> tuple[IntArray, Labels, bool]:
-    """Return ratings as ordinal codes of the categories, and whether one is unsure."""
+    """Return ratings as ordinal codes of the categories, and whether one category is unsure."""
     given = None if naming.categories is None else tuple(naming.categories)
     spelling: dict[Any, Any] = {}
     if given is None and cells.dtype == object and all(isinstance(one, str) for one in cells):

@@ -1,15 +1,16 @@
 r"""Estimate differences in differences over dates, given difficulty from other models.
 
 For a lineage of models, the difficulty :math:`d_j` of question j is the mean over all other
-lineages, equally weighted, of scores centred by lineage. With B the powers of d up to the third
-and
-:math:`a_j` one after the date and zero before, the scores y of the lineage follow
+lineages, equally weighted, of scores centred by lineage. Let B be the powers of d up to the third,
+and let :math:`a_j` be 1 for questions after the date and 0 before. The scores y of the lineage
+follow
 
 .. math:: y_j = B_j \gamma + \delta a_j + e_j,    \quad (1)
 
 where :math:`\delta` is the break. Lineages differ in :math:`\gamma`, that is, in their level and
 in the slope of scores on difficulty; d contains the greater difficulty of later questions. As a
-mean of few lineages, d has sampling error, and regression on it corrects too little. With r its
+mean of few lineages, d has sampling error, and regression on d corrects too little. With r the
+reliability of d and b the slope of y on d, the estimate is
 
 .. math:: \hat\delta = \frac{\tilde a' y}{\tilde a' \tilde a}
           - b \frac{1 - r}{r} (\bar d_1 - \bar d_0),
@@ -28,7 +29,7 @@ from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray, IntArray
 
-POWERS = 4  # of the difficulty, including the constant
+POWERS = 4  # number of powers of the difficulty, including the constant
 FEWEST = 8  # questions on each side of a date
 _STRATUM = 20  # questions of similar difficulty within which dates are permuted
 _STRATA = 10
@@ -49,8 +50,8 @@ def means_of_lineages(values: FloatArray, lineage: IntArray) -> FloatArray:
     count = int(lineage.max()) + 1
     sums, known = np.zeros((count, values.shape[1])), np.zeros((count, values.shape[1]))
     there = np.isfinite(values)
-    # Models of a lineage may answer different questions. Centring by model keeps a missing answer
-    # of a strong one from making a question look hard.
+    # Models of a lineage may answer different questions. Centring by model prevents a question
+    # from looking hard only because a strong model did not answer it.
     level = np.where(there, values, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     common = np.array([level[lineage == one].mean() for one in range(count)])
     np.add.at(sums, lineage, np.where(there, values - level[:, None], 0.0))
@@ -100,7 +101,7 @@ class Breaks:
     def __init__(self, units: Sequence[Unit], days: FloatArray, cuts: FloatArray) -> None:
         self.units = units
         self.cuts = cuts
-        # Questions by the number of cuts before them.
+        # The number of cuts before each question.
         self.place = np.searchsorted(cuts, days, side="left").astype(np.int64)
         n, k = days.size, len(units)
         there = np.zeros((k, n), dtype=np.bool_)
@@ -127,7 +128,7 @@ class Breaks:
         self.inner = np.einsum("kn,kni,knj->kij", square, basis, basis)
         columns = [there[:, :, None], left[:, :, None], square[:, :, None], basis,
                    square[:, :, None] * basis, own[:, :, None]]  # fmt: skip
-        # (questions, units * columns), to be summed over questions after each cut
+        # The shape is (questions, units * columns), for sums over the questions after each cut.
         self.columns = np.ascontiguousarray(
             np.concatenate(columns, axis=2).transpose(1, 0, 2).reshape(n, -1)
         )
@@ -150,7 +151,7 @@ class Breaks:
             return np.asarray(np.where(variance > 0.0, value / np.sqrt(variance), np.nan))
 
     def _estimate(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return breaks (2) and their variances under no break, from sums after each cut."""
+        """Return breaks (2) and their variances under the null, from sums after each cut."""
         p = POWERS
         n, left, square = s[..., 0], s[..., 1], s[..., 2]
         c, mixed, own = s[..., 3 : 3 + p], s[..., 3 + p : 3 + 2 * p], s[..., 3 + 2 * p]
@@ -158,7 +159,7 @@ class Breaks:
         known = n - (c**2).sum(axis=-1)
         enough = (n >= FEWEST) & (total - n >= FEWEST) & (known > 1e-9)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gap = own / n + own / (total - n)  # own sums to zero
+            gap = own / n + own / (total - n)  # `own` sums to zero
             value = left / known - self.by_chance[:, None] * gap
             spread = (
                 square

@@ -1,4 +1,4 @@
-"""Result of the recency test: change at a date of each lineage and model, beyond difficulty."""
+"""Result of the recency test: each lineage's and model's change at a date, beyond difficulty."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -46,7 +46,7 @@ class DateChange(Result):
     change: Estimate  # (rows,) after minus before, given difficulty
     raw: FloatArray  # (rows,) after minus before
     z: FloatArray  # (rows,) test statistic; the smallest over all dates if the date was searched
-    p_value: FloatArray  # (rows,) one-sided, of no drop, unadjusted
+    p_value: FloatArray  # (rows,) one-sided, for the null hypothesis of no drop, unadjusted
     cutoff: FloatArray  # (rows,) days since 1970-01-01; later questions count as new
     before: FloatArray  # (rows,) number of questions
     after: FloatArray  # (rows,) number of questions
@@ -90,7 +90,7 @@ class RecencyBreak(Study, Result):
     draws: FloatArray  # (n_null,) smallest statistic over lineages under permuted dates
     reliability: float  # of the difficulty estimated from other lineages
     n_questions: int
-    first_day: float  # of publication, in days since 1970-01-01
+    first_day: float  # date of the first publication, in days since 1970-01-01
     last_day: float
     span: float  # range of scores
     level: float
@@ -99,7 +99,7 @@ class RecencyBreak(Study, Result):
 
     @property
     def alarm(self) -> BoolArray:
-        """Which lineages have a significant drop beyond difficulty (lineages,)."""
+        """Whether each lineage has a significant drop beyond difficulty (lineages,)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted <= 1.0 - self.level)
 
@@ -109,7 +109,7 @@ class RecencyBreak(Study, Result):
         return tuple(self.lineages[one] for one in np.flatnonzero(self.alarm))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model; `adjusted` and `alarm` are those of its lineage."""
+        """Return one row per model, with `adjusted` and `alarm` of its lineage."""
         frame = self.by_model.to_frame().rename(columns={"label": "model"})
         held = [self.lineages[one] for one in self.lineage]
         frame.insert(1, "lineage", held)
@@ -166,7 +166,7 @@ class RecencyBreak(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            With `share`, the smallest proportion of the range of scores that is of interest.
+            `share` is the smallest change of interest, as a proportion of the range of scores.
         """
         items = (
             Finding(

@@ -1,8 +1,8 @@
 """Test whether a model scores lower on questions published after a date.
 
-A model trained on questions has an advantage on those published before its training ended. Lower
-scores on later questions alone are no evidence, because these may be harder. The break is the
-difference given the difficulty estimated from the other models
+A model may have seen questions that were published before its training ended, and has an advantage
+on them. Lower scores on later questions alone are no evidence, because later questions may be
+harder. The break is the difference given the difficulty estimated from the other models
 (`psychollm.studies.recency_break.difference`). Models of one lineage share training data: they are
 tested jointly and count once.
 
@@ -43,7 +43,7 @@ from psychollm.studies.recency_break.result import DateChange, RecencyBreak
 
 _FEWEST_LINEAGES = 3
 _MOST_CUTS = 40
-_LEAST_SHARE = 0.1  # of the questions on each side of a searched date
+_LEAST_SHARE = 0.1  # smallest proportion of the questions on each side of a searched date
 
 
 def recency_break(
@@ -81,7 +81,7 @@ def recency_break(
     -------
     RecencyBreak
         Changes at the date beyond difficulty, with p-values adjusted for the number of lineages.
-        NaN with a reason if either side of the date has too few questions.
+        Changes are NaN with a reason if either side of the date has too few questions.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
 def _units(
     values: FloatArray, lineage: IntArray, *, with_models: bool
 ) -> tuple[list[Unit], FloatArray]:
-    """Return lineages, then models, with the difficulty from the others; and the mean of all."""
+    """Return lineages, then models, with difficulty from the others; and difficulty from all."""
     means = means_of_lineages(values, lineage)
     others = [difficulty_of(means[np.arange(len(means)) != one]) for one in range(len(means))]
     units = [Unit(scores, *other) for scores, other in zip(means, others, strict=True)]
@@ -223,7 +223,7 @@ def _searched(days: FloatArray) -> FloatArray:
 
 
 def _places(z: FloatArray, chosen: IntArray | None, of: IntArray, count: int) -> IntArray:
-    """Return the cut of each unit, that of its lineage if it was searched."""
+    """Return the cut of each unit; a searched cut is common to the lineage."""
     if chosen is not None:
         return np.maximum(chosen, 0)
     best = np.where(np.isnan(z[:count]), np.inf, z[:count]).argmin(axis=1)

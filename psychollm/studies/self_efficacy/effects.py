@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Revision(Result):
     """Effect of asking "are you confident?" on the total, by phrasing.
 
-    A model that confirms its ratings without repeating them is missing, not unchanged. With many
-    missing, the proportions describe only models that follow the instruction.
+    A model that confirms its ratings without repeating them counts as missing, not as unchanged.
+    If many totals are missing, the proportions describe only models that follow the instruction.
 
     All estimates share their resamples of models: ``change.difference("too_modest",
     "sceptical")`` tests whether ratings follow the phrasing.
@@ -98,7 +98,7 @@ class DifficultyEffect(Result):
 
 
 def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
-    """Return the effect of follow-ups on totals, paired by administration; None without any."""
+    """Return the effect of follow-ups on totals, by administration; None without follow-ups."""
     rows = table.rows
     again = rows[rows["phrasing"] != ""]
     if not len(again):

@@ -95,7 +95,7 @@ def _revision(study: "SelfEfficacyStudy") -> tuple[Exhibit | None, ...]:
 
 
 def _conditions(study: "SelfEfficacyStudy") -> Table:
-    """Return mean, alpha, ICC and stability by condition, as in the source."""
+    """Return mean, alpha, ICC and stability by condition, as in Jackson et al. (2025)."""
     frame = study.to_frame()
 
     def column(heading: str, name: str, digits: int = 2) -> Any:

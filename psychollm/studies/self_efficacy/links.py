@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WITHIN = "within models"
-_FEWEST_WITHIN = 5  # models, for an interval
+_FEWEST_WITHIN = 5  # smallest number of models for an interval
 _HALF = 0.5
 _NEARLY_ALL = 0.95
 
@@ -70,9 +70,9 @@ class EfficacyLink(Result):
     p_value: float  # two-sided, by permutations
     totals: FloatArray  # (models,)
     other: FloatArray  # (models,)
-    labels: Labels  # (models,) with both
+    labels: Labels  # (models,) with both measures
     at_ceiling: float  # proportion of models at the highest possible value; NaN if unbounded
-    ceiling: bool  # whether this reduces the power strongly
+    ceiling: bool  # whether the ceiling reduces the power strongly
     level: float
     flag: Reason
 

@@ -22,7 +22,7 @@ _REMEDY = (
 
 
 def as_measures(measures: Any) -> dict[str, pd.DataFrame]:
-    """Return each measure as rows of model, condition, level and value; blank if constant."""
+    """Return each measure as rows of model, condition, level and value."""
     import pandas as pd
 
     measures = in_pandas(measures)

@@ -140,7 +140,8 @@ class SelfEfficacyStudy(Study, Result):
         """Return the findings that the data allow.
 
         The smallest effect of interest is `smallest.correlation` for rank correlations, and
-        `smallest.share` for shifts and changes per level (scale 0 to 1). Totals have none.
+        `smallest.share` for shifts and changes per level (scale 0 to 1). Totals have no smallest
+        effect of interest.
         """
         span = f"{self.n_items * self.low} to {self.n_items * self.high}"
         items = [

@@ -213,7 +213,7 @@ def _table(values: FloatArray, samples: SampledAnswers) -> Any:
 
 
 def _moved(estimate: Estimate, value: FloatArray) -> Estimate:
-    """Return the excess with resamples centred at its value, since their bias differs."""
+    """Return the excess with resamples centred at its value, since resamples have another bias."""
     draws = estimate.draws - estimate.draws.mean(axis=0) + value
     tail = 0.5 * (1.0 - estimate.level)
     return replace(
