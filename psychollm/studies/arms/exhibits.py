@@ -84,7 +84,7 @@ def _over(study: "ArmStudy") -> tuple[str, ...]:
 
 
 def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) -> Estimate:
-    """Return an estimate with one row per label, NaN for labels that `rows` lacks."""
+    """Return an estimate with one row per label; labels that are not in `rows` have NaN."""
     at = [rows.get(label) for label in labels]
 
     def column(values: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) 
 
 
 def _either(first: Estimate, second: Estimate) -> Estimate:
-    """Return the first estimate, with undefined rows taken from the second."""
+    """Return the first estimate, with its undefined rows replaced by the second estimate."""
     here = np.isfinite(first.value)
     both = zip(first.flags, second.flags, here, strict=True)
     return replace(

@@ -26,8 +26,8 @@ class Measure:
     """One measure of every model in every arm, and its smallest effect of interest."""
 
     estimate: Estimate
-    matters: str = "share"  # field of `SmallestEffects` with its smallest effect of interest
-    rate: bool = False  # whether it is a mean of numbers in [0, 1]
+    matters: str = "share"  # field of `SmallestEffects` with the smallest effect of interest
+    rate: bool = False  # whether the measure is a mean of numbers in [0, 1]
 
 
 # Each key combines the labels of an arm and a model.
@@ -51,7 +51,7 @@ def _rates(
     *,
     clusters: str | None = None,
 ) -> dict[str, Measure]:
-    """Return weighted sums of the rates on kinds of questions, by name."""
+    """Return one measure per name: a weighted sum of the rates on kinds of questions."""
     from psychollm.reliability.raters.rate_contrast import rate_contrast
     from psychollm.reliability.raters.ratings import Ratings
 
@@ -190,7 +190,7 @@ class CodedTraces:
 
     @property
     def items(self) -> tuple[Any, ...]:
-        """Questions of the traces."""
+        """Questions to which the traces belong."""
         return tuple(dict.fromkeys(self.codes["item"]))
 
     def to_frame(self, label: Any) -> "pd.DataFrame":
@@ -223,7 +223,7 @@ def _coding(cells: Cells, options: Resampling) -> Measures:
     from psychollm.instruments.scaffold.result import SPONTANEOUS
 
     codes = _frame(cells)
-    # Use spontaneous traces only: another study estimates the effects of directions.
+    # Use spontaneous traces only; another study estimates the effect of directing models.
     ways = list(dict.fromkeys(codes["arm"]))
     codes = codes[codes["arm"] == (SPONTANEOUS if SPONTANEOUS in ways else ways[0])]
     shown = (codes["code"] > 0).astype(float).where(codes["code"].notna())

@@ -66,18 +66,18 @@ class ArmStudy(Study, Result):
     (('plain', 'terse'), 'pass rate of settled questions')
     """
 
-    estimates: Mapping[str, Estimate]  # by measure: every model in every arm
-    contrasts: Mapping[str, tuple[Contrast, ...]]  # by measure: each arm minus the baseline
-    matters: Mapping[str, str]  # by measure: field of `SmallestEffects`
+    estimates: Mapping[str, Estimate]  # by measure, with one row per model and arm
+    contrasts: Mapping[str, tuple[Contrast, ...]]  # by measure, each arm minus the baseline
+    matters: Mapping[str, str]  # by measure, field of `SmallestEffects`
     arms: Labels
     baseline: Hashable
     arm_of: Labels  # (rows,) arm of each row of an estimate
     model_of: Labels  # (rows,) model of each row
     instrument: str
-    questions: Mapping[Hashable, int]  # by arm: number of questions
+    questions: Mapping[Hashable, int]  # number of questions by arm
     shared: int  # number of questions in all arms
     level: float
-    verdicts: Mapping[Hashable, str] = field(default_factory=dict)  # by arm, from its own study
+    verdicts: Mapping[Hashable, str] = field(default_factory=dict)  # by arm, from its study
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -328,7 +328,7 @@ def compare_arms(
         name: {arm for arm, ok in zip(arm_of, np.isfinite(one.estimate.value), strict=True) if ok}
         for name, one in found.items()
     }
-    # Measures that are defined in a single arm cannot be compared.
+    # Measures that are defined in only one arm cannot be compared.
     found = {name: one for name, one in found.items() if len(held[name]) > 1} or found
     asked = {arm: set().union(*map(_questions, own.values())) for arm, own in scores.items()}
     return ArmStudy(

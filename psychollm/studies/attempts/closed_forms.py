@@ -45,7 +45,7 @@ class Quantity:
     name: str
     sign: str
     meaning: str
-    of: Callable[[FloatArray, FloatArray, int], FloatArray]  # of successes, attempts and k
+    of: Callable[[FloatArray, FloatArray, int], FloatArray]  # arguments: successes, attempts, k
 
     def called(self, k: int) -> str:
         """Return the name for a given k, such as pass@3."""

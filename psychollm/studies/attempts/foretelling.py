@@ -1,8 +1,9 @@
-r"""Extrapolate to more attempts at the same questions by a beta-binomial model.
+r"""Extrapolate to more attempts at the same questions with a beta-binomial model.
 
 A model's success probabilities :math:`p_q` over questions follow a beta distribution with
 parameters a and b, so its successes s in n attempts are beta-binomial. The posterior of (a, b) is
-computed on a grid of means and concentrations, with a flat prior on the grid, and
+computed on a grid of means and concentrations, with a flat prior on the grid. Given (a, b), the
+posterior of a success probability is
 
 .. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
 

@@ -1,4 +1,4 @@
-"""Page of several attempts."""
+"""Page of the study of several attempts."""
 
 from typing import TYPE_CHECKING
 

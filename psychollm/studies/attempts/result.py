@@ -47,7 +47,7 @@ _SHOWN = 10  # maximum number of models in the summary
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Attempts(Study, Result):
-    """pass@k and pass^k of each model, their differences, and variance components of one attempt.
+    """pass@k and pass^k of each model, differences between models, and variance components.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 r"""Decompose the variance of one attempt into question, model, interaction and error.
 
-With :math:`\bar y_{ij}` the proportion of successes of model i at question j, the variance of
-attempts within a cell is :math:`\sigma^2_e`, the mean of :math:`n p (1 - p) / (n - 1)`. Half the
-mean squared difference between two cells, minus the sampling variance of their means, estimates
+Let p be the proportion of successes in the n attempts of one model at one question (a cell). The
+variance of attempts within cells, :math:`\sigma^2_e`, is estimated by the mean of
+:math:`n p (1 - p) / (n - 1)`. Half the mean squared difference between the proportions of two
+cells, minus their mean sampling variance, estimates
 
 .. math:: \begin{aligned}
           \text{one question, two models:} \quad & \sigma^2_m + \sigma^2_{mq}, \\

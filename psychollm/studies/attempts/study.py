@@ -78,9 +78,10 @@ def attempts(
     clusters : array_like (questions,), optional
         Cluster of each question, such as a family of tasks.
     families : array_like (models,), optional
-        Family of each model; variance is then decomposed into families and models within them.
+        Family of each model. If passed, the variance between models is decomposed into variance
+        between families and variance within families.
     level : float
-        Coverage of the intervals: pointwise for values, simultaneous for differences of a
+        Coverage of the intervals: pointwise for values, simultaneous for all differences in one
         quantity.
     n_draws : int
         Number of draws for the simultaneous intervals.
@@ -98,7 +99,7 @@ def attempts(
     CodeError
         If an attempt is neither 0 nor 1, counts are invalid, or a cost or time is negative.
     LabelError, ShapeError
-        If a column is missing, or clusters or families do not match.
+        If a column is missing, clusters do not match the questions, or families the models.
     OptionError
         If an option is out of range.
 

@@ -311,7 +311,8 @@ def benchmark_agreement(
     LabelError
         If no model is in both benchmarks, or clusters lack a question.
     ShapeError
-        If fewer than three models have scores in both, or a benchmark has one question or cluster.
+        If fewer than three models have scores in both benchmarks, or a benchmark has only one
+        question or cluster.
     CodeError
         If a score is infinite or not a number.
     OptionError
@@ -376,7 +377,7 @@ def benchmark_agreement(
 
 
 def _by_label(clusters: Any) -> Mapping[Any, Any] | None:
-    """Return the cluster of each question by its label."""
+    """Return a mapping from question labels to clusters."""
     if clusters is None or isinstance(clusters, Mapping):
         return clusters
     labels = index_of(clusters)

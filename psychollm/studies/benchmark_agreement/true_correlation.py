@@ -36,10 +36,11 @@ from scipy.special import stdtr, stdtrit
 from psychollm._base.types import FloatArray
 
 _STARTS = (-0.9, 0.0, 0.9)
-# Bounds of the log standard deviation of true scores, relative to that of the observed means.
+# Bounds of the log ratio of the standard deviations of true scores and of observed means.
 _LEAST = np.log(1e-4)
 _MOST = 3.0
-# Relative to the variance of the means; keeps the density finite at a correlation of one.
+# Variance added to the errors, relative to the variance of the means. It keeps the density finite
+# at a correlation of one.
 _LEAST_NOISE = 1e-8
 _NEAR = 1e-9
 
@@ -112,7 +113,7 @@ def _lowest(
     *,
     fixed: bool = False,
 ) -> tuple[float, FloatArray]:
-    """Return the minimum of the deviance and its location; `rho` is a start, or is fixed."""
+    """Return the minimum of the deviance and its location; `rho` is a start value, or fixed."""
     start = np.append(np.zeros(2) if spreads is None else spreads, rho)
     limits = [(_LEAST, _MOST), (_LEAST, _MOST), (rho, rho) if fixed else (-1.0, 1.0)]
     found = minimize(deviance, start, (x, v), jac=True, bounds=limits, method="L-BFGS-B")
@@ -120,7 +121,7 @@ def _lowest(
 
 
 def deviance(point: FloatArray, x: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
-    """Return (2) and its gradient with respect to both log SDs and the correlation."""
+    """Return the deviance (2) and its gradient by both log SDs and the correlation."""
     first, second = np.exp(point[:2])
     shared = point[2] * first * second
     covariance = v + np.array([[first**2, shared], [shared, second**2]])

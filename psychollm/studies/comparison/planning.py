@@ -1,7 +1,7 @@
 r"""Compute the number of questions needed to detect a difference or to show equivalence.
 
-The intervals of all differences are simultaneous. With :math:`\nu` degrees of freedom, their
-critical value c equals that of a single interval with :math:`\alpha = 2 T_\nu(-c)`. This
+The intervals of all differences are simultaneous, with critical value c. A single interval with
+:math:`\nu` degrees of freedom has the same critical value if :math:`\alpha = 2 T_\nu(-c)`; this
 :math:`\alpha` is passed to `psychollm.estimates.sample_size`. The standard error has fewer degrees
 of freedom if the differences are concentrated in few clusters; see (6) in
 `psychollm.estimates.clustered`.
@@ -20,7 +20,7 @@ from psychollm.studies.comparison.ranks import enough
 
 
 def _alpha(pairs: ScoreDifferences) -> FloatArray:
-    """Return alpha of a single interval as wide as the simultaneous interval (pairs,)."""
+    """Return the alpha of a single interval as wide as the simultaneous interval (pairs,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(2.0 * stdtr(pairs.df, -pairs.margin / pairs.se), dtype=np.float64)
 

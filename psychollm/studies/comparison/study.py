@@ -8,8 +8,8 @@ are
 
 .. math:: [1 + |B_i|, \; K - |W_i|].                                                      \quad (1)
 
-They are simultaneous for all models, at the level of the intervals. Two models are connected if
-they have common questions, directly or through other models. Models that are not connected are
+The bounds are simultaneous for all models, at the level of the intervals. Two models are connected
+if they have common questions, directly or through other models. Models that are not connected are
 ranked separately, and K and the intervals then refer to one connected set. Pairs with fewer than
 ten questions, or with too few clusters, are inconclusive. Tiers are formed from the top down: a
 tier ends before the first model that is significantly worse than the tier's best.
@@ -383,7 +383,7 @@ def compare(
         Scores of people on the same questions: a table, or a file for `read_people`. All questions
         then have equal weight.
     power : float
-        Power for `detectable` and `needed`.
+        Power assumed for `detectable` and `needed`.
     level : float
         Coverage of the intervals: pointwise for scores, simultaneous for differences and ranks.
     n_draws : int

@@ -73,7 +73,7 @@ class _Goal:
         order = np.argsort(-probability, kind="stable")
         p, right = probability[order], np.cumsum(correct[order])
         n = np.arange(1, p.size + 1)
-        last = np.append(p[1:] < p[:-1], True)  # answer ties together
+        last = np.append(p[1:] < p[:-1], True)  # ties get the same decision
         if self.risk is None:
             square = self.beta**2
             score = (1 + square) * right / (square * right[-1] + n)
@@ -84,7 +84,7 @@ class _Goal:
 
     @staticmethod
     def _between(p: FloatArray, last: int) -> float:
-        """Return the midpoint between p[last] and the next value, robust to small changes."""
+        """Return the midpoint of p[last] and the next value, which is robust to small changes."""
         return float(0.5 * (p[last] + p[last + 1])) if last + 1 < p.size else 0.0
 
 
@@ -278,7 +278,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _AsOften:
-    """Rule that answers as many questions as the model says yes to, those with highest scores.
+    """Rule that answers the questions with the highest scores, as many as the model says yes to.
 
     Coverage and threshold are determined in each resample. Questions that are tied at the
     threshold are answered in part.
@@ -313,7 +313,7 @@ def _at_own_share(
     clusters: Any,
     options: Resampling,
 ) -> Estimate:
-    """Return risks of the model's own yes, rivals at its coverage, and always answering."""
+    """Return risks of the model's own yes, of rivals at its coverage, and of always answering."""
     known = np.isfinite(said)
     yes, everything = np.where(known, said, 0.0), known.astype(np.float64)
     ranked = [_AsOften.of(score, known, correct) for score in rivals.values()]

@@ -1,4 +1,4 @@
-r"""Validation of questions, features, outcomes and groups; folds; and a ridge regression.
+r"""Validation of inputs, assignment of questions to folds, and ridge regression.
 
 Let X be the centred features, y the outcome and :math:`H = 11^\top/n + X (X^\top X + \lambda
 I)^{-1} X^\top`. If a group g of questions is held out, its prediction errors are exactly
@@ -48,7 +48,7 @@ class Ridge(NamedTuple):
 
 
 def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
-    """Fit with the penalty that minimises the mean squared error (1) of held-out groups."""
+    """Fit a ridge regression with the penalty that minimises the error (1) of held-out groups."""
     means, level = table.mean(axis=0), float(outcome.mean())
     x, y = table - means, outcome - level
     square = float((x**2).sum(axis=1).mean())

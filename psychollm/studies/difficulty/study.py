@@ -133,7 +133,7 @@ class Difficulty(Study, Result):
         return exhibit(found.alone, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
-        """Return text on whether the text predicts the score, and better than its length."""
+        """Return a sentence on whether the text predicts the score, and better than its length."""
         value = f"R² {self.r_squared.text()}"
         lead = self.lead
         more = with_interval(lead.value, lead.interval, signed=True)

@@ -120,7 +120,7 @@ class Words(Result):
 
 
 def learn_words(texts: Sequence[str], *, min_count: int = 2, max_terms: int = 3000) -> Words:
-    """Learn the most frequent of the terms that occur in at least `min_count` texts."""
+    """Return the most frequent terms that occur in at least `min_count` texts, with weights."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(terms(text)))

@@ -50,10 +50,10 @@ PROBES, LEAST_NODES, MOST_NODES = 261, 41, 1201
 POOL, BLOCK = 10_000, 1024  # questions in the simulated pool; questions per block
 MOST_CELLS = 4_000_000  # maximum number of questions times pairs per block
 NEAREST = 0.003  # smallest scale of an asymptote's prior in two-factor fits
-GAIN, MOST_STEPS = 0.01, 60  # stopping rule of fits of two factors with lapses
+GAIN, MOST_STEPS = 0.01, 60  # tolerance and maximum number of steps of two-factor fits
 LONGEST = 2.0  # maximum change of a parameter between the fit and a replicate
 LARGEST_LOADING = 0.9995
-FAR = 4.0  # distance from the mean under one factor, in SDs
+FAR = 4.0  # a statistic is far if it is so many SDs above its mean under one factor
 STRICT = 0.35  # the combined test uses this multiple of the level
 LARGE = 40  # with more models, fewer replicates are fitted because the cost is cubic
 USUAL, BOUNDING = 0.4, 39  # p-value above which fewer replicates are fitted, and their number
@@ -95,7 +95,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether a second factor is significant, by both tests or by a very large score."""
+    """Return whether a second factor is significant, by both tests jointly or by a far score."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the score test decides.
@@ -113,8 +113,8 @@ def with_lapses(
     progress: bool = False,
 ) -> WithLapses:
     """Fit one factor with lapses and test for a second factor."""
-    # `without` is the log-likelihood of one factor without lapses. Use one thread, because sums
-    # depend on the number of threads by rounding. Tiny probabilities of answers may underflow.
+    # `without` is the log-likelihood of one factor without lapses. Use one thread, because the
+    # rounding of sums depends on the number of threads. Tiny probabilities may underflow.
     with one_blas_thread(), np.errstate(under="ignore"):
         fit = one_factor_with_lapses(answers.table, without=without, level=level)
         test, share = second_factor_tests(
@@ -206,7 +206,7 @@ def _blocks(yes: FloatArray, no: FloatArray) -> Iterator[tuple[slice, FloatArray
 
 
 def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
-    """Yield the products (n, pairs) of y = yes and a = answered: y y, y a, a y and a a."""
+    """Yield y_i y_j, y_i a_j, a_i y_j and a_i a_j (n, pairs), with y for yes, a for answered."""
     first, second = np.tril_indices(yes.shape[1], -1)
     answered = yes + no
     for one, other in itertools.product((yes, answered), repeat=2):
@@ -232,7 +232,7 @@ def second_factor_tests(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
-    """Test for a second factor in addition to lapses, by scores and by its proportion."""
+    """Test for a second factor besides lapses, by its scores and its proportion of variance."""
     table = answers.table
     curves = _Curves.of(fit._parameters)
     yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))
@@ -316,8 +316,8 @@ def _drawn(
         - 2.0 * np.einsum("pg,pg->p", weight, cross)
         + np.einsum("pg,gh,ph->p", weight, information, weight)
     )
-    # At the fit, the gradient of the data balances that of the priors. Subtracting it centres
-    # each replicate in the same way.
+    # At the fit, the gradients of the data and of the priors cancel. Subtracting the gradient of
+    # the data centres each replicate in the same way.
     moved = np.linalg.solve(total, (own - gradient).T).T.reshape(n_null, k, 4)
     return _Pool(
         scores=scores - (own - gradient) @ weight.T,
@@ -328,7 +328,7 @@ def _drawn(
 
 
 def _symmetric(pairs: FloatArray, k: int) -> FloatArray:
-    """Return symmetric matrices (..., k, k) of pairs (..., pairs), zero on the diagonal."""
+    """Return symmetric matrices (..., k, k) with zero diagonal from pairs (..., pairs)."""
     matrix = np.zeros((*pairs.shape[:-1], k, k))
     first, second = np.tril_indices(k, -1)
     matrix[..., first, second] = matrix[..., second, first] = pairs

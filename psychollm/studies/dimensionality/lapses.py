@@ -41,14 +41,14 @@ from psychollm.irt.result import IRTFit
 # nearly constant answers would have no finite estimate.
 PRIORS = Priors(slope=(2.0, 1.5), guessing=(-5.0, 1.5), upper=(5.0, 1.5))
 ROUNDS = 4  # number of updates of these priors
-# Hyperpriors: mean and SD of the normal prior of the mean, scale of the half-normal prior of the
-# SD.
+# Hyperpriors: normal with this mean and SD for the mean, half-normal with this scale for the SD.
 SLOPES, LOGITS = (1.5, 1.5, 0.5), (-5.0, 2.5, 1.0)
-# For intervals, the SD has a gamma prior of shape 2 and this scale. The prior excludes an SD of 0,
-# which would make all rates equal and their intervals too narrow; few models cannot exclude it.
+# For intervals, the SD has a gamma prior of shape 2 and this scale. Data of few models do not
+# exclude an SD of 0, which would make all rates equal and their intervals too narrow.
 SPREAD = 0.6
 DEVIATIONS = np.linspace(0.1, 2.9, 15)
-LEAST_KNOWN, FURTHEST = 1e-3, 2.0  # limits, as the normal approximation is poor far from the mode
+# Corrections for the prior are limited, because normal approximations are poor far from the mode.
+LEAST_KNOWN, FURTHEST = 1e-3, 2.0
 PLACES = np.linspace(-12.0, 0.0, 121)  # logits of asymptotes at most .5 away from 0 or 1
 LEAST_CHANCE = 1e-300
 CORRELATIONS = (0.5, 0.9)  # of a model's two logits: guessing moves both asymptotes inwards
@@ -74,7 +74,7 @@ class OneFactorWithLapses(Result):
     log_likelihood : float
         Marginal log-likelihood, without priors.
     n_parameters : int
-        Four per model.
+        Number of parameters, four per model.
     labels : tuple
         Names of the models.
     convergence : Convergence

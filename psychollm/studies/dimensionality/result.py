@@ -44,7 +44,7 @@ class PlainSpectrum(Result):
     Attributes
     ----------
     correlation : Correlation
-        Tetrachoric correlations under the chosen rules.
+        Tetrachoric correlations, with the chosen treatment of empty cells and missing answers.
     eigenvalues, shares : ndarray of shape (k,)
         Eigenvalues in descending order, and their proportions of the total variance k.
     first_loadings, second_loadings : ndarray of shape (k,)
@@ -54,7 +54,8 @@ class PlainSpectrum(Result):
     permutation, one_factor : Null
         Eigenvalues under independence and under one factor, shape (k,).
     quadratic : ndarray of shape (3,)
-        Regression of first loadings on thresholds: constant, linear, quadratic.
+        Coefficients of the regression of first loadings on thresholds: constant, linear and
+        quadratic.
     quadratic_r2 : Null
         R squared of this regression, and its distribution in one-factor replicates.
     congruence : float

@@ -159,7 +159,7 @@ def dimensionality(
     ShapeError
         If answers of fewer than four models vary.
     CodeError
-        If answers are not binary, or two models share no question on which both vary.
+        If answers are not binary, or two models have no common questions on which both vary.
 
     Warns
     -----

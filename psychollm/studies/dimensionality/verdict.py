@@ -40,7 +40,7 @@ class Evidence:
     counted: bool = False
     empty_cells: EmptyCells = "keep_margins"
     lapses: WithLapses | None = None  # fitted if one normal factor is rejected
-    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # they agree more than predicted
+    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree more than predicted
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
         """Return whether there is a common factor."""
@@ -173,7 +173,7 @@ def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
 
 
 def _second(evidence: Evidence) -> str:
-    """Return the evidence of the second component of the plain spectrum in words."""
+    """Return the evidence on the second component of the plain spectrum in words."""
     # Omit the proportion of total variance: the verdict reports the proportion of latent variance.
     share = "the second eigenvalue"
     if evidence.p_second is None:

@@ -123,7 +123,7 @@ def accuracies(
     else:
         value = (answered + chances.missing_sum) / n_questions
         gap = chances.missing_variance / n_questions**2
-        # A correct guess in an answered cell raises the model's level, and thus the predictions.
+        # An answer that is correct by chance raises the model's level, and thus its predictions.
         here, there = (np.where(side, chances.spread, 0.0).sum(axis=1) for side in (known, ~known))
         gap = gap + 2.0 * there / np.maximum(here, 1e-9) * own / n_questions**2
         own = own / n_questions**2 + gap
@@ -164,7 +164,7 @@ def _between(
     clusters: IntArray | None,
     domains: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V of (2) within domains, or the robust variance of clusters, and their df."""
+    """Return V of (2) within domains, or the robust variance of clusters; degrees of freedom."""
     known = cells.answered
     if clusters is not None:
         mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)

@@ -87,7 +87,7 @@ class EvaluationCard(Study, Result):
     n_questions: int
     n_answers: float  # mean number of answers of a model to a question
     missing: float  # proportion of cells without an answer
-    groups: tuple[str, ...]  # arguments that were passed, of domains, families and clusters
+    groups: tuple[str, ...]  # names of the groups passed: domains, families, clusters
     labels: Labels  # (models,)
     level: float
     judged: JudgedScores | None = None  # None without human labels
@@ -335,7 +335,7 @@ def evaluation_card(
     cost, seconds : str, optional
         Columns of `scores` with the cost and the duration of each attempt, used with `attempts`.
     power : float
-        Power of the smallest detectable difference.
+        Power with which the smallest detectable difference is detected.
     level : float
         Coverage of the intervals.
     n_draws : int
@@ -446,7 +446,7 @@ def evaluation_card(
 
 
 def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
-    """Return the families of models that are sorted by score."""
+    """Return the families in the order of the models when sorted by score."""
     if families is None:
         return None
     names = unit_labels(families, answers.models, argument="families", kind="model")

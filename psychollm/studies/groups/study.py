@@ -184,7 +184,7 @@ def compare_by(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage or template.
     power : float
-        Power for `detectable` and `needed`.
+        Power assumed for `detectable` and `needed`.
     bootstrap : Bootstrap or int
         Resamples of questions, or of clusters.
     level : float
