@@ -16,7 +16,7 @@ BATCH = 20
 class Adaptive:
     """How an item bank selects questions, and when it stops.
 
-    Prompts refer to a question of the bank in their field ``item``. All prompts and repeats of one
+    The field ``item`` of a prompt names a question of the bank. All prompts and repeats of one
     question are sent together; the mean of their grades counts as the answer.
 
     Parameters
@@ -24,9 +24,9 @@ class Adaptive:
     bank : ItemBank
         Item bank with the questions that the prompts refer to.
     seed : int
-        Seed of the selection, the same for each model.
+        Seed of the selection, which is the same for each model.
     size : int, optional
-        Maximal number of questions per model.
+        Maximum number of questions per model.
     half_width : float, optional
         Margin of error, as a proportion, at which the selection stops.
     batch : int

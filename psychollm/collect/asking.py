@@ -21,10 +21,10 @@ from psychollm.collect.store import Store
 from psychollm.collect.wire.probabilities import sequence_logprob
 from psychollm.collect.wire.protocol import Line, Reply, UnreadableReplyError, fault_of
 
-KEPT = 2**16  # bytes stored of a response that holds no answer
-# Errors that parsing may raise for replies of an unknown form.
+KEPT = 2**16  # number of bytes that are stored of a response without an answer
+# Errors that parsing may raise for replies in an unknown format.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
-# Fields shared by a reply and the record of its exchange.
+# Fields that a reply and the record of its exchange have in common.
 _SAID = ("text", "reasoning", "finish_reason", "served_model", "provider", "fingerprint")
 
 
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A request body in two versions: as stored, and as sent, with the secrets inserted."""
+    """A request body in two versions: as stored, and as sent with the secrets inserted."""
 
     parameters: Mapping[str, Any]
     sent: str
@@ -46,7 +46,7 @@ class Written:
 
 
 class Asker:
-    """Sends requests to one endpoint, and classifies the responses."""
+    """Sender of requests to one endpoint, which classifies the responses."""
 
     def __init__(self, endpoint: Endpoint, models: Mapping[str, Model], store: Store) -> None:
         self._wire = endpoint.wire_format
@@ -77,7 +77,7 @@ class Asker:
         return self.judged(job, written, await self._post(job, written.leaves))
 
     def written(self, job: Job) -> Written:
-        """Return the body of a request, as stored and as sent."""
+        """Return the two versions of the body of a request, as stored and as sent."""
         parameters = self._parameters(job)
         sent = leaves = json.dumps(self._body(job, parameters))
         if named_in(parameters):
@@ -109,7 +109,7 @@ class Asker:
         return self._wire.streamed(body) if self._endpoint.stream else body
 
     async def _post(self, job: Job, leaves: bytes) -> Exchange:
-        """Send a body; if the secret is refused, renew the secret and send the body once more."""
+        """Send a body; if the server rejects the secret, renew it and send the body again."""
         place = self._wire.place(job.model_id, stream=self._endpoint.stream)
         before = self._secret
         exchange = await self._line.post(leaves, place)
@@ -142,11 +142,11 @@ class Asker:
         return kept
 
     def _drop_refused(self, job: Job, raw: bytes, sent: Mapping[str, Any]) -> bool:
-        """Drop a parameter that a server refuses; return whether to resend without it."""
+        """Drop a parameter that a server rejects; return whether to resend without it."""
         dropped = self._dropped[job.model]
         refused = refused_parameter(raw[:KEPT], sent.keys())
         if refused is None or refused[0] in dropped.values():
-            return False  # no parameter is named, or a replacement is refused too
+            return False  # the server names no parameter, or rejects the replacement, too
         if refused[0] not in dropped:
             self._store.drop(job.model, *refused, raw[:500].decode("utf-8", "replace"))
             dropped[refused[0]] = refused[1]

@@ -1,13 +1,13 @@
-"""Collection in batches: submit, wait, fetch; failed requests are then sent individually.
+"""Collection in batches, which are submitted, awaited and fetched.
 
-Each batch is submitted, and paid for, only once: the store records a batch before it is sent. If a
-killed process or a broken connection leaves open whether a batch arrived, the client searches the
-server's list of batches before it submits the batch again. The search is repeated for as long as
-the list may be delayed.
+Failed requests are then sent individually. Each batch is submitted, and paid for, only once,
+because the store records a batch before it is sent. After a killed process or a broken connection,
+it may be unknown whether the server received a batch. The client then searches the server's list
+of batches before it submits the batch again. It repeats the search for as long as the list may be
+delayed.
 
-The store records which requests are in a batch, and the state of the batch. The store holds both
-before the batch is sent, so that no other process can take these requests, even if this process is
-killed.
+The store records the state of a batch and its requests before the batch is sent. Therefore, no
+other process can take these requests, even if this process is killed. The states are:
 
 drafted -> sending (it may have reached the server) -> sent (the server has named it) -> closed
 """
@@ -38,13 +38,13 @@ from psychollm.collect.wire.batch_formats import (
     results,
 )
 
-MOST_REQUESTS = 10_000  # per batch
-MOST_LETTERS = 40_000_000  # largest number of letters in the prompts of a batch
+MOST_REQUESTS = 10_000  # largest number of requests per batch
+MOST_LETTERS = 40_000_000  # largest number of characters in the prompts of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A batch that is still open: not yet closed in the store."""
+    """A batch that is not yet closed in the store."""
 
     id: int
     model: str
@@ -69,7 +69,7 @@ def draft(
     """Record a new batch with as many of a model's unsent requests as the budgets allow."""
     moment = time.time()
     with store.writing() as db:
-        # The SQL text contains only constants of this module, so injection is impossible.
+        # SQL injection is impossible, because the query contains only constants of this module.
         waiting = db.execute(
             "SELECT id, key, canonical, follows FROM request WHERE model = ? AND state = 'open' "  # noqa: S608
             f"AND superseded = 0 AND lease_until <= ? AND batch IS NULL AND {UNTRIED} "
@@ -105,7 +105,7 @@ def draft(
 
 
 def adopt(store: Store, model: str) -> list[Batch]:
-    """Take over batches of a model that no living process attends to."""
+    """Take over the batches of a model that no running process owns."""
     moment = time.time()
     with store.writing() as db:
         rows = db.execute(
@@ -142,7 +142,7 @@ def close(store: Store, batch: Batch) -> None:
 
 
 def jobs_in(store: Store, batch: Batch) -> dict[str, Job]:
-    """Return the requests of a batch by their names in it."""
+    """Map the names of requests in a batch to the requests."""
     query = "SELECT id, key, canonical, follows FROM request WHERE batch = ? ORDER BY id"
     return {
         f"{batch.name}-{row['id']}": job_of(
@@ -153,7 +153,7 @@ def jobs_in(store: Store, batch: Batch) -> dict[str, Job]:
 
 
 def server_ids(store: Store) -> list[str]:
-    """Return the servers' identifiers of the batches of a store."""
+    """Return the identifiers that servers gave to the batches of a store."""
     query = "SELECT server_id FROM batch WHERE server_id IS NOT NULL"
     return [row[0] for row in store.rows(query)]
 
@@ -192,7 +192,7 @@ class BatchLane:
                 if self._state.stopping:
                     return
                 await Lane(self._endpoint, [*self._models.values()], self._state, tried=True).run()
-                # New replies allow follow-up prompts, which are sent in further batches.
+                # After new replies, follow-up prompts can be sent in further batches.
                 more = any(self._open(name) for name in self._models)
                 if more and self._settled == before:
                     self._nothing_moves()
@@ -254,8 +254,7 @@ class BatchLane:
             self._keep(jobs, found, look.refused)
         except BatchError as error:
             if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
-                # The server may have received the batch, so it stays open: a later run will find
-                # out.
+                # The server may have received the batch, so it stays open for a later run.
                 said = self._blotted(error.detail)
                 self._state.progress[batch.model].halted = f"{error.kind.value} ({said})"
                 self._forget(batch)
@@ -278,7 +277,7 @@ class BatchLane:
     @property
     def _line(self) -> Connections:
         line = self._asker.line
-        assert isinstance(line, Connections)  # noqa: S101 -- wires with batches are over HTTP
+        assert isinstance(line, Connections)  # noqa: S101 -- all formats with batches use HTTP
         return line
 
     async def _hand_in(self, batch: Batch, jobs: dict[str, Job]) -> str:
@@ -324,8 +323,8 @@ class BatchLane:
             except BatchError as error:
                 if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
                     raise
-                # The server may have received the batch. Sending its requests in another way could
-                # pay for them twice.
+                # The server may have received the batch, so sending its requests again could cost
+                # twice as much.
                 msg = f"the list of batches cannot be read: {error.detail}"
                 raise BatchError(Kind.SERVER_ERROR, msg) from error
             if server is not None:
@@ -344,7 +343,7 @@ class BatchLane:
             await self._pause(self._endpoint.poll)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
-        """Repeat a call while the server is busy, unreachable, or (`missing`) slow to list."""
+        """Repeat a call while the server is busy, unreachable or, with `missing`, slow to list."""
         begun, tries = time.monotonic(), 0
         while True:
             try:
@@ -374,16 +373,16 @@ class BatchLane:
     # -- results -------------------------------------------------------------------------------
 
     def _keep(self, jobs: dict[str, Job], found: dict[str, Outcome], why: str | None) -> None:
-        """Store the results of a batch; requests without a result are lost."""
-        # Build all bodies before reading any result: a result with a refused parameter changes the
-        # bodies that are built afterwards.
+        """Store the results of a batch; requests without a result count as lost."""
+        # Build all bodies before reading any result, because a result that rejects a parameter
+        # changes the bodies that are built afterwards.
         written = {name: self._asker.written(job) for name, job in jobs.items()}
         moment = time.time()
         for name, job in jobs.items():
             outcome = found.get(name)
             lost = outcome is None or outcome.status is None
-            # Requests that the server reports as unprocessed cost nothing. Requests missing from
-            # its report may have been processed and charged.
+            # Requests that the server reports as unprocessed cost nothing. Requests that its
+            # report lacks may have been processed and charged.
             gone = Kind.LOST if outcome is None and why is None else Kind.EXPIRED
             said = why or (outcome.why if outcome else None) or "the batch has no result for it"
             exchange = Exchange(

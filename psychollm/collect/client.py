@@ -1,7 +1,8 @@
-"""Collection: from a plan to a store with its replies.
+"""Collection of the replies to a plan's requests in a store.
 
-After one interrupt (Ctrl-C) the client sends no more requests, waits for those in flight, and
-reports the result; after a second it abandons them. The same call resumes the run.
+After one interrupt (Ctrl-C), the client sends no more requests, waits for the requests in flight,
+and reports the result. After a second interrupt, it abandons the requests in flight. The same call
+resumes the run.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Collection(Result):
-    """What a run has collected, and what is missing.
+    """Numbers of answered, failed and open requests of a run, by model.
 
     A request that failed or was never sent is missing in every table made from the store.
 
@@ -56,7 +57,7 @@ class Collection(Result):
     halted: Mapping[str, str]  # models that receive no more requests, with the reason
     stopped: str | None  # why the run ended early
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `bank_scores`
-    costs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `costs`
+    costs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `costs.costs`
 
     @property
     def complete(self) -> bool:
@@ -87,7 +88,7 @@ class Collection(Result):
 
 
 def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Collection:
-    """Send all requests of a plan whose replies its store does not hold yet.
+    """Send all requests of a plan that have no reply in its store yet.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
     watch : callable, optional
         Callback that receives the progress of all models, periodically and at the end.
     every : float
-        Seconds between two calls of `watch`.
+        Number of seconds between two calls of `watch`.
 
     Raises
     ------
@@ -194,7 +195,7 @@ async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -
 
 
 def _turns(plan: Plan) -> list[list[list[Model]]]:
-    """Return the models of each endpoint in turns: all concurrently, or one after another."""
+    """Return the turns of each endpoint; the models of one turn are queried concurrently."""
     turns = []
     for name in plan.endpoints:
         here = [one for one in plan.models if one.endpoint == name]

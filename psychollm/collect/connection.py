@@ -1,17 +1,18 @@
-"""Send a request and receive one reply through httpcore; failures are classified.
+"""Sending of requests and receiving of replies through httpcore, with classified failures.
 
-httpcore is the transport of httpx. From httpx itself this module uses only addresses, headers,
-proxies and certificates. The client of httpx would add a third to the time of a request, and has
-unwanted features: redirects (which would forward a secret), cookies and compressed replies.
+httpcore is the transport layer of httpx. From httpx itself, this module uses only addresses,
+headers, proxies and certificates. The client of httpx would add a third to the time of a request,
+and has unwanted features: redirects (which would forward a secret), cookies and compressed
+replies.
 
-Connections are kept in a list. A connection pool of httpcore would search all its connections at
-each request: with 200 concurrent requests this takes four times the work. All connections share
+Connections are kept in a list. A connection pool of httpcore would search all its connections for
+each request, which takes four times the work with 200 concurrent requests. All connections share
 one TLS context and the proxy from the environment.
 
 This module also provides a network backend (https://www.encode.io/httpcore/network-backends) based
 on asyncio streams. httpcore's default backend uses anyio in order to support trio, and takes as
-much time as the rest of a request. The network backend does not depend on HTTP. Only connecting
-has a time limit of its own; a second limit applies to the whole exchange.
+much time as the rest of a request. The network backend does not depend on HTTP. One time limit
+applies to connecting, and another to the whole exchange.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.collect.faults import Kind
 
-FULL = 2**16  # bytes; a fuller write buffer is sent at once
+FULL = 2**16  # bytes; a larger write buffer is sent immediately
 
 
 class Backend:
@@ -44,7 +45,7 @@ class Backend:
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> "Stream":
-        """Connect to a host, at the address that answers first."""
+        """Connect to the address of a host that answers first."""
         loop = asyncio.get_running_loop()
         reader = _Reader(loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
@@ -62,22 +63,22 @@ class Backend:
         )
 
     async def sleep(self, seconds: float) -> None:
-        """Wait some seconds."""
+        """Wait for some seconds."""
         await asyncio.sleep(seconds)
 
 
 class Stream:
     """One open connection."""
 
-    # httpcore writes the head and the body of a request separately. This stream sends them
-    # together when the reply is read, which takes one system call instead of two.
+    # httpcore writes the headers and the body of a request separately. This stream sends them
+    # together when the reply is read, which saves a system call.
 
     def __init__(self, reader: "_Reader", writer: asyncio.StreamWriter, errors: Any) -> None:
         self._reader, self._writer, self._errors = reader, writer, errors
         self._unsent = bytearray()
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Buffer bytes; they are sent at the next read at the latest."""
+        """Buffer bytes, which are sent at the next read or earlier."""
         self._unsent += buffer
         if len(self._unsent) > FULL:
             await self._send()
@@ -147,10 +148,10 @@ class _Reader(asyncio.StreamReader):
 
 
 LARGEST_REPLY = 64 * 2**20  # bytes; longer replies are rejected
-MOST_UNDER_WAY = 256 * 2**20  # bytes of all replies being received
-SMALL_REPLY = 2**20  # bytes; such replies are accepted without regard to the total
+MOST_UNDER_WAY = 256 * 2**20  # total bytes of the replies being received
+SMALL_REPLY = 2**20  # bytes; smaller replies are accepted whatever the total
 LONGEST_CONNECT = 15.0  # seconds; a slower server counts as unreachable
-LONGEST_REST = 5.0  # seconds of idleness; many servers close connections soon after
+LONGEST_REST = 5.0  # seconds of idleness, after which many servers close a connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +163,12 @@ class Exchange:
     status: int | None
     headers: Mapping[str, str]
     raw: bytes | None
-    kind: Kind  # OK means a complete response, whatever its status
+    kind: Kind  # OK means a complete response with any status
     detail: str | None = None
 
 
 class Connections:
-    """Connections to one address; there are as many as concurrent requests."""
+    """Connections to one address, one for each concurrent request."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
@@ -195,8 +196,7 @@ class Connections:
     async def _take(self, origin: Any) -> Any:
         while self._idle:
             line = self._idle.pop()
-            # With a proxy, httpcore offers no single connections, only a pool that reconnects by
-            # itself.
+            # For a proxy, httpcore offers only a pool, which reconnects by itself.
             if self._proxy is not None or not (line.is_closed() or line.has_expired()):
                 return line
             self._all.remove(line)
@@ -228,14 +228,14 @@ class Connections:
         )
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Replace headers of the same names."""
+        """Set headers, replacing those with the same names."""
         self._headers.update(headers)
 
     def withdraw(self) -> None:
         """Do nothing: each request is sent immediately, so none can be withdrawn."""
 
     def at(self, place: str) -> Any:
-        """Return the address of a path below the endpoint; both may have a query string."""
+        """Return the address of a path below the endpoint's; both may have a query string."""
         parts, below = urlsplit(self.url), urlsplit(place)
         query = "&".join(filter(None, (parts.query, below.query)))
         path = parts.path.rstrip("/") + below.path
@@ -316,8 +316,8 @@ class Connections:
             packed = received.headers.get("content-encoding", "identity").strip().lower()
             if packed not in {"", "identity"}:
                 raise _EncodedError
-            # Read the bytes without decompressing them: a few compressed bytes may expand beyond
-            # memory.
+            # Read the bytes without decompressing them, because a few compressed bytes may expand
+            # beyond memory.
             async for part in response.stream:
                 received.take(part)
         finally:
@@ -340,7 +340,7 @@ def proxy_for(url: str) -> str | None:
 
 
 class _Received:
-    """The data received so far; they are kept if the exchange fails."""
+    """The data received so far, which are kept if the exchange fails."""
 
     under_way = 0  # bytes being received on all connections
 
@@ -378,5 +378,5 @@ class _EncodedError(Exception):
 
 
 def _said(error: BaseException) -> str:
-    """Return the type of an error without its text, which may hold an address with a secret."""
+    """Return the type of an error without its text, which may contain a secret in an address."""
     return type(error).__name__

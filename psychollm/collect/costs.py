@@ -17,7 +17,7 @@ _COUNTS = ("exchanges", "answered", "input_tokens", "output_tokens", "reasoning_
 
 
 def costs(store: Store) -> dict[str, dict[str, Any]]:
-    """Return what each model of a store has used: exchanges, tokens, seconds and cost.
+    """Return the exchanges, tokens, seconds and cost that each model of a store has used.
 
     Parameters
     ----------
@@ -27,9 +27,10 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
     Returns
     -------
     dict
-        By model: ``exchanges`` and how many ``answered``, ``input_tokens``, ``output_tokens``,
-        ``reasoning_tokens`` (included in the output), total ``seconds`` of all exchanges, and
-        ``cost``, which includes amounts that a killed run had reserved.
+        A dictionary for each model with the number of ``exchanges``, the number that were
+        ``answered``, ``input_tokens``, ``output_tokens``, ``reasoning_tokens`` (included in the
+        output), the total ``seconds`` of all exchanges, and the ``cost``. The cost includes
+        amounts that a killed run had reserved.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def cost_table(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return lines of text with tokens and cost of each model; no lines if nothing was paid."""
+    """Return lines of text with tokens and cost of each model, or no lines if the cost is zero."""
     if not any(one["cost"] for one in found.values()):
         return []
     head = ("", "input", "output", "thinking", "cost", "a reply")
@@ -71,8 +72,8 @@ def likely(
     before: Mapping[str, Any] | None, n: int, endpoint: Endpoint, tokens: int
 ) -> tuple[float, float]:
     """Return the expected cost and seconds of `n` requests, extrapolated from earlier ones."""
-    # Without earlier requests the cost is unknown. The time is then computed from rate limits
-    # alone.
+    # Without earlier requests, the cost is unknown, and the time is computed only from rate
+    # limits.
     limits = ((endpoint.requests_per_minute, n), (endpoint.tokens_per_minute, tokens))
     paced = [60.0 * units / limit for limit, units in limits if limit is not None]
     if not before or not before["answered"]:

@@ -1,9 +1,9 @@
-"""Adaptive collection: an item bank selects questions until its score is precise enough.
+"""Adaptive collection, in which an item bank selects questions until its score is precise enough.
 
-A batch of questions is selected, sent, graded and recorded before the next one. The selection
-depends only on the seed, the batch size and the answers, all of which are in the store. A killed
-run therefore selects the same questions again, finds their answers, and continues. There is no
-other state.
+A batch of questions is selected, sent, graded and recorded before the next batch is selected. The
+selection depends only on the seed, the batch size and the answers, all of which are in the store.
+Therefore, a killed run selects the same questions again, finds their answers, and continues. There
+is no other state.
 """
 
 import json
@@ -21,7 +21,7 @@ from psychollm.collect.readings import readings_of
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of
 
-_NOTE = "score of the bank: "  # key of the table `about`, followed by the model's name
+_NOTE = "score of the bank: "  # key in the table `about`, followed by the model's name
 
 
 class Drawing:
@@ -34,7 +34,7 @@ class Drawing:
         self._answers: dict[Any, float] = {}
 
     def more(self) -> bool:
-        """Record a completed batch and enter the next one; return whether there is a next one."""
+        """Record a completed batch and enter the next; return whether there is a next batch."""
         while not self._store.is_open(self._model):
             self._record()
             self._batch = () if self._session.done else self._session.next(self._adaptive.batch)
@@ -58,7 +58,7 @@ class Drawing:
 
 
 def answers(store: Store, model: str, items: Collection[str]) -> dict[str, float]:
-    """Return a model's mean grade on each of some questions; NaN where no reply was readable."""
+    """Return a model's mean grade on each question; NaN if no reply could be parsed."""
     rows = list(replies(store, model=model, items=items))
     name = instrument_of(rows[0][0])
     frame = readings_of(rows, name).pooled_scores()[model].to_frame(model)
@@ -70,7 +70,7 @@ def answers(store: Store, model: str, items: Collection[str]) -> dict[str, float
 
 
 def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
-    """Return the adaptively estimated bank score of each model.
+    """Return each model's score over the whole bank, as estimated by adaptive collection.
 
     Parameters
     ----------
@@ -80,9 +80,10 @@ def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
     Returns
     -------
     dict
-        By model: score, interval (lower and upper bound, level); number of questions sent, without
-        an answer, and in the bank; the reason for stopping; flag (reason) and method of the
-        estimate; the bank's digest and the seed. Empty without adaptive collection.
+        A dictionary for each model with the score; its interval (lower and upper bound, level);
+        the number of questions that were sent, that have no answer, and that the bank contains;
+        the reason for stopping; the flag (reason) and method of the estimate; the bank's digest;
+        and the seed. The result is empty without adaptive collection.
 
     Examples
     --------

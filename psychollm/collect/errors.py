@@ -1,4 +1,4 @@
-"""Store errors, with a remedy for each."""
+"""Errors of a store, whose messages name a remedy."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class StoreError(PsychollmError):
 
 @contextmanager
 def clear_errors(path: Path | str) -> Iterator[None]:
-    """Turn an SQLite error into one clear message."""
+    """Convert SQLite errors to a `StoreError` that names the store and a remedy."""
     try:
         yield
     except sqlite3.Error as error:

@@ -24,7 +24,7 @@ from psychollm._base.version import __version__
 from psychollm.collect.export import REPLIES
 from psychollm.collect.store import Store
 
-SCHEMA = "0.3.0"  # version of the written records
+SCHEMA = "0.3.0"  # version of the schema of written records
 Relationship: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
 _ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # fields of the schema
 
@@ -120,12 +120,12 @@ class _Evaluation:
         self.model_id = str(self.asked[0]["model_id"])
         self.started = min(row["started"] for row in graded)
         # The identifier is a digest of the content, so that the same replies always have the same
-        # one.
+        # identifier.
         self.id = f"{name}/{self.model_id}/{model}/{self.started:.0f}"
 
     @property
     def developer(self) -> str:
-        """Developer of the model, if the model's id names one."""
+        """Developer of the model, if its id names the developer."""
         before, slash, _ = self.model_id.rpartition("/")
         return before if slash else "unknown"
 
@@ -255,7 +255,7 @@ def _standard_error(items: Sequence[str], grades: Sequence[float]) -> float | No
 
 
 def _common(values: Sequence[Any]) -> Any:
-    """Return the value that all requests share, or None if values differ."""
+    """Return the value that all requests have in common, or None if values differ."""
     return values[0] if all(value == values[0] for value in values) else None
 
 

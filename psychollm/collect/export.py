@@ -1,7 +1,7 @@
-"""The contents of a store as tables.
+"""Conversion of the contents of a store to tables.
 
-One row per request: the prompt, the outcome, and the valid reply. A request without an answer has
-no text: its answer is missing data.
+A table has one row per request, with the prompt, the outcome, and the valid reply. A request
+without an answer has no text, because its answer is missing.
 """
 
 import json
@@ -20,7 +20,7 @@ from psychollm.instruments.stages.replied import Replied
 if TYPE_CHECKING:
     import pandas as pd
 
-Row: TypeAlias = Mapping[str, Any] | sqlite3.Row  # cells by the name of their column
+Row: TypeAlias = Mapping[str, Any] | sqlite3.Row  # cells by name of the column
 
 REPLIES = """
 SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
@@ -34,7 +34,7 @@ SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """
-# Columns that instruments need, without request bodies and costs.
+# Columns that instruments need, which exclude request bodies and costs.
 _SAID = """
 SELECT request.model AS model, sample, state, prompt, request.key AS key,
        text, reasoning, finish_reason, sequence_logprob, sequence_tokens, output_tokens
@@ -64,9 +64,10 @@ def replies(
     store : Store
         Store of a run.
     model : str, optional
-        Name of a model. Only its requests about `items` are returned; by default all requests.
+        Name of a model, of which only the requests about `items` are returned. By default, all
+        requests are returned.
     items : collection of str
-        Labels of the questions, used only with `model`.
+        Labels of questions, which are used only with `model`.
 
     Examples
     --------
@@ -87,14 +88,14 @@ def replies(
 
 
 def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
-    """Yield the prompt of each request, with the columns of `replies` that instruments need."""
+    """Yield the prompt of each request with the columns that instruments need."""
     for row in store.rows(_SAID):
         yield prompt_of(row["prompt"]), row
 
 
 @lru_cache(maxsize=1 << 15)
 def prompt_of(text: str) -> Prompt:
-    """Return the prompt of a JSON text; it is cached because models share prompts."""
+    """Return the prompt that a JSON text describes; cached, because models share prompts."""
     return Prompt.from_dict(json.loads(text))
 
 
@@ -106,8 +107,8 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     store : Store
         Store of a run.
     arm : str, optional
-        Name of one arm of the study; its models then have their names in the study. By default all
-        arms are returned.
+        Name of one arm of the study, whose models then have their names in the study. By default,
+        all arms are returned.
 
     Examples
     --------

@@ -14,31 +14,30 @@ class Kind(StrEnum):
     """The outcome of one exchange with a server."""
 
     OK = "ok"
-    RATE_LIMITED = "rate_limited"  # 429
-    OVERLOADED = "overloaded"  # 503, 529
+    RATE_LIMITED = "rate_limited"  # status 429
+    OVERLOADED = "overloaded"  # status 503 or 529
     UNREACHABLE = "unreachable"  # no connection
-    SERVER_ERROR = "server_error"  # other 5xx, 408, 409
+    SERVER_ERROR = "server_error"  # status 408, 409 or another 5xx
     TIMEOUT = "timeout"  # no complete reply in time
-    LOST = "lost"  # a batch ended without it
-    EXPIRED = "expired"  # a batch ended before it was done
-    BROKEN = "broken"  # the connection ended within the exchange
+    LOST = "lost"  # the results of a batch lack the request
+    EXPIRED = "expired"  # a batch ended before the request was processed
+    BROKEN = "broken"  # the connection ended during the exchange
     BAD_JSON = "bad_json"  # the response is not a JSON object
     NO_CHOICES = "no_choices"  # JSON without an answer
     EMPTY = "empty"  # a reply without text
-    TOO_LARGE = "too_large"  # longer than any plausible answer
-    ENCODED = "encoded"  # compressed, which was not requested
-    FILTERED = "filtered"  # a content filter of the server blocked it
+    TOO_LARGE = "too_large"  # a reply longer than any plausible answer
+    ENCODED = "encoded"  # a compressed reply, which was not requested
+    FILTERED = "filtered"  # a content filter of the server blocked the reply
     CUT_BY_THINKING = "cut_by_thinking"  # the reasoning used all tokens of the reply
-    REFUSED_PARAMETER = "refused_parameter"  # resent without the refused parameter
-    BAD_REQUEST = "bad_request"  # 400, 403, 413, 422, ...
-    NOT_FOUND = "not_found"  # 404: no such model or address
-    UNAUTHORISED = "unauthorised"  # 401
-    PAYMENT = "payment"  # 402, or an exhausted quota
-    REDIRECTED = "redirected"  # 3xx: the address of the endpoint is wrong
+    REFUSED_PARAMETER = "refused_parameter"  # the request is sent again without the parameter
+    BAD_REQUEST = "bad_request"  # status 400, 403, 413, 422, ...
+    NOT_FOUND = "not_found"  # status 404: the model or address does not exist
+    UNAUTHORISED = "unauthorised"  # status 401
+    PAYMENT = "payment"  # status 402, or the quota is exhausted
+    REDIRECTED = "redirected"  # status 3xx: the address of the endpoint is wrong
 
 
-# The server is busy or unreachable. The request is sent again later, and this failure does not
-# count as a retry.
+# The server is busy or unreachable. The request is sent again later, without counting as a retry.
 BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
 # The request itself failed. It is retried a limited number of times.
 COUNTED = frozenset(
@@ -73,7 +72,7 @@ _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed", re.I
 )
 _USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is too low")
-# Error texts of servers that report a refused secret with status 400 or 403 instead of 401.
+# Error texts of servers that report a rejected secret with status 400 or 403 instead of 401.
 _STRANGER = re.compile(
     rb"API_KEY_INVALID|API key not valid|security token|make sure your API Key is valid"
     rb"|Invalid API Key|not authorized to|PERMISSION_DENIED|ACCESS_TOKEN"
@@ -82,7 +81,7 @@ _HELD_BACK = re.compile(rb'"code"\s*:\s*"content_filter"|ResponsibleAIPolicyViol
 
 
 def kind_of_status(status: int, raw: bytes) -> Kind:
-    """Return the meaning of a status other than 200."""
+    """Return the kind of failure for an HTTP status other than 200."""
     if status in {400, 403, 429} and _USED_UP.search(raw):
         return Kind.PAYMENT
     if status in {400, 403} and _STRANGER.search(raw):
@@ -97,11 +96,11 @@ def kind_of_status(status: int, raw: bytes) -> Kind:
 
 
 def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | None] | None:
-    """Return the parameter that a server refuses, and the replacement it names."""
-    # The length limit bounds the cost. It may be renamed, but is never dropped.
+    """Return the parameter that a server rejects, and the replacement that it names."""
+    # The length limit may be renamed but is never dropped, because it bounds the cost.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
-    # The thinking setting is never dropped either: another amount of thinking would be another
+    # The thinking setting is never dropped, because another amount of thinking would be another
     # experimental condition.
     for name in sorted(set(sent) - {"thinking"}, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
@@ -133,9 +132,9 @@ def _named(text: str) -> str | None:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that a server asks clients to wait, or None."""
-    # Header names arrive in lower case. A retry date is compared with the server's own date, if
-    # sent, because the clocks may differ.
+    """Return the number of seconds that a server asks clients to wait, or None."""
+    # Header names are in lower case. A retry date is compared with the server's own date, if the
+    # server sent it, because the clocks may differ.
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         seconds = _number(headers.get(name))
         if seconds is not None:

@@ -1,11 +1,11 @@
-"""Request queue of one endpoint: one loop admits requests, and each request runs as a task.
+"""Request queue of one endpoint, in which one loop admits requests and each runs as a task.
 
-However many requests the store holds, memory holds only the requests in flight, the requests
-waiting for a retry, and one window of new requests.
+However many requests the store contains, only the requests in flight, the requests waiting for a
+retry, and one window of new requests are in memory.
 
 Each request takes its units of the rate limit in one transaction, and then waits until these units
 are available. Processes share the limit, so times are wall-clock times. If the clock is set back,
-earlier use is forgotten.
+earlier use is ignored.
 """
 
 import asyncio
@@ -25,25 +25,26 @@ from psychollm.collect.store import Store
 
 Draw = Callable[[], float]  # a number from 0 to 1
 
-FIRST_DELAY = 0.5  # seconds
+FIRST_DELAY = 0.5  # seconds before the first retry
 LONGEST_DELAY = 60.0
 
 
 def backoff(tries: int, draw: Draw) -> float:
-    """Return the seconds to wait after `tries` failures: doubled each time, capped."""
-    # Requests that failed together should not retry together, so the delay is multiplied by a
-    # random factor from one half to one.
+    """Return the seconds to wait after `tries` failures, doubled each time up to a limit."""
+    # The delay is multiplied by a random factor between one half and one, so that requests that
+    # failed together do not retry together.
     delay = min(FIRST_DELAY * 2.0 ** min(tries - 1, 30), LONGEST_DELAY)
     return delay * (0.5 + 0.5 * draw())
 
 
 @dataclass(slots=True)
 class Window:
-    """Limit on concurrent requests: additive increase, multiplicative decrease."""
+    """Limit on concurrent requests, with additive increase and multiplicative decrease."""
 
     # Until the server first reports overload, the window grows by one with each answer, which
-    # doubles it per round; afterwards it grows by one per round. Requests in flight together halve
-    # the window at most once. It never falls below one, so that it can always recover.
+    # doubles it whenever all its requests are answered. Later it grows by one per window of
+    # answers. Requests that are in flight together halve the window at most once. It never falls
+    # below one, so that it can always recover.
 
     limit: int
     size: float
@@ -66,14 +67,14 @@ class Window:
 
 @dataclass(slots=True)
 class Allowance:
-    """A rate limit in units per minute; unused units expire after a few seconds."""
+    """A rate limit in units per minute, whose unused units expire after a few seconds."""
 
     per_minute: float | None
     saved_seconds: float = 1.0
-    free_at: float = field(default=-1e18)  # time at which all units taken so far are available
+    free_at: float = field(default=-1e18)  # time when all units taken so far are available
 
     def take(self, units: float, *, now: float) -> float:
-        """Take units, and return how many seconds to wait before using them."""
+        """Take units, and return the number of seconds to wait before using them."""
         if self.per_minute is None:
             return 0.0
         wait = max(self.free_at - now - self.saved_seconds, 0.0)
@@ -89,8 +90,8 @@ class Allowance:
 class SharedAllowance:
     """The requests and tokens per minute of one endpoint, shared by all processes of a store."""
 
-    # Endpoints with the same address and secret share one allowance, as the server counts them
-    # together.
+    # Endpoints with the same address and secret share one allowance, because the server counts
+    # their requests together.
 
     def __init__(self, store: Store, endpoint: Endpoint) -> None:
         self._store = store
@@ -99,7 +100,7 @@ class SharedAllowance:
         self._limits = {unit: limit for unit, limit in given.items() if limit is not None}
 
     def take(self, tokens: float, *, now: float | None = None) -> float:
-        """Take one request and its tokens; return the seconds to wait before sending."""
+        """Take one request and its tokens; return the number of seconds to wait before sending."""
         return self._change({"requests": 1.0, "tokens": tokens}, now)
 
     def give_back(self, tokens: float, *, requests: float = 0.0) -> None:
@@ -139,11 +140,11 @@ _CLOCKS_DIFFER = 5.0  # tolerated difference in seconds between the clocks of tw
 
 @dataclass(slots=True)
 class _Pending:
-    """A job with its failures in this run."""
+    """A job with the number of its failures in this run."""
 
     job: Job
-    tries: int = 0  # counted failures
-    busy: int = 0  # times that the server was busy or unreachable
+    tries: int = 0  # number of failures that count as retries
+    busy: int = 0  # number of times that the server was busy or unreachable
 
 
 @dataclass(order=True, slots=True)
@@ -164,7 +165,7 @@ class Lane:
         models: Sequence[Model],
         state: RunState,
         *,
-        tried: bool = False,  # claim only requests that were sent before without an answer
+        tried: bool = False,  # whether to claim only requests that were sent without an answer
     ) -> None:
         self._endpoint = endpoint
         self._tried = tried
@@ -201,7 +202,7 @@ class Lane:
         return self._halted or self._state.stopping
 
     async def _next(self) -> _Pending | None:
-        """Return the next request: a retry that is due, or else a new request from the store."""
+        """Return the next request, which is a retry that is due or a new request in the store."""
         while not self._stopped:
             now = time.monotonic()
             if self._later and self._later[0].due <= now:
@@ -243,23 +244,23 @@ class Lane:
         return True
 
     async def _hold_until(self, moment: Callable[[], float]) -> None:
-        """Wait until a time that may be moved during the wait."""
+        """Wait until a time that may change during the wait."""
         while not self._stopped and (seconds := moment() - time.monotonic()) > 0:
             await self._wait(seconds)
 
     async def _afford(self, job: Job) -> bool:
-        """Reserve a request's cost bound; if it exceeds the budget, wait for open requests."""
+        """Reserve a request's cost bound; if it exceeds the budget, wait until requests end."""
         model = self._models[job.model]
         while not self._state.reserve(job, most_cost(job, model), model.budget):
             if not self._stopped and not self._state.under_way:
                 self._state.stop("the budget does not allow another request")
             if self._stopped:
                 return False
-            await self._wait(0.2)  # only polling notices the end of other queues' requests
+            await self._wait(0.2)  # only polling detects the end of requests in other queues
         return True
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until an exchange ends or the run stops, at most some seconds."""
+        """Wait until an exchange ends or the run stops, at most for some seconds."""
         self._wake.clear()
         if self._stopped:
             return
@@ -306,8 +307,8 @@ class Lane:
         kind = asked.kind
         pending.tries += kind in COUNTED
         pending.busy += kind in BUSY
-        # A refused parameter does not count as a failure. No parameter is refused twice, so the
-        # retries end.
+        # A rejected parameter does not count as a failure. Retries end, because no parameter is
+        # rejected twice.
         failed = kind in HOPELESS or pending.tries >= self._endpoint.attempts
         opened = await self._state.recorder.record(pending.job, asked.attempt, last=failed)
         settled = failed or kind is Kind.OK
@@ -316,7 +317,7 @@ class Lane:
         self._state.tally(pending.job.model, kind, asked.attempt, failed=failed)
         self._adapt(kind, clock)
         if kind is Kind.OK:
-            # The token limit was charged with an estimate, which the actual number now corrects.
+            # Replace the estimated number of tokens in the rate limit by the actual number.
             used = (asked.attempt.input_tokens or 0) + (asked.attempt.output_tokens or 0)
             if used:
                 self._allowance.give_back(likely_tokens(pending.job) - used)
@@ -335,7 +336,7 @@ class Lane:
             self._window.shrink(started=clock, now=now)
 
     def _again(self, pending: _Pending, asked: Asked) -> None:
-        """Schedule a retry; the server's latest Retry-After replaces earlier ones."""
+        """Schedule a retry; the server's latest Retry-After time replaces earlier ones."""
         now = time.monotonic()
         wait = asked.attempt.retry_after
         if wait is not None and asked.kind in BUSY:

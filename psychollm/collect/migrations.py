@@ -1,8 +1,8 @@
 """The database layout of a store, as numbered migrations.
 
-``PRAGMA user_version`` holds the number of applied migrations; ``PRAGMA application_id``
-identifies the file as a psychollm store. A published migration never changes: a new one is
-appended.
+``PRAGMA user_version`` is the number of applied migrations; ``PRAGMA application_id`` identifies
+the file as a psychollm store. Published migrations never change; changes of the layout are
+appended as new migrations.
 """
 
 import sqlite3
@@ -118,7 +118,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     check_ours(connection, path)
     if version_of(connection) == len(MIGRATIONS):
         return
-    # Two processes may open a new store at once, so lock the store before reading its version
+    # Two processes may open a new store concurrently, so lock the store and read its version
     # again.
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -135,7 +135,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Raise an error unless the file is empty or a store that this version can read."""
-    # Read both values in one transaction: another process may be creating the store.
+    # Read both values in one transaction, because another process may be creating the store.
     connection.execute("BEGIN")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -1,4 +1,4 @@
-"""A plan: one TOML file that specifies prompts, models, endpoints and budget.
+"""Plans, which are TOML files that specify prompts, models, endpoints and budget.
 
 ::
 
@@ -79,10 +79,10 @@ _ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
 _PRICES = {field.name for field in fields(Prices)}
-# Parameters that the API format sets itself, or that would not give one complete reply per
+# The API format sets these parameters itself, or they would not give one complete reply per
 # request.
 _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
-# Types of the plan's fields; fields missing here are numbers.
+# Types of the plan's fields; other fields are numbers.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
     **dict.fromkeys(("key_command", "device"), (str,)),
@@ -171,7 +171,7 @@ class Plan:
     ) -> Iterator[Request]:
         """Yield all requests of the plan, or only those to one model or about some questions.
 
-        A request comes after the request whose conversation it continues.
+        A request is yielded after the request whose conversation it continues.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ def _check_respondents(plan: Plan) -> None:
 
 
 def _check_budget(plan: Plan, model: Model) -> None:
-    """Raise an error if there is a budget and a request has no upper bound on its cost."""
+    """Raise an error if there is a budget but a request has no upper bound on its cost."""
     if plan.budget is None and model.budget is None:
         return
     if model.prices is None:
@@ -231,7 +231,7 @@ def _check_budget(plan: Plan, model: Model) -> None:
 
 
 def in_order(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """Return prompts in an order in which each comes after the prompt that it continues."""
+    """Sort prompts so that each follows the prompt whose conversation it continues."""
     placed: set[tuple[str | None, int]] = set()
     ordered: list[Prompt] = []
     rest = list(prompts)
@@ -258,16 +258,16 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     Parameters
     ----------
     path : Path
-        A TOML file; the paths in it are relative to it.
+        TOML file; paths in it are relative to its folder.
     prompts : sequence of Prompt, optional
-        Prompts for a plan that has study settings, ``[study]``, instead of prompts.
+        Prompts for a plan with study settings, ``[study]``, instead of prompts.
 
     Raises
     ------
     InputError
         If a file cannot be read.
     OptionError
-        If something is missing, unknown or invalid.
+        If a field is missing, unknown or invalid.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
 
 
 def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
-    """Return the contents of a TOML file; `text` is its text if already read."""
+    """Return the contents of a TOML file, or of its `text` if that has been read."""
     try:
         return tomllib.loads(text_of(path) if text is None else text)
     except (ValueError, RecursionError) as error:
@@ -323,7 +323,7 @@ def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
 
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
-    """Read prompts from a file with one JSON object a line.
+    """Read prompts from a file with one JSON object per line.
 
     Raises
     ------

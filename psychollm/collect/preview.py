@@ -16,11 +16,11 @@ from psychollm.collect.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Preview(Result):
-    """Requests, tokens and cost of a plan by model, without answered requests.
+    """Requests, tokens and cost of a plan by model, excluding answered requests.
 
-    Later prompts may continue replies that are still unknown; these replies count at their maximal
-    length. The expected cost and time are extrapolated from the store's earlier requests to a
-    model, and from rate limits; NaN without either.
+    If a prompt continues a reply that is still unknown, the maximum length of the reply is
+    counted. The expected cost and time are extrapolated from the store's earlier requests to a
+    model, and from rate limits. They are NaN without both.
 
     Examples
     --------
@@ -36,11 +36,11 @@ Nothing was sent.
 
     models: tuple[str, ...]
     requests: tuple[int, ...]
-    tokens: tuple[int, ...]  # approximate
+    tokens: tuple[int, ...]  # approximate number of tokens, including replies
     most_cost: tuple[float, ...]  # upper bound; 0 without prices
     likely_cost: tuple[float, ...]
     seconds: tuple[float, ...]  # expected duration
-    prompts: tuple[str, ...]  # first prompt of each reply form, as it will be sent
+    prompts: tuple[str, ...]  # first prompt of each reply format, as it will be sent
     budget: float | None
 
     def summary(self) -> str:
@@ -49,8 +49,8 @@ Nothing was sent.
         columns = (self.requests, self.tokens, self.most_cost, self.likely_cost, self.seconds)
         for name, *row in zip(self.models, *columns, strict=True):
             lines.append(f"{name}: {_amounts(*row)}")
-        # Endpoints are queried concurrently, so the sum over models is an upper bound on the total
-        # time.
+        # The sum over models is an upper bound on the total time, because endpoints are queried
+        # concurrently.
         total = _amounts(*(sum(column) for column in columns))
         if self.budget is not None:
             total += f" (budget {self.budget:.4g})"
@@ -76,7 +76,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     plan : Plan
         Prompts, endpoints and models.
     show : int
-        Number of prompts shown in full, the first of each reply form.
+        Number of prompts to show in full, of which each is the first with its reply format.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     tokens = dict.fromkeys(models, 0)
     most = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
-    before: dict[str, Job] = {}  # jobs of the current model, by key; later ones continue them
+    before: dict[str, Job] = {}  # jobs of the current model by key, which later jobs continue
     answered, before_now = _known(plan)
     for request in _requests(plan):
         job = _whole(request, before)
@@ -130,7 +130,7 @@ def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
 
 
 def _requests(plan: Plan) -> Iterator[Request]:
-    """Yield the requests; with an item bank, as many as it can select at most."""
+    """Yield the requests; with an item bank, yield the largest number that it can select."""
     if plan.adaptive is None:
         return plan.requests()
     most = plan.adaptive.size or len(plan.adaptive.bank.questions)
@@ -138,7 +138,7 @@ def _requests(plan: Plan) -> Iterator[Request]:
 
 
 def _whole(request: Request, before: dict[str, Job]) -> Job:
-    """Return a request after its conversation, in which replies have their maximal length."""
+    """Return a request with its conversation, in which replies have their maximum length."""
     job = job_of(0, request.key, request.canonical)
     if request.follows is not None:
         first = before[request.follows]

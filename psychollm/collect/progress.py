@@ -18,22 +18,22 @@ from psychollm.collect.store import Store
 class Recorder:
     """Recorder of a run's exchanges; each caller waits until its exchange is stored."""
 
-    # A transaction has a large fixed cost: ten replies in one transaction take a third of the time
-    # of ten transactions. No reply is delayed, because a transaction holds only replies that
-    # arrived in one turn of the event loop.
+    # A transaction has a large fixed cost, so ten replies in one transaction take a third of the
+    # time of ten transactions. No reply is delayed, because a transaction contains only replies
+    # that arrived in one iteration of the event loop.
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._arrived: list[tuple[Entry, asyncio.Future[int]]] = []
 
     async def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
-        """Store one exchange as `Store.record` does; return when it is committed."""
+        """Store one exchange as `Store.record` does, and return after it is committed."""
         loop = asyncio.get_running_loop()
         if not self._arrived:
             loop.call_soon(self._commit)
         kept: asyncio.Future[int] = loop.create_future()
         self._arrived.append((Entry(job, attempt, last), kept))
-        # Shield the commit: other callers need it even if this caller is cancelled.
+        # Shield the commit, which other callers need even if this caller is cancelled.
         return await kept
 
     def _commit(self) -> None:
@@ -64,7 +64,7 @@ def _tell(kept: "asyncio.Future[int]", told: int | Exception) -> None:
 
 @dataclass(slots=True)
 class ModelProgress:
-    """Progress of one model: its requests in this run and in earlier runs.
+    """Progress of one model, with its requests in this run and in earlier runs.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class ModelProgress:
     input_tokens: int = 0
     output_tokens: int = 0
     kinds: Counter[Kind] = field(default_factory=Counter)  # exchanges of this run, by kind
-    halted: str | None = None  # why it receives no more requests
+    halted: str | None = None  # reason why the model receives no more requests
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -102,7 +102,7 @@ class ModelProgress:
             parts.append(f"{self.failed:,} failed")
         if self.batched:
             parts.append(f"{self.batched:,} in batches")
-        # Frequent failures are shown at once, while the user can still act.
+        # Show frequent failures immediately, while the user can still act.
         for kind, n in self.kinds.most_common(2):
             if kind is not Kind.OK:
                 parts.append(f"{n:,} {kind.replace('_', ' ')}")

@@ -1,4 +1,4 @@
-"""Parse the replies of a store with the instruments that made the prompts.
+"""Parsing of the replies of a store with the instruments that made the prompts.
 
 The store keeps raw replies, so that an improved parser can parse them again.
 """
@@ -29,15 +29,15 @@ from psychollm.instruments.reading import Outcome, Reading
 if TYPE_CHECKING:
     import pandas as pd
 
-BATCH = 2_000  # replies parsed by one task
-NOT_ASKED = "not_asked"  # further outcome: the request was not sent yet
+BATCH = 2_000  # number of replies that one task parses
+NOT_ASKED = "not_asked"  # additional outcome of requests that were not sent yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Readings(Result):
     """One instrument's parsed replies of all models.
 
-    A request that failed, or was not sent yet, is None: missing data, which never counts as "no".
+    A request that failed or was not sent yet is None. It is missing and never counts as "no".
 
     Examples
     --------
@@ -52,10 +52,10 @@ class Readings(Result):
 
     instrument: str
     prompts: Mapping[str, tuple[Prompt, ...]]  # prompts by model, in the order of the plan
-    by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # model, sample, prompt
+    by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # by model, sample, prompt
     outcomes: Mapping[str, Mapping[str, int]]  # counts by model and outcome
     keys: Mapping[tuple[str, int, str], str]  # keys of requests, by model, sample and prompt
-    # Log probabilities of whole replies, by request key, for replies whose server sent them.
+    # log probabilities of whole replies, if the server sent them
     logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
     n_tokens: Mapping[tuple[str, int, str], int] = field(default_factory=dict)  # length of replies
 
@@ -91,7 +91,7 @@ class Readings(Result):
         }
 
     def pooled_scores(self) -> dict[str, Any]:
-        """Return one score per model, treating samples as further repeats of the prompts.
+        """Return one score per model, treating samples as additional repeats of the prompts.
 
         Examples
         --------
@@ -122,15 +122,16 @@ class Readings(Result):
     def likelihoods(self) -> "pd.DataFrame":
         """Return the likelihood of each reply, with its parsed value and prompt properties.
 
-        Endpoints return log probabilities if the plan sets ``logprobs = true`` among its
-        parameters. Replies without them are left out.
+        Endpoints return log probabilities if the plan sets the parameter ``logprobs = true``.
+        Replies without log probabilities are omitted.
 
         Returns
         -------
         DataFrame
-            One row per reply: model, sample, prompt_key, item, outcome, value, correct (NaN if not
-            graded), loglik, n_tokens, perplexity (per token), and one column for each label or
-            number that prompts have in `about`, such as condition.
+            Table with one row per reply and the columns model, sample, prompt_key, item, outcome,
+            value, correct (NaN if not graded), loglik, n_tokens and perplexity (per token). It has
+            one more column for each label or number that prompts have in `about`, such as
+            condition.
 
         Examples
         --------
@@ -174,15 +175,15 @@ class Readings(Result):
     def perplexity(
         self, *, by: str | Sequence[str] = (), of: Mapping[str, Any] | None = None
     ) -> "pd.Series[float]":
-        """Return the perplexity of replies: the inverse geometric mean token probability.
+        """Return the perplexity of replies, the inverse geometric mean of token probabilities.
 
         Parameters
         ----------
         by : str or sequence of str
             Columns of `likelihoods` that group the replies, such as condition.
         of : mapping, optional
-            Filter of replies: a value, or a list of values, of a column, such as ``{"stage":
-            "task"}``. None selects missing values.
+            Filter of replies that maps columns to a value or a list of values, such as
+            ``{"stage": "task"}``. None selects missing values.
 
         Returns
         -------
@@ -248,7 +249,7 @@ class Readings(Result):
         return "\n".join(lines)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per prompt, model and sample: outcome, value, and the parsed words.
+        """Return one row per prompt, model and sample, with outcome, value and parsed words.
 
         Examples
         --------
@@ -279,7 +280,7 @@ _RIGHT = {"correct": 1.0, "wrong": 0.0}
 
 
 def _correct(prompt: Prompt, reading: Reading) -> float:
-    """Return whether an answer is right, NaN if it is not graded."""
+    """Return 1 if an answer is correct, 0 if it is wrong, and NaN if it is not graded."""
     if not reading.answered:
         return float("nan")
     if prompt.about.get("stage") == "task" or prompt.about.get("part") == "answer":
@@ -288,7 +289,7 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return the prompt of one administration; the first administration has the prompt itself."""
+    """Return the prompt of one administration, which is unchanged for the first."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"
@@ -297,7 +298,7 @@ def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
 
 
 def instruments_in(store: Store) -> dict[str, int]:
-    """Return the instruments with prompts in a store, and the number of requests of each.
+    """Return the instruments with prompts in a store and their numbers of requests.
 
     Parameters
     ----------
@@ -324,14 +325,14 @@ def instruments_in(store: Store) -> dict[str, int]:
 
 
 def arms_in(store: Store, *, instrument: str | None = None) -> tuple[str, ...]:
-    """Return the arms of a store in the order of the plan, none without arms.
+    """Return the names of the study arms in a store, in the order of the plan.
 
     Parameters
     ----------
     store : Store
         Store of a run.
     instrument : str, optional
-        Name of the instrument; required if the store holds prompts of several.
+        Name of the instrument; required if the store has prompts of several instruments.
 
     Examples
     --------
@@ -362,19 +363,19 @@ def readings(
     store : Store
         Store of a run.
     instrument : str, optional
-        Name of the instrument; required if the store holds prompts of several.
+        Name of the instrument; required if the store has prompts of several instruments.
     arm : str, optional
-        Name of one arm of the study; its models then have their names in the study. Required if
-        the plan has several arms (`arms_in`).
+        Name of one arm of the study, whose models then have their names in the study. It is
+        required if the plan has several arms (`arms_in`).
     n_jobs : int, optional
-        Number of workers. Threads do not speed up parsing, which is pure Python. Processes do:
-        with ``joblib.parallel_config(backend="loky")``, several hundred thousand replies take half
-        the time on two cores.
+        Number of workers. Threads do not speed up parsing, which is pure Python. With processes,
+        ``joblib.parallel_config(backend="loky")``, several hundred thousand replies take half the
+        time on two cores.
 
     Returns
     -------
     Readings
-        Parsed replies of all models and samples. A request that failed, or was not sent yet, is
+        Parsed replies of all models and samples. A request that failed or was not sent yet is
         None. A judge's verdicts are listed under the model whose replies the judge has rated.
 
     Raises
@@ -382,8 +383,8 @@ def readings(
     StoreError
         If the store is empty.
     LabelError
-        If a prompt names no instrument, `instrument` or `arm` is missing although there are
-        several, or one key belongs to several prompts.
+        If a prompt names no instrument, if `instrument` or `arm` is missing although the store
+        has several, or if one key belongs to several prompts.
 
     Examples
     --------
@@ -414,7 +415,7 @@ def readings_of(
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
     n_tokens: dict[tuple[str, int, str], int] = {}
-    labels: dict[str, str] = {}  # names in the study; judges see those in the plan
+    labels: dict[str, str] = {}  # maps names in the plan, which judges use, to names in the study
     own_rows = (each for each in rows if each[0].about.get("instrument") == name)
     for prompt, row, reading in _read(own_rows, name, who or workers(1)):
         model, sample, key = _whose(prompt, row)
@@ -447,7 +448,7 @@ def readings_of(
     )
 
 
-# One task: a prompt (as JSON if a worker process gets it), the reply, and the finish reason.
+# A prompt (as JSON for worker processes), the reply, and the finish reason.
 Said: TypeAlias = tuple[Prompt | str, str | None, str | None]
 
 
@@ -465,7 +466,8 @@ def _read(
                 for prompt, row in batch
             ]
 
-    # SQLite allows only this thread to read the store, so this thread feeds the workers.
+    # This thread passes the replies to the workers, because SQLite allows only this thread to
+    # read the store.
     with closing(spread(partial(_read_batch, name), batches(), who, waiting=8)) as found:
         for readings in found:
             for (prompt, row), reading in zip(waiting.popleft(), readings, strict=True):
@@ -490,7 +492,7 @@ def _prompt(told: Prompt | str) -> Prompt:
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
-    """Return model, sample and prompt of a parsed reply, or of the reply that a verdict rates."""
+    """Return model, sample and prompt of a reply; for a verdict, those of the rated reply."""
     judged = prompt.about.get("judges")
     if judged is None:
         return row["model"], row["sample"], prompt.key
@@ -498,7 +500,7 @@ def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
 
 
 def _chosen(store: Store, instrument: str | None) -> str:
-    """Return the instrument whose replies are parsed; by default the only one of the store."""
+    """Return the instrument whose replies are parsed, by default the only one in the store."""
     names = instruments_in(store)
     if not names:
         msg = f"{store.path} holds no requests"
@@ -522,7 +524,7 @@ def _kind(reading: Reading | None, state: str) -> str:
 
 
 def _ordered(kinds: Mapping[str, int]) -> dict[str, int]:
-    """Return counts in the order of the outcomes."""
+    """Sort counts in the order in which outcomes are defined."""
     order = [*map(str, Outcome), NOT_ASKED]
     return {kind: kinds[kind] for kind in order if kind in kinds}
 

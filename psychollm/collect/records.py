@@ -1,4 +1,4 @@
-"""Inputs and outputs of a store: a request ready to be sent, and a recorded exchange."""
+"""Requests ready to be sent and recorded exchanges, the outputs and inputs of a store."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from psychollm.collect.roster import Model
 from psychollm.collect.wire.protocol import Usage
 from psychollm.collect.wire.thinking import room
 
-TOKENS_PER_TURN = 16  # maximal overhead of chat templates per turn
+TOKENS_PER_TURN = 16  # largest overhead of chat templates per turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Attempt:
     started: float  # seconds since 1970
     seconds: float
     sent: str
-    kind: str  # "ok", or the kind of failure
+    kind: str  # "ok" or the kind of failure
     status: int | None = None
     raw: bytes | None = None
     detail: str | None = None
@@ -55,7 +55,7 @@ class Attempt:
 
 
 class Entry(NamedTuple):
-    """One exchange, with the fields that the store keeps."""
+    """One exchange with its request, as passed to the store."""
 
     job: Job
     attempt: Attempt
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
 
 def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
-    """Return the job of a request from its canonical form and the conversation before it."""
+    """Return the job of a request, given its canonical form and the preceding conversation."""
     form = json.loads(canonical)
     return Job(
         id=number,
@@ -76,19 +76,19 @@ def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, 
 
 
 def limit_of(job: Job) -> int | None:
-    """Return the token limit of a reply and its reasoning, or None if there is none."""
+    """Return the token limit of a reply including its reasoning, or None if it has no limit."""
     given = next((job.parameters[name] for name in LIMITS if name in job.parameters), None)
     return None if given is None else int(given) + room(job.parameters)
 
 
 def likely_tokens(job: Job) -> int:
-    """Return the approximate tokens of a request for rate limits: four letters per token."""
+    """Return the approximate number of tokens of a request and its reply, for rate limits."""
     letters = sum(len(turn["content"]) for turn in job.messages)
     return letters // 4 + TOKENS_PER_TURN + (limit_of(job) or 256)
 
 
 def most_tokens(job: Job) -> tuple[int, int]:
-    """Return upper bounds on the tokens of a request and its reply: each has at least one byte."""
+    """Return upper bounds on the tokens of a request, at one byte per token, and its reply."""
     octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
     return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
 
@@ -99,8 +99,8 @@ def most_cost(job: Job, model: Model) -> float:
 
 
 def cost_of(usage: Usage, job: Job, model: Model) -> float:
-    """Return the cost of one exchange, as the server states it or from its tokens."""
-    # If the server reports no number of tokens, or 0, the upper bound is used.
+    """Return the cost of one exchange as stated by the server or computed from its tokens."""
+    # If the server reports no number of tokens or 0, the upper bound is used.
     if usage.cost is not None:
         return usage.cost
     if model.prices is None:

@@ -1,10 +1,10 @@
-"""One prompt for one model, with a permanent key.
+"""Requests, each with one prompt for one model and a permanent key.
 
-The key of a request is the SHA-256 of its canonical form: the version of that form, the name and
-id of the model, the key of the prompt with its repeat and sample, the messages, the parameters,
-and, if it continues a conversation, the key of the request before it. The canonical form does not
-include the earlier reply, so that every request has a key before anything is sent. It does not
-include server addresses either, because they change.
+The key of a request is the SHA-256 hash of its canonical form. This form consists of its version,
+the name and id of the model, the key of the prompt with its repeat and sample, the messages, the
+parameters, and the key of the request whose conversation it continues, if any. The canonical form
+excludes earlier replies, so that every request has a key before any is sent. It also excludes
+addresses of servers, because they change.
 """
 
 import json
@@ -18,7 +18,7 @@ from psychollm.instruments.prompt import Prompt
 KEY_VERSION = 1
 # The two standard names of the parameter that limits the length of a reply.
 LENGTHS = ("max_tokens", "max_completion_tokens")
-# All names of this parameter that a plan may use: server programs differ.
+# All names of this parameter that a plan may use, because servers differ.
 LIMITS = (*LENGTHS, "max_new_tokens", "max_output_tokens", "n_predict")
 
 
@@ -32,7 +32,7 @@ class Request:
     """One prompt for one model, before it is sent."""
 
     key: str
-    model: str  # the model's name in the plan
+    model: str  # name of the model in the plan
     prompt: Prompt
     sample: int
     follows: str | None  # key of the request whose conversation it continues
@@ -55,15 +55,15 @@ class Request:
         Parameters
         ----------
         prompt : Prompt
-            The prompt.
+            Prompt to send.
         model, model_id : str
             Name of the model in the plan, and its name on the server.
         parameters : mapping
             Parameters of the API format. If they contain no length limit, the prompt's
-            ``max_tokens`` applies. A seed among them is increased by `sample`, so that samples
-            differ.
+            ``max_tokens`` applies. If they contain a seed, `sample` is added to it, so that
+            samples differ.
         system : str, optional
-            System prompt of the model; it precedes the system prompt of `prompt`. It is not
+            System prompt of the model, which precedes the system prompt of `prompt`. It is not
             repeated when a conversation continues.
         sample : int
             Index of the sample.

@@ -19,10 +19,11 @@ from psychollm.collect.secrets import (
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.protocol import Wire
 
-LONGEST_NAME, LONGEST_URL = 200, 8000  # characters
+LONGEST_NAME, LONGEST_URL = 200, 8000  # largest numbers of characters
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# Headers that the client sets itself. It reads replies piece by piece and never decompresses them.
+# The client sets these headers itself, because it reads replies in parts and does not decompress
+# them.
 _OWN_HEADERS = frozenset({"accept-encoding", "content-length", "transfer-encoding"})
 
 
@@ -37,23 +38,23 @@ class Endpoint:
     """
 
     name: str
-    url: str = ""  # "" for models in this process
+    url: str = ""  # empty for models in this process
     wire: str = "openai-chat"
-    key: str | None = None  # name of the environment variable that holds the secret
-    key_command: str | None = None  # prints the secret; run again if the server rejects it
-    stream: bool = False  # whether replies are requested as streams
+    key: str | None = None  # name of the environment variable with the secret
+    key_command: str | None = None  # prints the secret; repeated if the server rejects the secret
+    stream: bool = False  # whether to request replies as streams
     device: str = "auto"  # device of models in this process: "cpu", "cuda:1", "auto"
     batch: bool = False  # whether requests are submitted in batches
-    poll: float = 30.0  # seconds between two status requests for a batch
+    poll: float = 30.0  # seconds between two queries of a batch's status
     headers: Mapping[str, str] = field(default_factory=dict)
-    concurrency: int = 32  # maximal number of concurrent requests
+    concurrency: int = 32  # largest number of concurrent requests
     start_concurrency: int = 8
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 120.0  # seconds for one whole exchange
-    attempts: int = 6  # tries of one request, not counting tries at a busy server
-    patience: float = 1800.0  # seconds that a busy server may leave all requests unanswered
-    longest_wait: float = 900.0  # seconds; maximal Retry-After that is respected
+    attempts: int = 6  # largest number of tries of a request, not counting those at a busy server
+    patience: float = 1800.0  # seconds without any answer after which a busy server is given up
+    longest_wait: float = 900.0  # seconds; longest Retry-After that is respected
 
     def __post_init__(self) -> None:
         where = f"endpoint {self.name!r}: "
@@ -70,7 +71,7 @@ class Endpoint:
                 raise OptionError(msg)
         _check_headers(self.headers, where)
         if self.key is not None and (is_secret(self.key) or not _VARIABLE.fullmatch(self.key)):
-            # The message omits the value, which may be the secret itself.
+            # Omit the value, which may be the secret itself, from the message.
             msg = f"{where}key must be the name of an environment variable, not the secret"
             raise OptionError(msg)
         if self.key is not None and self.key_command is not None:
@@ -107,7 +108,7 @@ class Endpoint:
         Raises
         ------
         OptionError
-            If there is none, or it is not one line of plain ASCII.
+            If the secret is missing or is not one line of plain ASCII.
         """
         where = f"endpoint {self.name!r}: "
         if self.key_command is not None:
@@ -116,7 +117,7 @@ class Endpoint:
 
 
 def _check_url(url: str, where: str) -> None:
-    """Raise an error, without quoting the address, unless it is valid and free of secrets."""
+    """Raise an error, which omits the address, unless it is valid and contains no secrets."""
     if not re.fullmatch(r"https?://[^\s@]+", url):
         msg = f"{where}url must begin with http:// or https:// and hold no password"
         raise OptionError(msg)

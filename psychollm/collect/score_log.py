@@ -1,4 +1,4 @@
-"""Replies of a store as a score log, as `psychollm.read_scores` reads from evaluation logs."""
+"""Conversion of a store's replies to a score log, like those of `psychollm.read_scores`."""
 
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ from psychollm.collect.store import Store
 from psychollm.data.logs import COLUMNS
 from psychollm.data.logs_result import ScoreLog
 
-_STATED = ("confidence", "percent", "verbal", "said")  # reports, the most precise first
+_STATED = ("confidence", "percent", "verbal", "said")  # kinds of reports, the most precise first
 
 
 def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> ScoreLog:
@@ -23,13 +23,13 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
     path : path
         Store of a run; no requests are sent.
     instrument : str, optional
-        Name of the instrument; required if several in the store have right or wrong answers.
+        Name of the instrument; required if the store has graded answers of several instruments.
 
     Returns
     -------
     ScoreLog
-        Confidence is what the model reports: a wager, a percentage or a phrase; yes and no count
-        as 1 and 0.
+        Scores of the replies. The confidence is the model's report (a wager, a percentage or a
+        phrase); yes and no count as 1 and 0.
 
     Raises
     ------
@@ -38,8 +38,8 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
     StoreError
         If the store is empty.
     LabelError
-        If a prompt names no instrument, `instrument` is missing although there are several, or one
-        key belongs to several prompts.
+        If a prompt names no instrument, if `instrument` is missing although the store has several,
+        or if one key belongs to several prompts.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
 
 
 def _record(rows: Any, name: str, source: str) -> Any:
-    """Return the frame of a score log, keeping known properties of questions."""
+    """Return the frame of a score log, including known properties of questions."""
     stated = next((one for one in _STATED if one in rows and rows[one].notna().any()), None)
     frame = rows.rename(columns={"correct": "score"}).assign(
         task=name,

@@ -1,7 +1,7 @@
-"""Secrets of a plan: written as ``${NAME}``, read from the environment, never stored.
+"""Secrets of a plan, which are written as ``${NAME}`` and never stored.
 
-Headers, addresses and parameters of a plan are stored and shown with the name of the variable. Its
-value is inserted when a request is sent, and removed from the response.
+Headers, addresses and parameters of a plan are stored and shown with the name of an environment
+variable. Its value is inserted when a request is sent, and removed from the response.
 """
 
 import os
@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from psychollm._base.errors import OptionError
 
-SHORTEST = 16  # letters; a shorter value may be a placeholder or a common word
+SHORTEST = 16  # characters; a shorter value may be a placeholder or a common word
 MARK = b"[secret]"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAMES = re.compile(
@@ -22,7 +22,7 @@ _NAMES = re.compile(
     r"|api[-_]?key|((access|auth|bearer|refresh|session)[-_]?)token)$|^(key|token|auth)$"
 )
 _HEADER_NAMES = re.compile(r"(?i)[-_](key|token|auth)$")
-# Beginnings of values that are secrets: of headers, and of the keys of many providers.
+# Beginnings of secrets in headers, and of the keys of many providers.
 _VALUES = re.compile(
     r"(?i)\s*(bearer|basic)\s+\S"
     r"|\s*(sk-|pk-|hf_|gsk_|xai-|aiza|r8_|ghp_|pplx-|nvapi-|akia)\S{12}"
@@ -84,21 +84,21 @@ def named_in(*settings: Any) -> set[str]:
 
 
 def check_headers(headers: Mapping[str, Any], where: str) -> None:
-    """Raise `OptionError` if a header holds a secret."""
+    """Raise `OptionError` if a header contains a secret."""
     for name, value in headers.items():
         secret = _HEADER_NAMES.search(name) is not None
         _check_value(name, value, f"{where}header {name}", secret=secret)
 
 
 def check_address(url: str, where: str) -> None:
-    """Raise `OptionError` if the query string of an address holds a secret."""
+    """Raise `OptionError` if the query string of an address contains a secret."""
     for name, value in parse_qsl(urlsplit(url).query):
         secret = _HEADER_NAMES.search(name) is not None
         _check_value(name, value, f"{where}{name} in the query string of url", secret=secret)
 
 
 def check_parameters(parameters: Any, where: str) -> None:
-    """Raise `OptionError` if parameters hold a secret, at any depth."""
+    """Raise `OptionError` if parameters contain a secret at any depth."""
     if isinstance(parameters, Mapping):
         for name, value in parameters.items():
             _check_value(str(name), value, f"{where}parameter {name}")
@@ -112,7 +112,7 @@ def _check_value(name: str, value: Any, what: str, *, secret: bool = False) -> N
     if not isinstance(value, str) or not value or _REFERENCE.search(value):
         return
     if secret or _NAMES.search(name) or is_secret(value):
-        # The message omits the value, which may be the secret itself.
+        # Omit the value, which may be the secret itself, from the message.
         msg = f'{what} must name an environment variable, not hold the secret: write "${{NAME}}"'
         raise OptionError(msg)
 
@@ -131,8 +131,7 @@ def _texts(settings: Any) -> Iterator[str]:
 class Blotter:
     """A callable that removes secrets from stored data."""
 
-    # Values shorter than `SHORTEST` are not removed, because a reply may contain the same word by
-    # chance.
+    # Values shorter than `SHORTEST` are not removed, because they may occur in a reply by chance.
 
     def __init__(self, variables: Iterable[str]) -> None:
         self._held: set[str] = set()
@@ -148,8 +147,8 @@ class Blotter:
         self._spelled = re.compile(spelled) if known else None
 
     def __call__(self, data: bytes) -> bytes:
-        """Remove every secret from `data`, in any spelling of JSON or an address."""
-        # Most data contain no secret; they are returned as the same object.
+        """Remove every secret from `data`, in any escaped form of JSON or an address."""
+        # Data without a secret, which is the usual case, are returned as the same object.
         if self._spelled is None:
             return data
         for secret in self._plain:
@@ -160,7 +159,7 @@ class Blotter:
 
 
 def _spellings(letter: str) -> bytes:
-    r"""Return a pattern for one letter: plain, after backslashes, as \u002f, %2F or &#47;."""
+    r"""Return a pattern for one character: plain, after backslashes, as \u002f, %2F or &#47;."""
     code = ord(letter)
     plain = re.escape(letter.encode())
     slashes = rb"" if letter.isalnum() else rb"\\*"

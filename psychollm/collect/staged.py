@@ -1,8 +1,8 @@
-"""A plan in stages: the replies of one stage determine the prompts of the next.
+"""Plans in stages, in which the replies of one stage determine the prompts of the next.
 
-All stages share one store, and the prompts of a stage follow from the stored replies of the
-earlier ones (`psychollm.instruments.stages`). The store is the only state. An interrupted run
-starts again with the first stage, and sends only unanswered requests.
+All stages share one store, and the prompts of a stage follow from the stored replies of earlier
+stages (`psychollm.instruments.stages`). There is no other state, so an interrupted run starts
+again with the first stage and sends only unanswered requests.
 """
 
 import json
@@ -52,14 +52,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPlan:
-    """A plan, whose prompts are the first stage, with the later stages.
+    """A plan, whose prompts form the first stage, with later stages.
 
     Parameters
     ----------
     plan : Plan
-        Plan with the models of all stages; judges among them receive only judge prompts.
+        Plan with the models of all stages; models that are judges receive only judge prompts.
     steps : tuple of Step
-        The later stages, in order.
+        Later stages, in order.
 
     Raises
     ------
@@ -114,18 +114,18 @@ class StagedPlan:
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Yield the name and the plan of each stage.
 
-        The plan of a stage depends on stored replies, so run `collect` on each plan before
-        requesting the next one.
+        The plan of a stage depends on stored replies, so `collect` must run each plan before the
+        next is requested.
 
         Raises
         ------
         StoreError
-            If the store holds replies that are not part of this plan.
+            If the store contains replies that are not part of this plan.
         InputError
-            If the store holds no replies of the kind that a stage needs.
+            If the store lacks the kind of replies that a stage needs.
         """
         self._check_store()
-        for _ in self._foreseen():  # errors of later stages appear before anything is sent
+        for _ in self._foreseen():  # raises errors of later stages before requests are sent
             pass
         yield QUESTIONS, replace(self.plan, models=self.respondents)
         for step in self.steps:
@@ -142,8 +142,8 @@ class StagedPlan:
             yield step.name, _times(found, 1 if step.judge is None else len(self.respondents))
 
     def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
-        """Yield each later stage with the most prompts that one model can cause."""
-        # Each model of an arm receives a shared prompt once.
+        """Yield each later stage with the largest number of prompts that one model can cause."""
+        # Arms may share prompts, which each model receives only once.
         first = {(one.key, one.repeat): one for one in self.plan.prompts}
         asked = [self._longer(prompt) for prompt in first.values()]
         for step in self.steps:
@@ -157,11 +157,11 @@ class StagedPlan:
         asked = self.respondents
         if step.judge is not None:
             asked = tuple(model for model in self.plan.models if model.name == step.judge)
-        # Replies of different repeats get separate follow-up prompts.
+        # The replies of each repeat have their own follow-up prompts, so nothing is repeated here.
         return replace(self.plan, prompts=prompts, models=asked, repeats=1)
 
     def _longer(self, prompt: Prompt) -> Prompt:
-        """Return a prompt whose reply limit is the longest of any model."""
+        """Return a prompt with the largest reply limit of all models."""
         lengths = []
         for model in self.respondents:
             own = next((model.parameters[one] for one in LIMITS if one in model.parameters), None)
@@ -169,7 +169,7 @@ class StagedPlan:
         return replace(prompt, max_tokens=max(lengths))
 
     def _check_store(self) -> None:
-        """Raise if the store holds replies that could be mistaken for those of this plan."""
+        """Raise an error if the store contains replies that could be taken for this plan's."""
         if not self.plan.store.is_file():
             return
         keys = {prompt.key for prompt in self.plan.prompts}
@@ -194,7 +194,7 @@ _T = TypeVar("_T", Prompt, Replied)
 def by_arm(
     asked: Sequence[_T], make: Callable[[list[_T]], tuple[Prompt, ...]]
 ) -> tuple[Prompt, ...]:
-    """Return the prompts of a stage by arm, without arms that lack suitable replies."""
+    """Return the prompts of a stage by arm, omitting arms without suitable replies."""
     arms: dict[str, list[_T]] = {}
     for one in asked:
         prompt = one if isinstance(one, Prompt) else one.prompt

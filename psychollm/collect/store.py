@@ -1,13 +1,13 @@
-"""The store of a run: one SQLite file with every request and every raw reply.
+"""Stores of runs, which are SQLite files with every request and every raw reply.
 
-A reply is stored before the next request is sent in its place; replies that arrive together share
-a transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive the
-death of the process at any moment, kill -9 included, because the operating system holds them. A
-power cut may undo the last commits but never damages the file; the affected requests are sent
-again. ``synchronous=FULL`` would prevent only this loss, at the cost of one disk flush per reply.
+A reply is stored before the next request is sent; replies that arrive together share a
+transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive a kill
+of the process at any moment, because the operating system keeps them. A power failure may undo the
+last commits but never damages the file, and the affected requests are sent again.
+``synchronous=FULL`` would prevent only this loss, at the cost of one disk flush per reply.
 
 Two processes may share a store. A process leases a request before it sends it, and renews the
-lease while it runs; otherwise the lease expires. Leases of dead processes on this machine are
+lease while it runs; otherwise the lease expires. Leases of killed processes on this machine are
 released immediately.
 """
 
@@ -29,9 +29,9 @@ from psychollm.collect.records import Attempt, Entry, Job, job_of
 from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
-BLOCK = 1000  # requests entered per transaction
-# SQL condition for a request that was never sent. An exchange that ended with a refused parameter
-# does not count as sent.
+BLOCK = 1000  # number of requests entered per transaction
+# SQL condition for requests that were never sent. An exchange that ended with a rejected parameter
+# does not count.
 UNTRIED = (
     "NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.request = request.id "
     "AND kind <> 'refused_parameter')"
@@ -50,9 +50,9 @@ class Store:
     Parameters
     ----------
     path : Path
-        The file; created if it does not exist.
+        SQLite file, which is created if it does not exist.
     busy_seconds : float
-        Seconds to wait for another process that is writing.
+        Number of seconds to wait for another process that is writing.
     create : bool
         Whether to create a missing file.
 
@@ -79,14 +79,14 @@ class Store:
         if not create and not path.is_file():
             msg = f"{path} does not exist: name the store of a run"
             raise StoreError(msg)
-        # A store may be read from a read-only folder, so writing is not attempted.
+        # Do not write, because the store may be in a read-only folder.
         self._fixed = not (create or all(os.access(one, os.W_OK) for one in (path, path.parent)))
         with clear_errors(path):
             try:
                 self._open("mode=ro" if self._fixed else "")
             except sqlite3.OperationalError:
-                # The write-ahead log cannot be opened here. No process is writing, so the file
-                # alone is complete.
+                # The write-ahead log cannot be opened in this folder, but without a log the file
+                # is complete.
                 if not self._fixed or _log_of(path):
                     raise
                 self._open("immutable=1")
@@ -102,7 +102,7 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        # The file may belong to another program, so it is checked before anything is written.
+        # Check the file before writing, because it may belong to another program.
         check_ours(self._db, self.path)
         self._db.row_factory = sqlite3.Row
         if self._fixed and version_of(self._db) == len(MIGRATIONS):
@@ -141,7 +141,7 @@ class Store:
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[sqlite3.Row]:
         """Yield the rows of a read query."""
         with clear_errors(self.path):
-            # `yield from` would close the cursor after the store itself was closed, which fails.
+            # `yield from` would close the cursor after the store, which raises an error.
             for row in self._db.execute(query, values):  # noqa: UP028
                 yield row
 
@@ -150,8 +150,8 @@ class Store:
     def enlist(self, requests: Iterable[Request]) -> int:
         """Enter new requests, leave existing ones unchanged, and return the number of new ones.
 
-        A request may have the prompt and model of an older one but other messages or parameters.
-        The older request is then kept but no longer sent.
+        If a request has the prompt and model of an older request but other messages or parameters,
+        the older request is kept but no longer sent.
         """
         pending = iter(requests)
         new = 0
@@ -166,7 +166,7 @@ class Store:
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def reopen(self, models: Iterable[str]) -> int:
-        """Reopen the failed requests of models; return their number."""
+        """Reopen the failed requests of models, and return the number of these requests."""
         with self.writing() as db:
             again = [
                 db.execute(
@@ -178,7 +178,7 @@ class Store:
         return sum(again)
 
     def set_aside(self, models: Iterable[str]) -> None:
-        """Stop sending unanswered requests of models until they are enlisted again."""
+        """Exclude unanswered requests of models from sending until they are enlisted again."""
         with self.writing() as db:
             for model in models:
                 db.execute(
@@ -188,7 +188,7 @@ class Store:
                 )
 
     def is_open(self, model: str, *, untried: bool = False) -> bool:
-        """Return whether a model has open requests; with `untried`, requests never sent."""
+        """Return whether a model has open requests; `untried` counts only those never sent."""
         query = "SELECT 1 FROM request WHERE model = ? AND state = 'open' AND superseded = 0"
         if untried:
             query = f"{query} AND batch IS NULL AND {UNTRIED}"
@@ -199,7 +199,7 @@ class Store:
     def claim(
         self, model: str, n: int, *, now: float | None = None, tried: bool = False
     ) -> list[Job]:
-        """Lease up to `n` unleased requests of a model; with `tried`, only those sent before."""
+        """Lease up to `n` open requests of a model; with `tried`, only those sent before."""
         moment = time.time() if now is None else now
         only = f"AND NOT {UNTRIED} " if tried else ""
         with self.writing() as db:
@@ -237,7 +237,7 @@ class Store:
         Parameters
         ----------
         job : Job
-            The request.
+            Request that was sent.
         attempt : Attempt
             Record of the exchange; kind "ok" answers the request.
         last : bool
@@ -258,7 +258,7 @@ class Store:
     # -- leases and money ----------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Extend the leases of this process, which still runs."""
+        """Extend the leases of this process, as long as it runs."""
         with self.writing() as db:
             for table in ("request", "batch"):
                 db.execute(
@@ -267,13 +267,14 @@ class Store:
                 )
 
     def release(self, *, charge: bool = False) -> None:
-        """Release all leases of this process; with `charge`, count reserved amounts as spent."""
+        """Release all leases of this process; `charge` counts reserved amounts as spent."""
         self._free(self.owner, charge=charge)
 
     def release_dead(self) -> int:
-        """Release the leases of dead processes on this machine; return their number.
+        """Release leases of killed processes on this machine, and return their number.
 
-        Their budget reservations count as spent, because the requests may have been served.
+        Amounts that these processes had reserved count as spent, because the server may have
+        processed the requests.
         """
         query = (
             "SELECT lease_owner FROM request WHERE lease_owner IS NOT NULL UNION "
@@ -307,13 +308,13 @@ class Store:
         Parameters
         ----------
         job : Job
-            The request about to be sent.
+            Request about to be sent.
         amount : float
             Upper bound on its cost.
         budget : float
             Budget of the run.
         model : float or None
-            Budget of its model, if it has one.
+            Budget of the request's model, if it has one.
         """
         with self.writing() as db:
             if spent_in(db, None) + amount > budget:
@@ -324,7 +325,7 @@ class Store:
         return True
 
     def drop(self, model: str, parameter: str, replacement: str | None, why: str) -> None:
-        """Record that a model refuses a parameter, so that the parameter is no longer sent."""
+        """Record that a model rejects a parameter, which is then no longer sent."""
         with self.writing() as db:
             db.execute(
                 "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?)",
@@ -334,7 +335,7 @@ class Store:
     # -- reading -------------------------------------------------------------------------------
 
     def dropped(self, model: str) -> dict[str, str | None]:
-        """Return the refused parameters of a model, each with its replacement."""
+        """Return the parameters that a model rejects, each with its replacement."""
         query = "SELECT parameter, replacement FROM dropped WHERE model = ?"
         return {row[0]: row[1] for row in self.rows(query, (model,))}
 
@@ -353,7 +354,7 @@ class Store:
 
 
 def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
-    """Switch to a write-ahead log, with retries: SQLite does not wait for other processes."""
+    """Switch to a write-ahead log; retry, because SQLite does not wait for other processes."""
     until = time.monotonic() + busy_seconds
     while True:
         try:
@@ -368,7 +369,7 @@ def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
 
 
 def _log_of(path: Path) -> bool:
-    """Return whether the write-ahead log of a store holds data that are not yet in the file."""
+    """Return whether the write-ahead log of a store has data that are not yet in the file."""
     log = path.with_name(f"{path.name}-wal")
     return log.exists() and log.stat().st_size > 0
 
@@ -430,7 +431,7 @@ def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
-    """Close a request; if it has several answers, the first one counts."""
+    """Close a request, of which only the first answer counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
         "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",
@@ -438,7 +439,7 @@ def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) ->
     )
 
 
-# Amounts reserved, in two queries that each use an index: a single query would read every request.
+# Two queries return the reserved amounts with indexes; one query would read every request.
 HELD = (
     "FROM request INDEXED BY request_by_lease WHERE lease_owner IS NOT NULL",
     "FROM request INDEXED BY request_by_batch WHERE batch IS NOT NULL AND lease_owner IS NULL",
@@ -455,7 +456,7 @@ def spent_in(db: sqlite3.Connection, model: str | None, *, reserved: bool = True
 
 
 def _is_dead(owner: str) -> bool:
-    """Return whether the process that holds a lease ran on this machine and has ended."""
+    """Return whether the process that owns a lease ran on this machine and has ended."""
     host, pid, _ = owner.rsplit(":", 2)
     if host != socket.gethostname() or os.name != "posix":
         return False

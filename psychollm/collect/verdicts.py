@@ -1,8 +1,8 @@
 """Probabilities of all possible values of a verdict, such as yes and no, in each reply.
 
-The probabilities are computed from raw replies in the store; no request is repeated. The values
-are "yes" and "no" for a yes/no prompt, the letter for an option, and the leading digits of a
-number or a percentage (all of them if a token holds up to three).
+The probabilities are computed from raw replies in the store, and no request is repeated. The
+values are "yes" and "no" for a yes/no prompt, the letters of the options, or the leading digits of
+a number or percentage (all its digits if tokens contain up to three).
 """
 
 import math
@@ -54,13 +54,13 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row per reply and value. ``raw`` is the total probability of all spellings of the value
-        among the listed tokens. ``normalised`` is ``raw`` divided by ``captured``, the sum of
-        ``raw`` over all values. ``said`` and ``chosen`` are the sampled token and its probability.
-        ``where`` is "answer" if "Answer:" precedes the verdict (for a number also "Confidence:",
-        "Probability:", "Rating:" or "Score:"), and "first" if it begins the reply; ``position`` is
-        the index of the token. Replies without log probabilities and replies to free-text prompts
-        have no row.
+        Table with one row per reply and value. ``raw`` is the total probability of all spellings
+        of the value among the listed tokens. ``normalised`` is ``raw`` divided by ``captured``,
+        the sum of ``raw`` over all values. ``said`` and ``chosen`` are the sampled token and its
+        probability. ``where`` is "answer" if "Answer:" precedes the verdict (for a number also
+        "Confidence:", "Probability:", "Rating:" or "Score:"), and "first" if the verdict begins
+        the reply. ``position`` is the index of the token. Replies without log probabilities and
+        replies to free-text prompts have no row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""API formats: how requests are written for a server, and how its replies are parsed."""
+"""API formats, which write requests to a server and parse its replies."""
 
 from psychollm.collect.wire.anthropic import AnthropicMessages
 from psychollm.collect.wire.bedrock import BedrockConverse

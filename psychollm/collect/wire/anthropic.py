@@ -1,4 +1,4 @@
-"""Messages, the API format of Anthropic."""
+"""The Messages API of Anthropic."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from psychollm.collect.wire.protocol import (
 from psychollm.collect.wire.thinking import Thinking, thinking_of, without_thinking
 
 VERSION = "2023-06-01"
-# The API refuses a request without a length limit and has no default for it.
+# The API rejects requests without a length limit, for which it has no default.
 DEFAULT_MAX_TOKENS = 1024
 # Finish reasons of this API, translated to the names used for all servers.
 FINISH = {
@@ -34,7 +34,7 @@ LACKS = frozenset(
 
 
 class AnthropicMessages(OverHttp):
-    """``POST /messages``: a separate system prompt; no log probabilities, no seed."""
+    """``POST /messages`` with a separate system prompt, without log probabilities and seeds."""
 
     name = "anthropic"
     path = "/messages"
@@ -42,7 +42,7 @@ class AnthropicMessages(OverHttp):
     batches = AnthropicBatches()
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the version of the format, and the secret in its own header."""
+        """Return the headers with the version of the format and the secret."""
         known = {"anthropic-version": VERSION}
         return known | ({"x-api-key": secret} if secret else {})
 
@@ -82,7 +82,7 @@ class AnthropicMessages(OverHttp):
                 for source in (part.get("usage"), event.get("usage")):
                     usage |= source if isinstance(source, dict) else {}
                 whole |= {k: v for k, v in part.items() if k not in {"content", "usage"}}
-                held = part.get("content")  # blocks that a server sent in one piece
+                held = part.get("content")  # blocks that the server sent as a whole
                 blocks |= {
                     str(i): dict(one)
                     for i, one in enumerate(held if isinstance(held, list) else [])
@@ -118,7 +118,7 @@ class AnthropicMessages(OverHttp):
 
 
 def claude_thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the thinking parameters: a level for new models, a token budget for older ones."""
+    """Return the thinking parameters: a level for newer models, a token budget for older ones."""
     if thinking.off:
         return {"thinking": {"type": "disabled"}}
     if thinking.level is None:

@@ -1,8 +1,8 @@
-"""Batch formats of OpenAI and Anthropic: submit, query and fetch.
+"""Batch formats of OpenAI and Anthropic, which submit, query and fetch batches.
 
-The client names each batch, and the names of its requests contain the batch's name. If a server
-may have received a batch without confirming it, `find` searches the server's list before the batch
-is submitted again.
+The client names each batch, and the names of its requests contain the name of the batch. If a
+server may have received a batch without confirming it, `find` searches the server's list of
+batches before the batch is submitted again.
 """
 
 import json
@@ -17,10 +17,10 @@ from psychollm._base.untrusted_json import as_number, parse_json
 from psychollm.collect.connection import Connections, Exchange
 from psychollm.collect.faults import Kind, kind_of_status
 
-LARGEST_RESULTS = 2**30  # bytes of all replies of a batch
-_KEPT = 2**16  # bytes kept of an error text, before secrets are removed
-CLOCKS_DIFFER = 600.0  # seconds by which a server's clock may differ from ours
-_PAGES = 20  # pages of the list of batches that are searched
+LARGEST_RESULTS = 2**30  # largest size in bytes of all replies of a batch
+_KEPT = 2**16  # number of bytes kept of an error text, before secrets are removed
+CLOCKS_DIFFER = 600.0  # seconds by which a server's clock may differ from this machine's
+_PAGES = 20  # number of pages of the list of batches to search
 
 
 class BatchError(Exception):
@@ -38,7 +38,7 @@ class NotYetError(BatchError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A batch before submission: its name, and its request bodies by request name."""
+    """A batch before submission, with its name and with its request bodies by name."""
 
     name: str
     made: float  # seconds since 1970
@@ -49,17 +49,17 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """Status of a batch; `places` hold its results once it has ended."""
+    """Status of a batch; after its end, `places` are the paths of its results."""
 
     ended: bool
     places: tuple[str, ...] = ()
-    refused: str | None = None  # why it was rejected as a whole
-    crowded: bool = False  # rejected because other work is pending; try again later
+    refused: str | None = None  # reason why the server rejected the whole batch
+    crowded: bool = False  # whether it was rejected only because other work is pending
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of one request: a reply or an error with its status, or why both are missing."""
+    """Outcome of a request: a reply or error with its status, or the reason why it is missing."""
 
     name: str
     status: int | None
@@ -86,7 +86,7 @@ class BatchFormat(Protocol):
         """Return the status of a batch."""
 
     def outcome(self, entry: Mapping[str, Any]) -> Outcome | None:
-        """Parse one line of the results; an unusable line gives None."""
+        """Parse one line of the results; return None if it cannot be used."""
 
 
 def object_from(exchange: Exchange) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _bytes(exchange: Exchange) -> bytes:
 
 
 async def results(line: Connections, form: BatchFormat, look: Look) -> dict[str, Outcome]:
-    """Return the outcomes of the requests of a batch; the first of duplicate lines counts."""
+    """Return the outcomes of the requests of a batch, using the first of duplicate lines."""
     found: dict[str, Outcome] = {}
     for place in look.places:
         raw = _bytes(await line.send("GET", place, largest=LARGEST_RESULTS))
@@ -132,7 +132,7 @@ def _lines(raw: bytes) -> Iterator[dict[str, Any]]:
 
 
 async def _pages(line: Connections, place: str) -> list[dict[str, Any]]:
-    """Return the batches of a server, the newest first."""
+    """Return the batches in a server's list, the newest first."""
     listed: list[dict[str, Any]] = []
     after = ""
     for _ in range(_PAGES):
@@ -155,7 +155,7 @@ def _id(body: Mapping[str, Any]) -> str:
 
 
 class OpenAIBatches:
-    """``POST /files``, then ``POST /batches``; results are files."""
+    """Batches through ``POST /files`` and then ``POST /batches``, whose results are files."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
         """Upload the requests as a file."""
@@ -185,7 +185,7 @@ class OpenAIBatches:
         return _id(object_from(await line.post(json.dumps(body).encode(), "/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find the batch by its file, which belongs to this batch alone."""
+        """Find the batch by its file, which no other batch has."""
         for one in await _pages(line, "/batches?limit=100"):
             if one.get("input_file_id") == draft.file:
                 return _id(one)
@@ -231,7 +231,7 @@ _STATUS = {
 
 
 class AnthropicBatches:
-    """``POST /messages/batches``; batches have no names, so the results identify them."""
+    """Batches through ``POST /messages/batches``, which only their results identify."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
         """Do nothing: the batch itself contains the requests."""
@@ -247,7 +247,7 @@ class AnthropicBatches:
         return _id(object_from(await line.post(body, "/messages/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find the batch among those of the same size and time, by the names in its results."""
+        """Find the batch among batches of equal size and time by the names in its results."""
         for one in await _pages(line, "/messages/batches?limit=100"):
             name = one.get("id")
             if name in known or not _like(one, draft):
@@ -293,7 +293,7 @@ def _results_of(batch: str) -> str:
 
 
 def _like(listed: Mapping[str, Any], draft: Draft) -> bool:
-    """Return whether a listed batch has the size of ours and is not older."""
+    """Return whether a listed batch has the size of the draft and is not older."""
     counts = listed.get("request_counts")
     n = sum(as_number(one) or 0 for one in counts.values()) if isinstance(counts, dict) else 0
     try:

@@ -1,4 +1,4 @@
-"""Converse, the API format of Amazon Bedrock for all its models."""
+"""The Converse API of Amazon Bedrock, which serves all its models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _BESIDE = ("guardrailConfig", "performanceConfig", "requestMetadata", "serviceTi
 
 
 class BedrockConverse(OverHttp):
-    """``POST /model/MODEL/converse``; the secret is a Bedrock API key, sent as a bearer token."""
+    """``POST /model/MODEL/converse`` with a Bedrock API key as a bearer token."""
 
     name = "bedrock"
     streams = False  # Bedrock streams have a different format
@@ -34,13 +34,13 @@ class BedrockConverse(OverHttp):
     )
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return the path for a model, whose name may hold colons and slashes."""
+        """Return the path for a model, whose name may contain colons and slashes."""
         return f"/model/{quote(model, safe='')}/converse"
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; model-specific parameters are among the additional fields."""
+        """Return the body, with model-specific parameters as additional fields."""
         thinking = thinking_of(parameters)
         more = without_thinking(parameters)
         settings = {_SETTINGS[name]: more.pop(name) for name in _SETTINGS if name in more}
@@ -116,5 +116,5 @@ def _usage(usage: Any, *, hidden: bool) -> Usage:
     return Usage(
         input=None if counts[0] is None else sum(filter(None, counts)),
         output=output,
-        reasoning=output if hidden else None,  # only reasoning, with its text withheld
+        reasoning=output if hidden else None,  # all output is reasoning whose text is withheld
     )

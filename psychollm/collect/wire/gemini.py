@@ -1,4 +1,4 @@
-"""Contents, the API format of Google's Gemini, also on Vertex."""
+"""The API format of Google's Gemini, also on Vertex."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _NAMES = {
     "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
 }
-# Parameters that are top-level fields, not generation settings.
+# Parameters that are top-level fields of the body, not generation settings.
 _BESIDE = ("safetySettings", "labels", "cachedContent")
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FAILED = {
@@ -44,7 +44,7 @@ class Gemini(OverHttp):
     lacks = frozenset({"logit_bias", "reasoning_effort"})
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers, with the secret in its own header."""
+        """Return the headers with the secret."""
         return {"x-goog-api-key": secret} if secret else {}
 
     def place(self, model: str, *, stream: bool) -> str:
@@ -59,7 +59,7 @@ class Gemini(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; the address names the model, and system turns are separate."""
+        """Return the body with separate system turns; the path names the model."""
         contents = [
             {"role": _ROLES[turn["role"]], "parts": [{"text": turn["content"]}]}
             for turn in messages
@@ -124,12 +124,12 @@ class Gemini(OverHttp):
 
 
 class Vertex(Gemini):
-    """Gemini on Vertex: the address ends in ``/publishers/google``; the secret is a token."""
+    """Gemini on Vertex, whose address ends in ``/publishers/google``."""
 
     name = "vertex"
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the secret is a bearer token."""
+        """Return the headers with the secret as a bearer token."""
         return OverHttp.headers(self, secret)
 
 
@@ -156,7 +156,7 @@ def _settings(known: Mapping[str, Any], thinking: Thinking | None) -> dict[str, 
 
 
 def _thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the thinking parameters: levels for newer models, budgets for older; never both."""
+    """Return the thinking parameters: a level for newer models, a budget for older ones."""
     if thinking.off:
         return {"thinkingBudget": 0}
     if thinking.level is None:
@@ -182,7 +182,7 @@ def _said(parts: list[dict[str, Any]], *, thought: bool = False) -> str:
 
 
 def _tokens(found: Any) -> tuple[Token, ...]:
-    """Return the tokens of a reply, each with the likeliest alternatives."""
+    """Return the tokens of a reply, each with its most likely alternatives."""
     tops = _listed(found, "topCandidates")
     tokens = []
     for at, one in enumerate(_listed(found, "chosenCandidates")):

@@ -1,8 +1,9 @@
-"""Load a local model with a given precision, on given devices.
+"""Loading of a local model with a given precision on given devices.
 
-The precision is part of the respondent: a model in four bits answers differently from the same
-model in sixteen. Therefore ``dtype`` and ``bits`` are parameters, and part of the key of a
-request. The device belongs to the endpoint, like the address of a server.
+The precision is part of the respondent, because a model with 4-bit weights answers differently
+from the same model with 16-bit weights. Therefore, ``dtype`` and ``bits`` are parameters and
+determine the key of a request. The device is a property of the endpoint, like the address of a
+server.
 """
 
 from collections.abc import Mapping
@@ -21,24 +22,24 @@ BITS = (4, 8)
 
 
 class NoSuchModelError(Exception):
-    """Raised if a folder, file or name holds no loadable model."""
+    """Raised if no model can be loaded from a folder, file or name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """The type of a model's weights, and the bits of their quantisation, if any."""
+    """The type of a model's weights, and the number of bits if they are quantised."""
 
     dtype: str
     bits: int | None
 
 
 def precision_of(parameters: Mapping[str, Any]) -> Precision:
-    """Return the precision set by parameters.
+    """Return the precision that parameters set.
 
     Raises
     ------
     OptionError
-        If the precision does not exist.
+        If the type or the number of bits does not exist.
     """
     dtype, bits = parameters.get("dtype", "auto"), parameters.get("bits")
     check_choice("dtype", dtype, Dtype)
@@ -54,15 +55,15 @@ def load(name: str, precision: Precision, device: str) -> LocalModel:
     Raises
     ------
     NoSuchModelError
-        If there is no such model.
+        If the model does not exist.
     OptionError, MissingPackageError
-        If its precision needs a missing accelerator or package.
+        If its precision requires an accelerator or a package that is missing.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     words = _placed(torch, precision, device)
     if precision.bits:
         words["quantization_config"] = _rounding(torch, transformers, precision)
-    # "auto" keeps the stored type of the weights. Version 5 of transformers renamed the option.
+    # "auto" keeps the stored type of the weights. The option has a new name in transformers 5.
     newer = int(transformers.__version__.split(".")[0]) >= 5
     words["dtype" if newer else "torch_dtype"] = _type(torch, precision)
     place, file = (name, {})
@@ -76,7 +77,7 @@ def load(name: str, precision: Precision, device: str) -> LocalModel:
     except torch.cuda.OutOfMemoryError as error:
         msg = f"model {name!r} does not fit into memory: use bits=4, or a device with more memory"
         raise OptionError(msg) from error
-    except Exception as error:  # the library may raise anything for a bad folder
+    except Exception as error:  # the library may raise any error for a bad folder
         msg = f"{name} cannot be loaded: {error}"
         raise NoSuchModelError(msg) from error
     model.eval()
@@ -92,7 +93,7 @@ def _type(torch: Any, precision: Precision) -> Any:
 
 
 def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
-    """Return the device map of a model that is spread over devices, or quantised while loading."""
+    """Return the device map of a model on several devices or with quantised weights."""
     several = device == "auto" and torch.cuda.device_count() > 1
     if not several and not precision.bits:
         return {}
@@ -104,14 +105,14 @@ def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
 
 
 def _rounding(torch: Any, transformers: Any, precision: Precision) -> Any:
-    """Return the quantisation settings, or raise if quantisation is impossible."""
+    """Return the quantisation settings; raise an error if quantisation is impossible."""
     if not torch.cuda.is_available():
         msg = f"bits={precision.bits} needs an accelerator, and none was found: leave out bits"
         raise OptionError(msg)
     require("bitsandbytes", extra="", purpose=f"bits={precision.bits}")
     if precision.bits == 8:
         return transformers.BitsAndBytesConfig(load_in_8bit=True)
-    # For quantised weights "auto" means float32, which is slower and no more precise.
+    # For quantised weights, "auto" means float32, which is slower but not more precise.
     reckoned = torch.bfloat16 if precision.dtype == "auto" else _type(torch, precision)
     return transformers.BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=reckoned

@@ -1,8 +1,8 @@
 """A model in this process, which completes conversations in batches, padded on the left.
 
-The reply to a prompt does not depend on the rest of the batch, except for rounding: padding is
-masked, and each reply ends at its own limit. A failed batch is split into halves and retried,
-until only the failing prompt is left.
+Padding is masked and each reply ends at its own limit, so a reply depends on the other prompts of
+the batch only through rounding errors. A failed batch is repeatedly split into halves and retried
+until only the failing prompts remain.
 """
 
 import math
@@ -17,18 +17,18 @@ from typing import Any, TypeAlias
 from psychollm.collect.request import LIMITS
 from psychollm.collect.wire.probabilities import Token, verdict_at, word_of
 
-DEFAULT_TOKENS = 1024  # reply limit if none is given
+DEFAULT_TOKENS = 1024  # default token limit of a reply
 TOO_LARGE = "the conversation does not fit into the memory of the device"
 LEAST = -9999.0  # replaces minus infinity, which JSON does not allow
 
 
 class TooLargeError(Exception):
-    """A prompt that does not fit into the accelerator's memory even alone."""
+    """Raised if a single prompt exceeds the memory of the accelerator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A completion, and its time of completion in seconds since the start of the batch."""
+    """A completion, and the time in seconds from the start of the batch to its end."""
 
     reply: dict[str, Any]
     seconds: float
@@ -39,7 +39,7 @@ Outcome: TypeAlias = Made | Exception
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A prompt in tokens, and the token limit of its reply."""
+    """The tokens of a prompt, and the token limit of its reply."""
 
     ids: list[int]
     limit: int
@@ -60,15 +60,15 @@ class LocalModel:
     def replies(
         self, asked: Sequence[Mapping[str, Any]], *, seconds: float, stop: Event
     ) -> list[Outcome]:
-        """Return the outcomes of several bodies that differ only in messages and limits.
+        """Return the outcomes of request bodies that differ only in messages and limits.
 
         Parameters
         ----------
         asked : sequence of mapping
-            ``messages`` and parameters of chat completions; unknown ones are passed to
-            ``generate``.
+            Request bodies with ``messages`` and parameters of chat completions; unknown
+            parameters are passed to ``generate``.
         seconds : float
-            Time limit of generation.
+            Time limit of generation in seconds.
         stop : Event
             Event that ends generation at the next token.
         """
@@ -89,7 +89,7 @@ class LocalModel:
     def _in_parts(
         self, rows: list[_Row], options: dict[str, Any], seconds: float, stop: Event
     ) -> list[Outcome]:
-        """Answer prompts in one batch; after a failure, in two halves."""
+        """Answer prompts in one batch, or in two halves after a failure."""
         size = len(rows) * (max(len(row.ids) for row in rows) + max(row.limit for row in rows))
         if len(rows) == 1 or size <= self._room:
             try:
@@ -111,7 +111,7 @@ class LocalModel:
         return isinstance(error, self._torch.cuda.OutOfMemoryError)
 
     def _row(self, asked: Mapping[str, Any]) -> _Row:
-        """Return a conversation in tokens; without a chat template, blank lines separate turns."""
+        """Return a conversation as tokens; without a chat template, blank lines separate turns."""
         turns = [dict(turn) for turn in asked["messages"]]
         if getattr(self._tokenizer, "chat_template", None):
             words = asked.get("chat_template_kwargs", {})
@@ -168,8 +168,7 @@ class LocalModel:
             "finish_reason": "stop" if watch.said_all[k] else "length",
         }
         if watch.steps:
-            # As on servers, the token that ends a reply is not listed, unless it is the only
-            # token.
+            # Like servers, do not list the token that ends a reply, unless it is the only token.
             told = ids[:-1] if len(ids) > 1 and ids[-1] in self._ends() else ids
             while kept != text and len("".join(map(self.word, told[:-1]))) >= len(kept) > 0:
                 told = told[:-1]
@@ -184,7 +183,7 @@ class LocalModel:
         return Made(reply=reply, seconds=watch.seconds[k])
 
     def _tokens(self, watch: "_Watch", k: int, ids: list[int]) -> list[dict[str, Any]]:
-        """Return tokens with log probabilities, including all yes and no forms at the verdict."""
+        """Return tokens with log probabilities, for the verdict also of all forms of yes and no."""
         found = verdict_at([Token(self.word(token), None) for token in ids])
         whole = {0, found[0] if found else 0}
         listed = []
@@ -201,8 +200,9 @@ class LocalModel:
         return {"token": self.word(token), "logprob": max(logprob, LEAST)}
 
     def word(self, token: int) -> str:
-        """Return the text that a token adds."""
-        # Some tokenizers drop the space before the first word. A token put in front preserves it.
+        """Return the text that a token adds to a reply."""
+        # Decode the token after another one, because some tokenizers drop the space before the
+        # first word.
         if token not in self._words:
             before = self._tokenizer("a", add_special_tokens=False)["input_ids"]
             start = len(self._tokenizer.decode(before))
@@ -235,7 +235,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Log probabilities of one step: of the chosen tokens, the likeliest, and yes and no."""
+    """Log probabilities in one step of chosen tokens, of the likeliest, and of yes and no."""
 
     chosen: list[float]
     top: list[list[int]]
@@ -244,7 +244,7 @@ class _Step:
 
 
 class _Watch:
-    """Monitor of generation steps, which records ended replies and token probabilities."""
+    """Monitor of generation steps, which records the ends of replies and token probabilities."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class _Watch:
         self._width = width
         self._ends = ends
         self._stops = stops
-        # The window holds the longest stop string, plus some tokens without text.
+        # The window contains the longest stop string and some tokens without text.
         self._reach = 8 + max((len(one.encode()) for one in stops), default=0)
         self._listed = listed
         self._most = seconds
@@ -327,7 +327,7 @@ class _Watch:
 
 
 def _listed(options: dict[str, Any]) -> int | None:
-    """Remove the log-probability options; return how many to list, None for none."""
+    """Remove the options for log probabilities; return the number to list, or None."""
     wanted, n = options.pop("logprobs", None), options.pop("top_logprobs", None)
     if not wanted and not n:
         return None
@@ -343,8 +343,8 @@ def _stops(options: dict[str, Any]) -> list[str]:
 def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``generate``."""
     temperature = options.pop("temperature", 1.0)
-    # Generation settings stored with the model could change the probabilities, so they are
-    # switched off.
+    # Disable generation settings that are stored with the model, because they could change the
+    # probabilities.
     chosen: dict[str, Any] = {"do_sample": temperature > 0, "repetition_penalty": 1.0}
     if temperature > 0:
         chosen |= {"temperature": float(temperature), "top_k": 0, "top_p": 1.0}

@@ -1,4 +1,4 @@
-"""Chat completions, the API format of OpenAI and many servers; and plain completions."""
+"""Chat completions, the API format of OpenAI and many other servers, and plain completions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,12 +36,12 @@ class OpenAIChat(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; parameters are top-level fields."""
+        """Return the body with parameters as top-level fields."""
         turns = [dict(turn) for turn in messages]
         return {"model": model, "messages": turns, **_thinking(parameters)}
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that requests a stream, with token counts at its end."""
+        """Return a body that requests a stream with token counts at its end."""
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class OpenAIChat(OverHttp):
         return {**whole, "choices": [choice]}
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a reply; its content is text, or text parts and thinking parts."""
+        """Parse a reply, whose content is text or a list of text parts and thinking parts."""
         answer = self.whole(raw)
         choice = first_choice(answer)
         message = choice.get("message")
@@ -118,7 +118,7 @@ def _given(message: dict[str, Any], name: str, given: Any) -> None:
 
 
 def _choices(event: Event) -> list[dict[str, Any]]:
-    """Return what one piece of a stream adds to the first choice."""
+    """Return the parts of a stream's event that belong to the first choice."""
     listed = event.get("choices")
     listed = listed if isinstance(listed, list) else []
     return [one for one in listed if isinstance(one, dict) and not one.get("index")]
@@ -160,7 +160,7 @@ def _reply(
 
 
 def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
-    """Return the text and the reasoning of content in parts; None without such a part."""
+    """Return the joined text and reasoning of content in parts, None if there is no such part."""
     spoken: list[str] = []
     thought: list[str] = []
     for part in parts:
@@ -176,10 +176,10 @@ def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
 
 
 class AzureOpenAI(OpenAIChat):
-    """Chat completions of a deployment; the query of the address has ``?api-version=``."""
+    """Chat completions of a deployment, whose address has the query ``?api-version=``."""
 
     name = "azure"
-    batches = None  # batches on Azure need a separate deployment
+    batches = None  # batches on Azure require a separate deployment
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers, with the secret in its own header."""
@@ -192,7 +192,7 @@ class AzureOpenAI(OpenAIChat):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; the address names the deployment."""
+        """Return the body; the path names the deployment."""
         body = super().body(model, messages, parameters)
         del body["model"]
         return body
@@ -202,7 +202,7 @@ _RENAMED = {"max_completion_tokens": "max_tokens"}
 
 
 class OpenAICompletions(OpenAIChat):
-    """``POST /completions``: messages are joined to one text, with blank lines between them."""
+    """``POST /completions`` with messages joined to one text by blank lines."""
 
     name = "openai-completions"
     path = "/completions"
@@ -211,7 +211,7 @@ class OpenAICompletions(OpenAIChat):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; ``logprobs = true`` becomes the number that this format expects."""
+        """Return the body, with a number instead of ``logprobs = true``."""
         known = {_RENAMED.get(name, name): value for name, value in parameters.items()}
         if known.get("logprobs") is True:
             known["logprobs"] = 5  # largest number that the API accepts
@@ -231,7 +231,7 @@ class OpenAICompletions(OpenAIChat):
 
 
 def _plain_tokens(logprobs: Any) -> tuple[Token, ...]:
-    """Return the tokens from the parallel lists of plain completions."""
+    """Return the tokens in the parallel lists of a plain completion."""
     known = logprobs if isinstance(logprobs, dict) else {}
     texts, chosen, tops = (
         value if isinstance(value := known.get(name), list) else []

@@ -1,4 +1,4 @@
-"""Responses, an alternative of OpenAI and others to chat completions."""
+"""The Responses API, an alternative to chat completions on OpenAI's and other servers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,13 +20,13 @@ from psychollm.collect.wire.protocol import (
 from psychollm.collect.wire.thinking import thinking_of, without_thinking
 
 _LOGPROBS = "message.output_text.logprobs"
-LEAST = 16  # tokens; lower limits are refused
+LEAST = 16  # tokens; the API rejects lower limits
 _FINISH = {"completed": "stop", "max_output_tokens": "length"}
 _ENDED = {"response.completed", "response.incomplete", "response.failed"}
 
 
 class OpenAIResponses(OverHttp):
-    """``POST /responses``: both input and output are lists of items."""
+    """``POST /responses``, whose input and output are lists of items."""
 
     name = "openai-responses"
     path = "/responses"
@@ -36,7 +36,7 @@ class OpenAIResponses(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; nothing is stored on the server."""
+        """Return the body, which prevents storage on the server."""
         thinking = thinking_of(parameters)
         known = without_thinking(parameters)
         limit = next((known.pop(name) for name in LIMITS if name in known), None)
@@ -56,7 +56,7 @@ class OpenAIResponses(OverHttp):
         return {"model": model, "input": turns, "store": False, **known}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
-        """Return the complete response in the last event of a stream."""
+        """Return the complete response that the last event of a stream contains."""
         for event in stream:
             if event is not None and event.get("type") in _ENDED:
                 response = event.get("response")
@@ -64,7 +64,7 @@ class OpenAIResponses(OverHttp):
         raise cut_off()
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a reply: message items are the answer, reasoning items the thinking."""
+        """Parse a reply, whose message items are the answer and reasoning items the thinking."""
         body = self.whole(raw)
         items = body.get("output")
         if not isinstance(items, list):

@@ -20,7 +20,7 @@ def is_stream(raw: bytes) -> bool:
 
 
 def events(raw: bytes) -> Iterator[Event | None]:
-    """Yield the events of a stream, None for its end marker."""
+    """Yield the events of a stream, and None for its end marker."""
     for block in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
         data = b"\n".join(
             line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")
@@ -73,7 +73,7 @@ class OverHttp:
         timeout: float,
         device: str = "auto",
     ) -> Connections:
-        """Return connections to an address; `device` has no effect on servers."""
+        """Return connections to an address, ignoring `device`."""
         own = self.headers(secret)
         names = {name.lower() for name in own}
         others = {name: value for name, value in headers.items() if name.lower() not in names}
@@ -84,7 +84,7 @@ class OverHttp:
         )
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return the request path, the same for all models."""
+        """Return the request path, which is the same for all models."""
         return self.path
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -96,5 +96,5 @@ class OverHttp:
         raise cut_off()
 
     def whole(self, raw: bytes) -> dict[str, Any]:
-        """Return the object of a reply, sent whole or streamed."""
+        """Return the object of a reply, whether sent as a whole or streamed."""
         return self.gathered(events(raw)) if is_stream(raw) else object_of(raw)

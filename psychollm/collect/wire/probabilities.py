@@ -1,7 +1,7 @@
-"""Log probabilities of a reply: its tokens, and the alternatives at its verdict.
+"""Log probabilities of a reply's tokens, and of the alternatives at its verdict.
 
 The verdict is the text after the last "Answer:" of a reply or, without this mark, its beginning. A
-reply that begins with reasoning needs the mark: its first token is no verdict.
+reply that begins with reasoning requires the mark, because its first token is not a verdict.
 """
 
 import math
@@ -17,7 +17,7 @@ MARK = re.compile(_LABELLED % "answer")
 # Further marks that may precede a number.
 NUMBER_MARK = re.compile(_LABELLED % "answer|confidence|probability|rating|score")
 _WORDS = ("yes", "no")
-ROUNDING = 0.01  # tolerated excess over 1: servers round, or compute in 16 bits
+ROUNDING = 0.01  # tolerated excess over 1, because servers round or compute with 16 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +31,37 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNoMass:
-    """Probabilities that the verdict token is a form of "yes", and of "no"."""
+    """Probabilities that the verdict token is a form of "yes" and a form of "no"."""
 
-    # Tokens other than yes and no have the remaining probability, so report `captured` with
-    # `p_yes`.
+    # Report `captured` with `p_yes`, because other tokens may have a large probability.
 
     yes: float
     no: float
 
     @property
     def captured(self) -> float:
-        """Probability of "yes" or "no" together."""
+        """Total probability of "yes" and "no"."""
         return self.yes + self.no
 
     @property
     def p_yes(self) -> float:
-        """Probability of "yes" divided by that of "yes" or "no"; NaN if neither was listed."""
+        """Probability of "yes" divided by `captured`; NaN if neither "yes" nor "no" was listed."""
         return self.yes / self.captured if self.captured > 0 else math.nan
 
 
 def word_of(token: str) -> str:
-    """Return the word of a token, without space marks, punctuation and case."""
+    """Return the word of a token in lower case, without space marks and punctuation."""
     return token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
 
 
 def logprob_of(value: Any) -> float | None:
-    """Return a server's log probability, capped at zero, or None."""
+    """Return a server's log probability, capped at zero, or None if it is invalid."""
     number = -math.inf if value == -math.inf else as_number(value)
     return None if number is None else min(number, 0.0)
 
 
 def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> Token:
-    """Return a token with its readable alternatives; with none if one has no valid probability."""
+    """Return a token with its alternatives, or without them if a probability is invalid."""
     pairs = [(text, logprob), *top]
     if any((as_number(value) or 0.0) > ROUNDING for _, value in pairs):
         pairs = [(text, None)]
@@ -74,7 +73,7 @@ def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> To
 
 
 def openai_tokens(entries: Any, *, top: str = "top_logprobs") -> tuple[Token, ...]:
-    """Return the tokens of a list in OpenAI's formats."""
+    """Return the tokens in a list with one of OpenAI's formats."""
     if not isinstance(entries, list):
         return ()
     return tuple(
@@ -99,7 +98,7 @@ def verdict_at(tokens: Sequence[Token], *, mark: re.Pattern[str] = MARK) -> tupl
         end += len(one.text)
         if end > start and word_of(text[max(start, end - len(one.text)) : end]):
             return at, "answer" if marks else "first"
-    # Without text after the mark, or with an empty reply, there is no verdict.
+    # An empty reply, or one without text after the mark, has no verdict.
     return (0, "first") if tokens and not marks else None
 
 
@@ -127,6 +126,6 @@ def yes_no_mass(tokens: Sequence[Token]) -> YesNoMass | None:
 
 
 def sequence_logprob(tokens: Sequence[Token]) -> float | None:
-    """Return the log probability of a whole reply, None unless every token has one."""
+    """Return the log probability of a whole reply, or None if any token has none."""
     known = [one.logprob for one in tokens if one.logprob is not None]
     return math.fsum(known) if known and len(known) == len(tokens) else None

@@ -1,4 +1,4 @@
-"""The interface of an API format, and the common parts of replies."""
+"""Interface of API formats, and functions for parts that their replies have in common."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from psychollm.collect.wire.probabilities import Token, YesNoMass, yes_no_mass
 from psychollm.instruments.readers.plain_text import in_tags
 
 Messages = Sequence[Mapping[str, str]]
-MOST_COST = 1e6  # cost of one exchange, any currency; larger values are server errors
-# Finish reasons of unfinished answers.
+MOST_COST = 1e6  # largest cost of one exchange; larger values are server errors
+# Finish reasons that indicate an unfinished answer.
 _FAILED = frozenset({
     "abort", "aborted", "cancelled", "error", "failed", "insufficient_system_resource",
     "malformed_model_output", "malformed_tool_use", "network_error",
@@ -25,18 +25,18 @@ _FILTERED = frozenset({
 
 
 class UnreadableReplyError(Exception):
-    """A reply without an answer; `kind` classifies the problem."""
+    """Raised for a reply without an answer; `kind` classifies the problem."""
 
     def __init__(self, kind: Kind, detail: str, *, status: int | None = None) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
-        self.status = status  # status of an error reported inside a reply with status 200
+        self.status = status  # status of an error within a reply with status 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one exchange, and its price if the server states one."""
+    """Numbers of tokens of one exchange, and its cost if the server states it."""
 
     input: int | None = None
     output: int | None = None
@@ -46,7 +46,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's reply as returned by a server."""
+    """A model's reply, as returned by a server."""
 
     text: str
     reasoning: str | None = None
@@ -70,7 +70,7 @@ class Line(Protocol):
         """Send one body to a path; failures are classified in the result instead of raised."""
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Use new headers from now on."""
+        """Use these headers for all further requests."""
 
     def withdraw(self) -> None:
         """Abandon waiting bodies that have not been sent."""
@@ -80,12 +80,12 @@ class Line(Protocol):
 
 
 class Wire(Protocol):
-    """An API format: it turns requests into bodies, and responses into replies."""
+    """An API format, which converts requests to bodies, and responses to replies."""
 
     name: str
     local: bool  # whether models run in this process, without an address
     streams: bool  # whether replies can be streamed
-    batches: Any  # a `BatchFormat`, or None without batches
+    batches: Any  # a `BatchFormat`, or None if batches are not supported
     lacks: frozenset[str]  # unsupported parameters
 
     def open(
@@ -97,28 +97,28 @@ class Wire(Protocol):
         timeout: float,
         device: str = "auto",
     ) -> Line:
-        """Return a connection to an endpoint; `device` is for models in this process."""
+        """Return a connection to an endpoint; `device` applies only to models in this process."""
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers of every request."""
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return the path of requests to a model, below the endpoint's address."""
+        """Return the path of requests to a model, relative to the endpoint's address."""
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body to send."""
+        """Return the body of a request."""
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a body that requests the reply as a stream."""
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a response with status 200, whole or streamed."""
+        """Parse a response with status 200, which may be streamed."""
 
 
 def object_of(raw: bytes) -> dict[str, Any]:
-    """Return the JSON object of a body; bytes that are not UTF-8 become U+FFFD."""
+    """Return the JSON object in a body; bytes that are not UTF-8 become U+FFFD."""
     try:
         body = parse_json(raw, errors="replace")
     except ValueError as error:
@@ -130,7 +130,7 @@ def object_of(raw: bytes) -> dict[str, Any]:
 
 
 def check_error(body: Mapping[str, Any]) -> None:
-    """Raise if an error replaces a reply or accompanies a part of one."""
+    """Raise `UnreadableReplyError` if a response contains an error, with or without a reply."""
     fault = body.get("error")
     if not fault:
         return
@@ -152,9 +152,9 @@ def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def fault_of(reply: Reply) -> tuple[Kind, str] | None:
-    """Return why a reply is not an answer, according to the server; None if it is one."""
-    # An empty reply counts as an answer if the server reports a finish reason and used tokens. The
-    # model then chose to write nothing, or had no tokens left.
+    """Return the reason why a reply is not an answer according to the server, or None."""
+    # An empty reply counts as an answer if the server reports a finish reason and used tokens,
+    # because the model then wrote nothing or used all tokens.
     reason = (reply.finish_reason or "").casefold()
     if reason in _FILTERED:
         return Kind.FILTERED, f"held back (finish reason {reason})"
@@ -173,9 +173,9 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
-    """Return an answer without preceding thinking in tags, and all thinking."""
-    # A closing tag alone means that the opening tag was part of the prompt. An opening tag alone
-    # means that the reply was truncated.
+    """Return an answer without preceding thinking in tags, and the thinking."""
+    # If only the closing tag occurs, the opening tag was part of the prompt. If only the opening
+    # tag occurs, the reply was truncated.
     words = in_tags(text).lstrip()
     opened = words.startswith(_OPEN)
     if not opened and _CLOSE not in words:
@@ -188,14 +188,14 @@ def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
 
 
 def text_or_none(value: Any) -> str | None:
-    """Return a string, or None for anything else; unpaired surrogates become U+FFFD."""
+    """Return a string, or None for other values; unpaired surrogates become U+FFFD."""
     if not isinstance(value, str):
         return None
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def count_or_none(value: Any) -> int | None:
-    """Return a non-negative whole number, or None for anything else."""
+    """Return a non-negative whole number, or None for other values."""
     whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if whole else None
 

@@ -1,8 +1,8 @@
-"""The amount of thinking before an answer: one setting, translated for each API format.
+"""The amount of thinking before an answer, one setting that is converted for each API format.
 
 The parameter ``thinking`` is "off", a level, or a number of tokens; a table is passed on
-unchanged. Most formats include thinking in the length limit of a reply. The limit of a plan covers
-only the answer, so the allowance for thinking is added before sending.
+unchanged. In most formats, the length limit of a reply includes thinking. The limit in a plan
+applies only to the answer, so the allowance for thinking is added before sending.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Any
 from psychollm._base.errors import OptionError
 
 OFF = "off"
-# Thinking tokens at each level, in addition to those of the answer.
+# Number of tokens for thinking at each level, in addition to the tokens of the answer.
 ROOM = {
     "minimal": 1024,
     "low": 4096,
@@ -21,16 +21,16 @@ ROOM = {
     "xhigh": 65536,
     "max": 65536,
 }
-# Parameters of API formats that control thinking, and other keys that such tables may have.
+# Parameters of API formats that control thinking, and other keys of such tables.
 _OWN = ("reasoning_effort", "reasoning", "output_config", "thinkingConfig", "reasoningConfig")
 _BESIDE = {"summary", "exclude", "format"}
-# Numbers of tokens at which the nearest level changes, for formats that support only levels.
+# Upper limits on the number of tokens for each level, for formats that support only levels.
 _NEAREST = ((2048, "minimal"), (8192, "low"), (20480, "medium"))
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """The amount of thinking: a level or a number of tokens; 0 disables it."""
+    """The amount of thinking, a level or a number of tokens, of which 0 disables thinking."""
 
     level: str | None
     tokens: int
@@ -42,14 +42,14 @@ class Thinking:
 
     @property
     def effort(self) -> str:
-        """The level, or the one nearest to the number of tokens."""
+        """The level, or the level nearest to the number of tokens."""
         if self.level is not None:
             return self.level
         return next((level for most, level in _NEAREST if self.tokens <= most), "high")
 
 
 def thinking_of(parameters: Mapping[str, Any]) -> Thinking | None:
-    """Return the setting, or None if it is missing or a format's own table."""
+    """Return the amount of thinking, or None if it is missing or a format's own table."""
     given = parameters.get("thinking")
     if given is None or isinstance(given, Mapping):
         return None

@@ -1,14 +1,14 @@
-"""Models in this process, run by the library transformers without a server.
+"""Models in this process, which the library transformers runs without a server.
 
-A model is named by its folder, its file, or a name known to transformers, and is loaded on first
+A model is named by its folder, its file, or a name on the Hugging Face Hub, and is loaded on first
 use. Waiting requests to one model with the same parameters form a batch, which runs in a separate
 thread. Models share the processor, so only one batch runs at a time. The time limit of a request
 begins with its batch. A sampled reply with a seed runs alone, because it would otherwise depend on
 the other requests.
 
-The raw reply is stored as a server's chat completion, so that it is parsed in the same way. At the
-first token and at the verdict, the log probabilities list every form of "yes" and "no" in addition
-to the likeliest tokens, so that their probability mass is exact.
+The raw reply is stored in the format of chat completions, so that it is parsed like a server's. At
+the first token and at the verdict, the log probabilities list every form of "yes" and "no" in
+addition to the likeliest tokens, so that the total probabilities of yes and no are exact.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from psychollm.collect.wire.thinking import thinking_of, without_thinking
 
 
 class TransformersLocal(OpenAIChat):
-    """Chat completions without a server."""
+    """Chat completions by models in this process."""
 
     name = "transformers"
     local = True
@@ -59,7 +59,7 @@ class TransformersLocal(OpenAIChat):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; whether a model thinks is decided by its chat template."""
+        """Return the body; the chat template of a model controls its thinking."""
         known = without_thinking(parameters)
         if (thinking := thinking_of(parameters)) is not None:
             words: dict[str, Any] = {"enable_thinking": not thinking.off}
@@ -90,7 +90,7 @@ class TransformersLocal(OpenAIChat):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A body waiting for its model, with the future that will receive the result."""
+    """A body waiting for its model, with the future for its result."""
 
     body: Mapping[str, Any]
     exchange: "asyncio.Future[Exchange]"
@@ -112,11 +112,11 @@ class LocalLine:
         self._stop = Event()
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Answer one body; the result classifies failures and no error is raised."""
+        """Answer one body; failures are classified in the result instead of raised."""
         loop = asyncio.get_running_loop()
         one = _Waiting(json.loads(body), loop.create_future())
         self._waiting.append(one)
-        loop.call_soon(self._begin)  # begin after all requests of this loop turn were posted
+        loop.call_soon(self._begin)  # begin when all requests of this iteration are posted
         return await one.exchange
 
     def authorise(self, headers: Mapping[str, str]) -> None:
@@ -155,7 +155,7 @@ class LocalLine:
         self._busy = False
         error = None if work.cancelled() else work.exception()
         for k, one in enumerate(batch):
-            if one.exchange.done():  # cancelled meanwhile
+            if one.exchange.done():  # the request was cancelled
                 continue
             if error is not None:
                 one.exchange.set_exception(error)
@@ -176,7 +176,7 @@ class LocalLine:
                 started, clock = time.time(), time.perf_counter()  # excludes the loading time
             outcomes = model.replies(bodies, seconds=self._timeout, stop=self._stop)
         except PsychollmError:
-            raise  # only the user can fix this, so the run stops
+            raise  # stop the run, because only the user can correct this
         except Exception as error:  # noqa: BLE001 -- classified like a server error
             outcomes = [error] * len(asked)
         spent = time.perf_counter() - clock
@@ -203,12 +203,12 @@ _OURS = ("model", "dtype", "bits")  # not options of `generate`
 
 
 def _alike(body: Mapping[str, Any]) -> str | None:
-    """Return the parameters that a batch shares; None for a body that must run alone."""
+    """Return the parameters that a batch has in common; None if a body must run alone."""
     fixed = {name: body[name] for name in body if name not in ("messages", *LIMITS)}
     if "seed" in fixed:
         if fixed.get("temperature", 1.0) > 0:
             return None
-        del fixed["seed"]  # it has no effect without sampling
+        del fixed["seed"]  # without sampling, the seed has no effect
     return canonical_text(fixed)
 
 
