@@ -183,7 +183,7 @@ class LocalModel:
         return Made(reply=reply, seconds=watch.seconds[k])
 
     def _tokens(self, watch: "_Watch", k: int, ids: list[int]) -> list[dict[str, Any]]:
-        """Return tokens with log probabilities, for the verdict also of all forms of yes and no."""
+        """Return tokens with log probabilities, at the verdict also of all forms of yes and no."""
         found = verdict_at([Token(self.word(token), None) for token in ids])
         whole = {0, found[0] if found else 0}
         listed = []
