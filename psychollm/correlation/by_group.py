@@ -32,15 +32,15 @@ def polychoric_by_group(
     data : Responses, DataFrame or array of shape (models, questions)
         Ordered codes 0 to 15.
     groups : sequence of labels, one per unit
-        Group of each unit. Units are the questions with ``of="models"``, the models with
+        Group of each unit. Units are questions with ``of="models"``, and models with
         ``of="questions"``.
     of : {"models", "questions"}
         Whether to correlate models or questions.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
-        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
-        1/2 to all cells of a table with an empty one.
+        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
+        cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
         ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
         answers of each row.
@@ -84,7 +84,7 @@ def _members(table: Responses, members: BoolArray, of: Axis) -> Responses:
 
 
 def _check_varying(part: Responses, of: Axis, name: Hashable) -> None:
-    """Refuse items without two different answers."""
+    """Raise an error for items without two different answers."""
     codes, missing, labels = part.codes, part.missing, part.models
     if of == "questions":
         codes, missing, labels = codes.T, missing.T, part.questions

@@ -1,9 +1,9 @@
-"""Tetrachoric correlations by torch, for many pairs at once, in 64 bits.
+"""Tetrachoric correlations of many pairs at once with torch, in 64-bit precision.
 
-Equation (1) of `kernels.tetrachoric` is solved by Halley's method, with 20 quadrature nodes on
-each of [t, sqrt t] and [sqrt t, 1]. Signs are removed first. The solution is accurate for t above
-`LEAST` (|rho| below 0.97) and thresholds within `FAR`. The compiled kernels solve all other pairs,
-and those with an empty cell.
+Equation (1) of `kernels.tetrachoric` is solved for t by Halley's method. The integral is computed
+with 20 quadrature nodes on each of [t, sqrt t] and [sqrt t, 1]. Negative correlations are first
+reflected to positive ones. The solution is accurate for t above `LEAST` (|rho| below 0.97) and
+thresholds within `FAR`. The compiled kernels solve all other pairs, and pairs with an empty cell.
 """
 
 import math
@@ -19,11 +19,11 @@ PIECE = 1 << 20  # pairs per block: 8 MB per array
 STEPS = 5  # iterations; the kernels solve pairs that have not converged
 LEAST = PANEL_RATIO**2
 ROUNDING = 1e-14  # relative rounding error of the integral
-CLOSE = 5e-13  # largest error of the root t
+CLOSE = 5e-13  # largest accepted error of the root t
 
 
 def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> None:
-    """Fill arrays of `correlate_pairs` below the diagonal; NaN for pairs left to kernels."""
+    """Fill arrays of `correlate_pairs` below the diagonal; NaN for pairs not solved here."""
     torch, k = torch_on(device), len(counts.labels)
     *arrays, iterations, status = out
     iterations.fill(STEPS)
@@ -40,14 +40,15 @@ def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> N
 
 
 def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any, Any]:
-    """Return correlation, complement and residual of pairs; NaN for pairs left to the kernels."""
+    """Return correlation, complement and residual of pairs; NaN for pairs not solved here."""
     n10, n01 = yes - n11, other - n11
     n00 = n - yes - n01
     a, b = _threshold(torch, yes, n), _threshold(torch, other, n)
     cross = (n11 * n00 - n10 * n01) / n**2
     sign = cross.sign()
     curve = ((a - sign * b) ** 2 / 8, sign * a * b / 2)
-    # Start as the kernels do, but with a smaller power: closer to independence, g is not small.
+    # A smaller power than in the kernels gives starting values closer to independence, where the
+    # integrand is not small.
     odds = (n11 * n00) / (n10 * n01)
     t = torch.tan(0.5 * math.pi / (1 + torch.maximum(odds, 1 / odds) ** 0.25))
     t, residual, error = _root(torch, t.clamp(LEAST, 1), TWO_PI * cross.abs(), curve)
@@ -59,7 +60,7 @@ def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any
 
 
 def _root(torch: Any, t: Any, target: Any, curve: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return the root t of integral = target, its residual, and its error bound."""
+    """Return the t at which the integral equals `target`, with its residual and error bound."""
     gap, product = curve
     for _ in range(STEPS):
         newton = (_integral(torch, t, *curve) - target) / _integrand(torch, t, *curve)
@@ -70,7 +71,7 @@ def _root(torch: Any, t: Any, target: Any, curve: tuple[Any, Any]) -> tuple[Any,
 
 
 def _integral(torch: Any, t: Any, gap: Any, product: Any) -> Any:
-    """Return the integral from t to 1."""
+    """Return the integral of `_integrand` from t to 1."""
     total, middle = torch.zeros_like(t), t.sqrt()
     for low, high in ((t, middle), (middle, torch.ones_like(t))):
         half, centre = (high - low) / 2, (high + low) / 2

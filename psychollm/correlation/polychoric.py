@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def ordered_codes(table: Responses, of: Axis) -> tuple[AnyArray, tuple[tuple[int, ...], ...]]:
-    """Return codes (k, units) as ranks among the answers of their row, -1 where missing."""
+    """Return codes (k, units) as ranks among the answers of each row, -1 where missing."""
     raw, missing = table.codes, table.missing
     if of == "questions":
         raw, missing = raw.T, missing.T
@@ -53,7 +53,7 @@ def row_margins(codes: AnyArray, weights: FloatArray, size: int) -> FloatArray:
 
 
 def row_cuts(margins: FloatArray) -> FloatArray:
-    """Return cuts (k, C + 1) of margins (k, C); infinite for rows without answers."""
+    """Return thresholds (k, C + 1), with infinite ends, from counts of answers (k, C)."""
     cuts = np.empty((len(margins), margins.shape[1] + 1))
     for row, counts in enumerate(margins):
         if counts.sum() > 0.0:
@@ -64,14 +64,14 @@ def row_cuts(margins: FloatArray) -> FloatArray:
 
 
 def padded_cuts(thresholds: FloatArray) -> FloatArray:
-    """Return cuts (k, C + 1) with infinite ends, from thresholds (k, C - 1)."""
+    """Add infinite ends to thresholds (k, C - 1), and return an array (k, C + 1)."""
     ends = np.full(len(thresholds), np.inf)
     inner = np.where(np.isnan(thresholds), np.inf, thresholds)
     return np.column_stack([-ends, inner, ends])
 
 
 def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> FloatArray:
-    """Return the number (or weight) of units of each pair and, on the diagonal, row (k, k)."""
+    """Return numbers or weights of units (k, k): of pairs, and of rows on the diagonal."""
     k = len(codes)
     answered = codes >= 0
     n = np.empty((k, k))
@@ -98,8 +98,8 @@ class PolychoricCorrelation(Result):
     complement : ndarray of shape (k, k)
         1 - abs(matrix), with full relative precision near the bounds.
     thresholds : ndarray of shape (k, C - 1)
-        Thresholds between adjacent answers of each row, from all its answers. NaN pads rows with
-        fewer categories than C.
+        Thresholds between adjacent answers of each row, estimated from all answers of the row.
+        Rows with fewer than C categories are padded with NaN.
     n : ndarray of shape (k, k)
         Number of units of each pair.
     status : ndarray of shape (k, k)
@@ -150,7 +150,7 @@ class PolychoricCorrelation(Result):
     def se(self) -> FloatArray:
         """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
 
-        They are NaN for correlations at a bound and for undefined ones.
+        They are NaN for undefined correlations and for correlations at a bound.
         """
         return self._influences()[3] * self._design()
 
@@ -160,7 +160,7 @@ class PolychoricCorrelation(Result):
         return self._influences()[4] * self._design()
 
     def interval(self, *, level: float = 0.95) -> FloatArray:
-        """Return confidence intervals of all pairs, shape (k, k, 2): Fisher's z, delta method.
+        """Return Fisher-z confidence intervals of all pairs by the delta method, shape (k, k, 2).
 
         Parameters
         ----------
@@ -173,14 +173,14 @@ class PolychoricCorrelation(Result):
     def covariance(self, *, thresholds: bool = False) -> FloatArray:
         """Return the covariance matrix of the correlations below the diagonal, row by row.
 
-        It is the sum over units of products of their influences, with estimated thresholds
-        (Muthén, 1984). Units are processed in blocks, so that memory is little more than that of
-        the result.
+        It is the sum over units of products of their influence values, which account for the
+        estimation of thresholds (Muthén, 1984). Units are processed in blocks, so that little
+        memory is needed beyond the result.
 
         Parameters
         ----------
         thresholds : bool
-            Whether to include the thresholds of all rows, row by row, before the correlations.
+            Whether to include, before the correlations, the thresholds of all rows, row by row.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class PolychoricCorrelation(Result):
         Raises
         ------
         OptionError
-            If a label is unknown, or there are fewer than two.
+            If a label is unknown, or there are fewer than two labels.
         """
         where = {label: i for i, label in enumerate(self.labels)}
         unknown = [label for label in labels if label not in where]
@@ -261,7 +261,7 @@ class PolychoricCorrelation(Result):
         return row_margins(self._codes, self._weights, self._tables.shape[1])
 
     def _influences(self) -> tuple[FloatArray, ...]:
-        """Return empty arrays for `influence_pairs`."""
+        """Return influence values and standard errors of all pairs."""
         p, size = self._tables.shape[:2]
         out = (
             np.empty((p, size, size)),
@@ -290,7 +290,7 @@ class PolychoricCorrelation(Result):
             return np.asarray(np.sqrt(squares / self.n), dtype=np.float64)
 
     def plot(self, *, order: MatrixOrder = "loading", ax: Drawn | None = None) -> Drawn:
-        """Draw the matrix as a heat map: `psychollm.plots.plot_correlation`.
+        """Draw the matrix as a heat map with `psychollm.plots.plot_correlation`.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class PolychoricCorrelation(Result):
             Order of the rows: by loading on the first component, by average-linkage clusters, by
             threshold, or unchanged.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_correlation")(self, order=order, ax=ax)
 
@@ -311,11 +311,11 @@ def polychoric(
     missing: Missing = "pairwise",
     weights: ArrayLike | None = None,
 ) -> PolychoricCorrelation:
-    """Polychoric correlations of all pairs of models (or questions).
+    """Compute polychoric correlations of all pairs of models (or questions).
 
     The model of each pair of rows is a bivariate normal distribution divided at thresholds. The
-    thresholds come from the margins; the correlation maximises the likelihood of the table, to
-    rounding error. For binary rows the results equal those of `tetrachoric`.
+    thresholds are computed from the margins. The correlation maximises the likelihood of the
+    table, to rounding error. For binary rows the results equal those of `tetrachoric`.
 
     Parameters
     ----------
@@ -326,15 +326,15 @@ def polychoric(
         Whether to correlate models or questions.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
-        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
-        1/2 to all cells of a table with an empty one.
+        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
+        cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
         ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
         answers of each row.
     weights : array of shape (questions,), optional
-        Non-negative weight of each unit (question, or model with ``of="questions"``); scaled to
-        mean one.
+        Non-negative weight of each unit (question, or model with ``of="questions"``). Weights are
+        scaled to mean one.
 
     Returns
     -------
@@ -344,13 +344,14 @@ def polychoric(
     Raises
     ------
     ShapeError
-        If there are fewer than two rows, no column, or too many pairs with too many categories.
+        If there are fewer than two rows or no columns, or the tables of all pairs do not fit into
+        memory.
     CodeError
         If the answers are not codes 0 to 15.
 
     See Also
     --------
-    tetrachoric : for yes/no answers, faster, with profile-likelihood intervals.
+    tetrachoric : faster for binary answers, with profile-likelihood intervals.
     polyserial : correlations of ordered answers with continuous scores.
 
     References

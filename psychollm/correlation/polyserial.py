@@ -80,7 +80,7 @@ class SerialCorrelation(Result):
     )
 
     def interval(self, *, level: float = 0.95) -> FloatArray:
-        """Return confidence intervals, shape (s, k, 2): Fisher's z with the delta method.
+        """Return Fisher-z confidence intervals by the delta method, shape (s, k, 2).
 
         Parameters
         ----------
@@ -105,21 +105,22 @@ class SerialCorrelation(Result):
 def polyserial(
     scores: ArrayLike | pd.DataFrame, answers: ResponsesLike, *, of: Axis = "models"
 ) -> SerialCorrelation:
-    """Polyserial correlations of continuous scores with ordered answers.
+    """Compute polyserial correlations of continuous scores with ordered answers.
 
     The model is a bivariate normal distribution of the score and of a latent variable, which
-    thresholds divide into answers. Thresholds, mean and SD are estimated from units with both
-    values. The correlation maximises the likelihood of the answers given the scores.
+    thresholds divide into answers. Thresholds, mean and SD are estimated from units with a score
+    and an answer. The correlation maximises the likelihood of the answers given the scores.
 
     Parameters
     ----------
     scores : array_like (units,) or (s, units), or DataFrame
-        Finite numbers; NaN is missing.
+        Finite numbers; NaN means missing.
     answers : Responses, DataFrame or array of shape (k, units)
-        Ordered codes 0 to 15; missing ones are omitted pair by pair. Each row gives one column
+        Ordered codes 0 to 15; missing answers are omitted pair by pair. Each row gives one column
         of the result.
     of : {"models", "questions"}
-        Whether the rows of `answers` are correlated, or its columns, with rows as units.
+        Side of `answers` that is correlated with the scores: its rows ("models") or its columns
+        ("questions"). The other side contains the units.
 
     Returns
     -------
@@ -129,9 +130,9 @@ def polyserial(
     Raises
     ------
     ShapeError
-        If scores and answers do not hold the same number of units.
+        If scores and answers differ in their number of units.
     CodeError
-        If a score is infinite or not a number, or an answer is not a code.
+        If a score is infinite or not numeric, or an answer is not a code.
 
     References
     ----------
@@ -154,17 +155,18 @@ def polyserial(
 def biserial(
     scores: ArrayLike | pd.DataFrame, answers: ResponsesLike, *, of: Axis = "models"
 ) -> SerialCorrelation:
-    """Biserial correlations of continuous scores with binary answers.
+    """Compute biserial correlations of continuous scores with binary answers.
 
     Parameters
     ----------
     scores : array_like (units,) or (s, units), or DataFrame
-        Finite numbers; NaN is missing.
+        Finite numbers; NaN means missing.
     answers : Responses, DataFrame or array of shape (k, units)
-        Binary answers, 1 and 0; missing ones are omitted pair by pair. Each row gives one column
-        of the result.
+        Binary answers, 1 and 0; missing answers are omitted pair by pair. Each row gives one
+        column of the result.
     of : {"models", "questions"}
-        Whether the rows of `answers` are correlated, or its columns, with rows as units.
+        Side of `answers` that is correlated with the scores: its rows ("models") or its columns
+        ("questions"). The other side contains the units.
 
     Returns
     -------
@@ -176,7 +178,7 @@ def biserial(
     CodeError
         If an answer is not 0 or 1.
     ShapeError
-        If scores and answers do not hold the same number of units.
+        If scores and answers differ in their number of units.
 
     Notes
     -----
@@ -232,7 +234,7 @@ def _serial(scores: Any, table: Responses, method: str) -> SerialCorrelation:
 
 
 def _pair(z: FloatArray, codes: AnyArray, out: FloatArray) -> int:
-    """Fill the estimate of one pair; undefined without variance."""
+    """Write the estimate of one pair into `out`, unless a variable has no variance."""
     used, ranks = np.unique(codes, return_inverse=True)
     if used.size < 2 or np.ptp(z) == 0.0:
         return 0

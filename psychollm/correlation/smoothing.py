@@ -1,10 +1,10 @@
 r"""`smooth`: nearest correlation matrix to an indefinite matrix, by one of five criteria.
 
-Shrinkage is :math:`S(\alpha) = \alpha T + (1 - \alpha) G` for a correlation matrix T (Higham,
-Strabić & Šego, 2016). With a positive definite target the smallest :math:`\alpha` without a
-negative eigenvalue has a closed form: if :math:`\mu < 0` is the smallest eigenvalue of
-:math:`L^{-1} G L^{-\prime}`, where :math:`T = L L'`, then :math:`\alpha = -\mu / (1 - \mu)`. With
-a singular target it is found by bisection.
+Shrinkage of a matrix G towards a correlation matrix T is :math:`S(\alpha) = \alpha T + (1 -
+\alpha) G` (Higham, Strabić & Šego, 2016). With a positive definite target the smallest
+:math:`\alpha` without a negative eigenvalue has a closed form: if :math:`\mu < 0` is the smallest
+eigenvalue of :math:`L^{-1} G L^{-\prime}`, where :math:`T = L L'`, then :math:`\alpha = -\mu / (1
+- \mu)`. With a singular target, :math:`\alpha` is found by bisection.
 
 References
 ----------
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-DEFINITE = 1e-8  # smallest eigenvalue of a target that is inverted
+DEFINITE = 1e-8  # a target with a smaller eigenvalue counts as singular
 BISECTIONS = 60
 
 
 def equal_correlations(matrix: FloatArray) -> FloatArray:
-    """Return the matrix of equal correlations at their mean, clipped to be PSD."""
+    """Return the PSD matrix whose correlations all equal the mean, limited from below."""
     k = len(matrix)
     mean = (float(matrix.sum()) - k) / (k * (k - 1))
     target = np.full_like(matrix, max(mean, -1.0 / (k - 1)))
@@ -66,7 +66,7 @@ def equal_correlations(matrix: FloatArray) -> FloatArray:
 
 
 def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> Repair:
-    """Mix a matrix with a target by the given weight, or the smallest sufficient one."""
+    """Mix a matrix with a target by the given weight, or by the smallest sufficient weight."""
     least, steps = least_shrinkage(matrix, target)
     weight = least if shrinkage is None else shrinkage
     if weight < least - ROUNDING:
@@ -131,9 +131,9 @@ class Smoothing(Result):
     largest_move : float
         Entry of `moved` with the largest absolute value.
     largest_pair : tuple
-        Its two labels; empty if nothing moved.
+        Labels of the pair with the largest move; empty if the matrix is unchanged.
     eigenvalues_before, eigenvalues_after : ndarray of shape (k,)
-        Descending.
+        Eigenvalues in descending order.
     deficit : float
         Sum of absolute values of the negative eigenvalues before smoothing.
     method : str
@@ -141,11 +141,11 @@ class Smoothing(Result):
     note : str
         Description of the changes.
     shrinkage : float
-        Weight of the target with ``method="shrink"``; NaN for other methods, or if nothing was
-        done.
+        Weight of the target with ``method="shrink"``; NaN for other methods, or if the matrix is
+        unchanged.
     scale : ndarray of shape (k,)
-        Factor on each row and column of correlations with ``method="minimum_trace"``; one for
-        other methods.
+        Factor by which each row and column of correlations is multiplied with
+        ``method="minimum_trace"``; one for other methods.
     adjusted_pairs : int
         Number of pairs whose table had a continuity correction.
     labels : tuple
@@ -205,8 +205,8 @@ def smooth(
 ) -> Smoothing:
     """Make a correlation matrix positive semidefinite, and report the changes.
 
-    Correlations estimated pair by pair may be inconsistent, which shows as negative eigenvalues.
-    Smoothing removes them, so the result reports their size and the pairs that moved.
+    If correlations are estimated pair by pair, their matrix may have negative eigenvalues.
+    Smoothing removes these. The result reports their size and the change of each correlation.
 
     Parameters
     ----------
@@ -215,13 +215,13 @@ def smooth(
         positive semidefinite (for ``"clip"``: definite) is returned unchanged.
     method : {"nearest", "weighted", "clip", "shrink", "minimum_trace"}
         * ``"nearest"``: least sum of squared moves (Higham, 2002; Qi & Sun, 2006).
-        * ``"weighted"``: the same, each pair counting by its weight (Qi & Sun, 2011).
-        * ``"clip"``: negative eigenvalues raised to 1e-10, then rescaled: R's
-          ``psych::cor.smooth``, after Knol and Berger (1991).
-        * ``"shrink"``: a mixture with a target (Higham, Strabić & Šego, 2016).
-        * ``"minimum_trace"``: correlations of Heywood variables of minimum-trace factor analysis
-          scaled down (Bentler & Yuan, 2011). Debelak and Tran (2016) recommend it before parallel
-          analysis.
+        * ``"weighted"``: least weighted sum of squared moves (Qi & Sun, 2011).
+        * ``"clip"``: eigenvalues that are not positive are raised to 1e-10, and the matrix is
+          rescaled to unit diagonal, as in R's ``psych::cor.smooth`` (Knol & Berger, 1991).
+        * ``"shrink"``: mixture with a target matrix (Higham, Strabić & Šego, 2016).
+        * ``"minimum_trace"``: the correlations of Heywood cases of minimum-trace factor analysis
+          are scaled down (Bentler & Yuan, 2011). Debelak and Tran (2016) recommend this method
+          before parallel analysis.
     weights : array of shape (k, k), optional
         Positive weights of the pairs, for ``"weighted"``. By default 1 / se^2, from the standard
         errors of a `Correlation`.
@@ -232,8 +232,8 @@ def smooth(
         Weight of the target for ``"shrink"``, in [0, 1]. By default the smallest sufficient
         weight.
     scaling : float, optional
-        Constant k of Bentler and Yuan for ``"minimum_trace"``, in (0, 1]; by default 0.98. Below
-        one the result is positive definite.
+        Constant k of Bentler and Yuan for ``"minimum_trace"``, in (0, 1]; by default 0.98. With a
+        value below one, the result is positive definite.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def smooth(
         If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric with unit
         diagonal.
     OptionError
-        If an option does not exist, does not belong to the method, or is not sufficient.
+        If an option does not exist or does not apply to the method, or `shrinkage` is too small.
 
     Warns
     -----
@@ -325,7 +325,7 @@ def _report(
     repair: Repair,
     adjusted: int,
 ) -> Smoothing:
-    """Return a smoother's matrix with a report of its changes."""
+    """Return the smoothed matrix with a report of its changes."""
     k = len(values)
     moved = repair.matrix - values
     i, j = np.tril_indices(k, -1)
@@ -351,7 +351,7 @@ def _report(
 
 
 def _untouched(values: FloatArray) -> Repair:
-    """Return the matrix unchanged, with a report of no changes."""
+    """Return the unchanged matrix, with the status of a finished iteration."""
     ending = Convergence(converged=True, iterations=0, reason=_UNTOUCHED, objective=0.0)
     return Repair(values, ending, _UNTOUCHED)
 
@@ -359,7 +359,7 @@ def _untouched(values: FloatArray) -> Repair:
 def _check_options(
     method: Method, weights: object, target: object, shrinkage: float | None, scaling: float | None
 ) -> None:
-    """Refuse options that the method does not use, and numbers out of range."""
+    """Raise an error for options that the method does not use, and numbers out of range."""
     check_choice("method", method, Method)
     owners = {"weights": "weighted", "target": "shrink", "shrinkage": "shrink"}
     owners["scaling"] = "minimum_trace"
@@ -379,7 +379,7 @@ def _check_options(
 
 
 def _weights(matrix: object, weights: ArrayLike | None, labels: Labels) -> FloatArray:
-    """Return the weights given, or the precision of each pair."""
+    """Return the given weights, or 1 / se^2 of each pair."""
     k = len(labels)
     if weights is not None:
         return _positive(square_of(weights, "weights", k), "weights", labels)
@@ -394,7 +394,7 @@ def _weights(matrix: object, weights: ArrayLike | None, labels: Labels) -> Float
 
 
 def _positive(array: FloatArray, name: str, labels: Labels) -> FloatArray:
-    """Refuse pairs without a positive finite number, and set the diagonal to one."""
+    """Check that pairs have positive finite values, and set the diagonal to one."""
     np.fill_diagonal(array, 1.0)
     bad = ~(np.isfinite(array) & (array > 0))
     if bad.any():

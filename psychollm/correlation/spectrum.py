@@ -12,27 +12,27 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import MatrixLike, correlation_matrix
 
-# Relative size below which sums and entries of a vector are rounding error.
+# Relative size below which sums and entries of a vector count as rounding error.
 ZERO = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Spectrum(Result):
-    """Eigenvalues and component loadings of a matrix of correlations.
+    """Eigenvalues and component loadings of a correlation matrix.
 
     Attributes
     ----------
     eigenvalues : ndarray of shape (k,)
-        Descending.
+        Eigenvalues in descending order.
     shares : ndarray of shape (k,)
-        Eigenvalues over k: proportions of variance, which sum to one. Negative ones have no
-        interpretation.
+        Eigenvalues divided by k: proportions of variance, which sum to one. Negative values have
+        no interpretation.
     loadings : ndarray of shape (k, k)
-        Column c has the correlations of the variables with component c: the eigenvector times the
-        root of its eigenvalue, or zero if that is negative. The sum of each column is positive; if
-        it is zero, the first non-zero entry is positive.
+        Column c contains the correlations of the variables with component c: the eigenvector times
+        the square root of its eigenvalue, or zero if the eigenvalue is negative. The sum of each
+        column is positive; if it is zero, the first non-zero entry is positive.
     negative_mass : float
-        Sum of absolute values of the negative eigenvalues, over k.
+        Sum of absolute values of the negative eigenvalues, divided by k.
     labels : tuple
         Names of the k rows.
     """
@@ -73,7 +73,7 @@ def spectrum(matrix: MatrixLike) -> Spectrum:
     Returns
     -------
     Spectrum
-        Components by descending eigenvalue, with signs fixed by a rule. Components with equal
+        Components in order of descending eigenvalue, with unique signs. Components with equal
         eigenvalues have arbitrary loadings; only the space that they span is determined.
 
     Raises
@@ -109,7 +109,7 @@ def spectrum(matrix: MatrixLike) -> Spectrum:
 
 
 def signed(loadings: FloatArray) -> FloatArray:
-    """Make the sum of each column positive or, if zero, its first non-zero entry."""
+    """Make the sum of each column positive or, if the sum is zero, its first non-zero entry."""
     sums = loadings.sum(axis=0)
     sizes = np.abs(loadings)
     first = np.argmax(sizes > ZERO * sizes.max(axis=0), axis=0)

@@ -38,7 +38,8 @@ class TableCorrelation(Result):
     status : ndarray
         `PairStatus` of each table.
     residual : ndarray
-        Difference between the two sides of the equation at the root, as a probability.
+        Difference between the two sides of the estimating equation at the solution, as a
+        probability.
     iterations : ndarray
         Number of iterations.
     """
@@ -63,7 +64,7 @@ def tetrachoric_table(
     *,
     empty_cells: EmptyCells = "keep_margins",
 ) -> TableCorrelation:
-    """Tetrachoric correlation of one 2 x 2 table, or of arrays of tables.
+    """Compute tetrachoric correlations of one 2 x 2 table, or of arrays of tables.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ def tetrachoric_table(
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
         question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
-        empty cell, ``"add_half_all"`` adds 1/2 to all four. ``"none"`` leaves the correlation at
-        -1 or 1.
+        empty cell. ``"add_half_all"`` adds 1/2 to all four cells. ``"none"`` leaves the
+        correlation at -1 or 1.
 
     Returns
     -------

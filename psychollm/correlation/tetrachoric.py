@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Sensitivity(Result):
-    """Correlations of the same table under every continuity correction.
+    """Correlations of the same table under each continuity correction.
 
     Attributes
     ----------
@@ -44,7 +44,8 @@ class Sensitivity(Result):
     empty : ndarray of shape (k, k)
         Number of empty cells in the table of each pair.
     shares : ndarray of shape (r, k)
-        Descending eigenvalues over k under each correction, with undefined pairs set to zero.
+        Descending eigenvalues divided by k under each correction, with undefined pairs set to
+        zero.
     labels : tuple
         Names of the k rows.
     chosen : str
@@ -152,11 +153,11 @@ class PairStatus(IntEnum):
     """Status of the estimate of a pair."""
 
     INTERIOR = 0
-    """The equation was solved inside (-1, 1)."""
+    """The estimate is inside (-1, 1)."""
     AT_BOUND = 1
-    """An empty cell without a continuity correction puts the root at -1 or 1."""
+    """The table has an empty cell and no continuity correction, so the estimate is -1 or 1."""
     ADJUSTED = 2
-    """An empty cell had a continuity correction before solving."""
+    """The table has an empty cell, and a continuity correction was applied."""
     UNDEFINED = 3
     """There is no estimate: a model is constant, or the pair shares no question."""
 
@@ -178,21 +179,21 @@ class Correlation(Result):
     complement : ndarray of shape (k, k)
         1 - abs(matrix), with full relative precision near the bounds.
     thresholds : ndarray of shape (k,)
-        Latent value (in SDs) above which a row answers yes, from all its answers; infinite for a
-        constant row.
+        Latent value (in SDs) above which a row answers yes, estimated from all answers of the row;
+        infinite for a constant row.
     n : ndarray of shape (k, k)
         Number of questions of each pair.
     status : ndarray of shape (k, k)
         `PairStatus` of each pair.
     residual : ndarray of shape (k, k)
-        Numerical residual: the difference between the two sides of the equation, as a probability,
-        or the last Newton step with fixed thresholds.
+        Numerical residual: the difference between the two sides of the estimating equation, as a
+        probability; with ``missing="global"``, the last Newton step.
     iterations : ndarray of shape (k, k)
         Number of iterations.
     labels : tuple
         Names of the k rows.
     counts : PairCounts
-        Pair counts that the correlations were computed from.
+        Pair counts from which the correlations were computed.
     empty_cells, missing : str
         Continuity correction and treatment of missing data.
     """
@@ -226,8 +227,8 @@ class Correlation(Result):
     def se(self) -> FloatArray:
         """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
 
-        They are NaN for correlations at a bound, where ``interval(method="profile")`` applies, and
-        for undefined ones.
+        They are NaN for undefined correlations and for correlations at a bound. At a bound, use
+        ``interval(method="profile")``.
         """
         return _standard_errors(self)[0]
 
@@ -260,7 +261,7 @@ class Correlation(Result):
         return profile_interval(self.matrix, self.counts, level)
 
     def sensitivity(self) -> Sensitivity:
-        """Return how the correlations and the spectrum depend on the continuity correction."""
+        """Compare the correlations and the spectrum under all continuity corrections."""
         matrices = {
             rule: tetrachoric(self.counts, empty_cells=rule, missing=self.missing).matrix
             for rule in get_args(EmptyCells)
@@ -322,33 +323,34 @@ def tetrachoric(
     weights: ArrayLike | None = None,
     device: str | None = None,
 ) -> Correlation:
-    """Tetrachoric correlations of all pairs of models (or questions).
+    """Compute tetrachoric correlations of all pairs of models (or questions).
 
     The model of each pair of binary rows is a bivariate normal distribution divided at thresholds.
-    The correlation is the root of Phi2(tau1, tau2, rho) = p, computed to rounding error.
+    The correlation rho solves Phi2(tau1, tau2, rho) = p to rounding error. Phi2 is the probability
+    of two yes answers under the model, and p is their observed proportion.
 
     Parameters
     ----------
     data : Responses, PairCounts, DataFrame, DataArray or array of shape (models, questions)
         Binary answers, or their pair counts.
     of : {"models", "questions"}
-        Whether to correlate models or questions; `PairCounts` record it.
+        Whether to correlate models or questions. It is ignored for `PairCounts`, which record it.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
         question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
-        empty cell, ``"add_half_all"`` adds 1/2 to all four. ``"none"`` leaves the correlation at
-        -1 or 1.
+        empty cell. ``"add_half_all"`` adds 1/2 to all four cells. ``"none"`` leaves the
+        correlation at -1 or 1.
     missing : {"pairwise", "global"}
         ``"pairwise"`` estimates the thresholds of a pair from its own table. ``"global"``
         estimates them from all answers of each model, and rho maximises the likelihood given these
         thresholds.
     weights : array of shape (questions,), optional
-        Non-negative weight of each question; scaled to mean one.
+        Non-negative weight of each question. Weights are scaled to mean one.
     device : str, optional
         Device on which torch counts and solves, such as "cuda", "cuda:1" or "cpu" (needs torch).
         The default, None, uses compiled kernels on the processor; correlations agree within 1e-12.
-        The processor always counts weighted answers, and solves pairs with an empty cell, pairs
-        beyond 0.97, and all pairs with ``missing="global"``.
+        Weighted answers are always counted on the processor. It also solves pairs with an empty
+        cell, pairs with correlations beyond ±0.97, and all pairs with ``missing="global"``.
 
     Returns
     -------
@@ -368,13 +370,13 @@ def tetrachoric(
 
     See Also
     --------
-    tetrachoric_table : the same for single tables.
+    tetrachoric_table : tetrachoric correlations of single tables.
     smooth : make the matrix positive semidefinite.
 
     Notes
     -----
     Every continuity correction biases the spectrum of models with extreme yes rates.
-    ``Correlation.sensitivity`` shows how much.
+    ``Correlation.sensitivity`` compares the corrections.
 
     References
     ----------
@@ -424,7 +426,7 @@ def tetrachoric(
 def _as_counts(
     data: object, *, of: Axis, weights: ArrayLike | None, device: str | None
 ) -> PairCounts:
-    """Count pairs if `data` are responses."""
+    """Return pair counts, computed from `data` if these are responses."""
     if isinstance(data, PairCounts):
         if weights is not None:
             msg = "weights are for questions: pass them to PairCounts.count, not with counts"
@@ -451,7 +453,7 @@ def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
 
 
 def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArray:
-    """Return Fisher-z intervals (..., 2) within (-1, 1); NaN if the standard error is."""
+    """Return Fisher-z intervals (..., 2) within (-1, 1); NaN if the standard error is NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.arctanh(matrix)
         reach = ndtri(0.5 + 0.5 * level) * se / ((1.0 - matrix) * (1.0 + matrix))
@@ -463,9 +465,9 @@ def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArr
 
 def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
     """Return likelihood-ratio intervals (k, k, 2), from counts without continuity correction."""
-    # The interval holds all rho whose profile log-likelihood is within half a chi-square quantile
-    # (1 df) of the maximum. With an empty cell the maximum is at -1 or 1, and only the other end
-    # is estimated. Unequal weights widen the interval by their design effect.
+    # The interval contains all rho whose profile log-likelihood is within half a chi-square
+    # quantile (1 df) of the maximum. With an empty cell the maximum is at -1 or 1, and only the
+    # other end is estimated. Unequal weights widen the interval by their design effect.
     out = np.empty((*matrix.shape, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(counts.squares > 0, counts.n / counts.squares, 1.0)

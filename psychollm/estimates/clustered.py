@@ -1,8 +1,8 @@
 r"""Intervals from few clusters of unequal size.
 
-Questions about one passage are dependent: a thousand questions in five passages can have the
-information of five. With :math:`h_g` the proportion of weight of cluster g and :math:`r_g` the sum
-of the influences of its questions, the variance
+Questions about one passage are dependent: a thousand questions in five passages can carry as
+little information as five independent questions. With :math:`h_g` the proportion of weight of
+cluster g and :math:`r_g` the sum of the influences of its questions, the variance
 
 .. math:: V = \sum_g \frac{r_g^2}{1 - h_g}                                                \quad (1)
 
@@ -12,15 +12,16 @@ proportional to a chi-squared variable with Satterthwaite's degrees of freedom,
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (2)
 
-which is G - 1 for G clusters of equal size. It is less than two for five clusters if one has most
-questions. Intervals take Student's t with :math:`\nu` degrees of freedom. Resamples of clusters
-vary by (1) without its denominators and have the tails of a normal distribution; their percentiles
-are therefore taken at the level at which a normal interval is as wide as that of t,
+which is G - 1 for G clusters of equal size. For five clusters it is below two if one cluster has
+most questions. Intervals use Student's t with :math:`\nu` degrees of freedom. The variance over
+resamples of clusters is (1) without its denominators, and their distribution has normal tails.
+Percentiles are therefore taken at the level :math:`\lambda'` at which a normal interval is as wide
+as the t interval,
 
 .. math:: \lambda' = 2 \Phi\Big(t_{\nu,\, (1 + \lambda) / 2}
           \big/ \big(1 - \textstyle\sum_g h_g^2\big)^{1/2}\Big) - 1                      \quad (3)
 
-(Hesterberg's expanded percentiles, for clusters of any size).
+These are Hesterberg's expanded percentiles, generalised to clusters of any size.
 
 Clusters of equal size can differ in information. If few clusters contribute most of a variance,
 the precision of the variance depends on their number. For estimates sensitive to this, the degrees
@@ -28,17 +29,19 @@ of freedom are at most
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
 
-the effective number of clusters. For other estimates the degrees of freedom are at most those of a
-sum of squares whose variance is estimated from the fourth powers of the sums,
+the effective number of clusters. For other estimates the degrees of freedom are at most the
+degrees of freedom of a sum of squares whose variance is estimated from the fourth powers of the
+sums,
 
 .. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
 
-With normal sums :math:`G_e` is a third of the number of clusters. Some estimates, such as
-chance-corrected agreement, are also skewed if few clusters contain rare categories; their limit is
-half of that, :math:`3 G_e / 2`.
+If the sums are normal, :math:`G_e` is a third of the number of clusters. Some estimates, such as
+chance-corrected agreement, are also skewed if few clusters contain rare categories. Their degrees
+of freedom are at most :math:`3 G_e / 2`, which is half of the number of clusters for normal sums.
 
-A pilot predicts the precision of a later study. With excess kurtosis :math:`\kappa` of the
-sums of its G clusters, its variance has a relative variance of :math:`2 / \nu + \kappa / G`:
+A pilot study predicts the precision of a later study. If the sums of its G clusters have excess
+kurtosis :math:`\kappa`, its estimated variance has a relative variance of :math:`2 / \nu + \kappa
+/ G`. This corresponds to
 
 .. math:: \nu_0 = \frac{2}{2 / \nu + \max(0, \hat\kappa) / G}, \qquad
           \hat\kappa = \frac{G - 1}{(G - 2)(G - 3)} \big[(G + 1)(G / G_e - 3) + 6\big]    \quad (6)
@@ -68,10 +71,10 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.reasons import Reason, first_reason
 
-# Estimates with these reasons have no interval, so they need no flag for its reliability.
+# Estimates with these reasons have no interval, so they need no flag for unreliable intervals.
 _WITHOUT_INTERVAL = (Reason.ONE_QUESTION, Reason.ONE_CLUSTER, Reason.NO_SPREAD)
 _HIGHEST = 1.0 - 1e-12  # at this level the bounds are the most extreme resamples
-FEW = 3.5  # fewer than those of five clusters of equal size
+FEW = 3.5  # five clusters of equal size have 4 degrees of freedom, four have 3
 
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
@@ -86,7 +89,8 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
 
 def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
     """Return the weight of each unit, 1 / (1 + (m - 1) rho) in a cluster of m units."""
-    # Shapes: member (units,); correlation rho (clusters,). Units may be models, clusters families.
+    # Shapes: member (units,); correlation rho (clusters,). For example, units are models, and
+    # clusters are families.
     return np.asarray(1.0 / (1.0 + (np.bincount(member) - 1.0) * correlation)[member])
 
 
@@ -112,7 +116,7 @@ def tail_freedom(sums: FloatArray) -> FloatArray:
 
 
 def skewed_freedom(sums: FloatArray) -> FloatArray:
-    """Return 3/2 of the effective clusters (4): half of all clusters if sums are normal."""
+    """Return 3/2 of the effective number (4) of clusters: half of all for normal sums."""
     return 1.5 * telling_clusters(sums)
 
 
@@ -157,7 +161,7 @@ class Units:
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
-        """Return the flags (models,); values without a flag are flagged for few clusters."""
+        """Return flags (models,); a flag for few clusters replaces other qualifications."""
         own = first_reason(
             (np.isnan(value), Reason.NONE),
             (self.count == 1, Reason.ONE_CLUSTER),
@@ -187,7 +191,7 @@ class Units:
 
 
 def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Units | None:
-    """Return the clusters of each model's questions; None without clusters."""
+    """Return the `Units` of each model's questions; None without clusters."""
     # Shapes: weights (models, questions); clusters (questions,).
     if clusters is None:
         return None
@@ -211,7 +215,7 @@ def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
 
 
 def tail_of_t(p_value: Any, df: Any) -> FloatArray:
-    """Return two-sided p-values under t from those of resamples, the inverse of (3)."""
+    """Convert two-sided p-values from resamples to p-values under t, by the inverse of (3)."""
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
     t = ndtri(0.5 * np.asarray(p_value)) * np.sqrt(freedom / (freedom + 1.0))
@@ -219,6 +223,6 @@ def tail_of_t(p_value: Any, df: Any) -> FloatArray:
 
 
 def few(df: Any) -> BoolArray:
-    """Return where the degrees of freedom are too low for a valid interval."""
+    """Return a mask of degrees of freedom that are too low for a valid interval."""
     with np.errstate(invalid="ignore"):
         return np.asarray(df < FEW, dtype=np.bool_)

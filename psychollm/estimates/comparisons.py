@@ -1,26 +1,28 @@
 r"""All pairwise differences of an estimate, adjusted for their number.
 
-Estimates :math:`\hat\theta_j` from the same questions are correlated, above all two differences
-that share a model. Bootstrap draws preserve that correlation and so give the distribution of
+Estimates :math:`\hat\theta_j` from the same questions are correlated, in particular differences
+that share a model. Bootstrap draws preserve these correlations, and therefore provide the
+distribution of
 
 .. math:: M_S = \max_{j \in S} \frac{|\theta^*_j - \hat\theta_j|}{s_j}                    \quad (1)
 
-over any set S of them, where s is the standard deviation of the draws. With :math:`t_j =
-|\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
-:math:`\hat\theta_j \pm c s_j` with c the quantile of M are simultaneous intervals. The
-step-down p-value goes from the largest t to the smallest and compares each with the maximum over
-those not yet passed, made monotone; it is never larger and still controls the familywise error
-rate.
+for any set S of estimates, where :math:`s_j` is the standard deviation of the draws. With
+:math:`t_j = |\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
+:math:`\hat\theta_j \pm c s_j` with c the quantile of M are simultaneous intervals. The step-down
+method tests the largest t first. It compares each t with the maximum over itself and all smaller
+ones, and makes the p-values monotone. Step-down p-values are never larger than single-step
+p-values, and still control the familywise error rate.
 
-In (1) the standard deviation is the same in every resample. M therefore lacks the heavier tails of
-t, which come from estimating s. With :math:`\nu` degrees of freedom (questions, or clusters, minus
-one) the statistic is therefore transformed to the scale of M by
+In (1) the standard deviation is the same in each resample. M therefore lacks the heavier tails of
+t, which are due to the estimation of s. With :math:`\nu` degrees of freedom (questions, or
+clusters, minus one) the statistic is therefore transformed to the scale of M by
 
 .. math:: z_j = \Phi^{-1}\bigl(T_\nu(t_j \sqrt{\nu / (\nu + 1)})\bigr),                   \quad (2)
 
-T being the distribution function of Student's t; the critical value is transformed back. For 20
-models with equal, normal scores on 50 questions, this lowers the familywise error rate at 5 % from
-13 % to between 6 and 7 %; with ten models and ten clusters from 41 % to 8 %.
+where :math:`T_\nu` is the distribution function of Student's t. The critical value is transformed
+back. In simulations of 20 models with equal, normal scores on 50 questions, this lowers the
+familywise error rate (nominally 5 %) from 13 % to between 6 and 7 %. With ten models and ten
+clusters, the rate falls from 41 % to 8 %.
 
 References
 ----------
@@ -52,7 +54,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 # An SD below this proportion of the value is rounding error: all resamples agree.
 _ROUNDING = 1e-12
-_AT_ONCE = 128  # estimates with draws in memory at a time: a few MB, to fit caches
+_AT_ONCE = 128  # number of estimates whose draws are in memory at a time
 
 # A function of indices that returns the errors of these estimates in SDs (draws, indices).
 Deviations: TypeAlias = Callable[[IntArray], FloatArray]
@@ -73,7 +75,7 @@ class MaxT(Result):
     se: FloatArray  # (m,) standard deviation of the draws
     statistic: FloatArray  # (m,) abs(value) / se, on the scale of (2)
     single_step: FloatArray  # (m,) p-values
-    step_down: FloatArray  # (m,) p-values, at most as large as single-step ones
+    step_down: FloatArray  # (m,) p-values, at most as large as `single_step`
     critical: float  # upper quantile of the maximum (1)
     interval: FloatArray  # (m, 2) simultaneous, with coverage `level`
     n_resamples: int
@@ -98,13 +100,13 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     Parameters
     ----------
     value : array_like (m,)
-        Estimates with null value zero; NaN is not part of the family.
+        Estimates, whose null value is zero. NaN estimates are not part of the family.
     draws : array_like (resamples, m)
         The same estimates in the resamples; NaN draws are ignored. A stable quantile needs several
         thousand resamples.
     df : float or array_like (m,), optional
         Degrees of freedom of the standard errors (2): number of questions or clusters minus one.
-        By default standard errors count as known.
+        By default, standard errors are treated as known.
     level : float
         Simultaneous coverage of the intervals, between 0 and 1.
 
@@ -112,12 +114,13 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     -------
     MaxT
         Adjusted p-values and intervals. An estimate that is constant over resamples is not part of
-        the maximum. Its p-value is 1 if it is zero, and otherwise 1 / (resamples + 1).
+        the maximum. Its p-value is 1 if the estimate is zero, and otherwise 1 / (resamples + 1).
 
     Raises
     ------
     ShapeError
-        If there is not one column of draws per estimate, or fewer than two resamples.
+        If the numbers of estimates and of columns of draws differ, or there are fewer than two
+        resamples.
     OptionError
         If `level` is not inside (0, 1), or `df` is not positive.
 
@@ -157,13 +160,13 @@ def max_t_of(
     n_draws: int,
     level: float,
 ) -> MaxT:
-    """Return `max_t` of estimates whose errors are drawn on demand.
+    """Compute `max_t` for estimates whose errors are provided by a function.
 
     Parameters
     ----------
     value, se, df : ndarray (m,)
-        Estimates, the standard deviations of their draws and degrees of freedom; estimates with a
-        NaN in `se` are left out.
+        Estimates, the standard deviations of their draws and degrees of freedom; estimates with
+        NaN in `se` are excluded.
     deviations : callable
         Function from indices of estimates to their errors in units of `se`, (draws, indices).
     n_draws : int
@@ -216,7 +219,7 @@ def _degrees(df: Any, m: int) -> FloatArray:
 
 
 def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatArray) -> FloatArray:
-    """Return the statistics on the scale of the maximum (2)."""
+    """Return the statistics, transformed to the scale of the maximum by (2)."""
     z = np.full(value.size, np.nan)
     t, few = np.abs(value[tested]) / se[tested], np.isfinite(df[tested])
     nu = df[tested][few]
@@ -243,8 +246,8 @@ def _tested(
     places = np.flatnonzero(np.isfinite(statistic))
     if not places.size:
         return single, down, np.nan
-    # Go from the smallest statistic to the largest, and update (1) over all statistics so far.
-    # Work in blocks of estimates, because the draws of many exceed memory.
+    # Statistics are processed from the smallest to the largest, so that (1) is a running maximum.
+    # Blocks of estimates are used, because the draws of many estimates exceed memory.
     places = places[np.argsort(-statistic[places], kind="stable")[::-1]]
     parts = np.split(places, range(_AT_ONCE, places.size, _AT_ONCE))
     largest = np.zeros(n_draws)
@@ -264,7 +267,7 @@ def _tested(
 
 
 def _largest_so_far(errors: FloatArray, largest: FloatArray) -> FloatArray:
-    """Replace each error by the largest one so far, from `largest` on (draws, m)."""
+    """Replace errors (draws, m) by their running maximum, which starts from `largest`."""
     np.maximum(errors[:, 0], largest, out=errors[:, 0])
     return np.maximum.accumulate(errors, axis=1, out=errors)
 
@@ -275,7 +278,7 @@ Tail: TypeAlias = Literal["t", "resamples"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Comparisons(Result):
-    """Every pair of models with its paired difference, interval and adjusted p-value.
+    """Paired differences of all pairs of models, with intervals and adjusted p-values.
 
     Examples
     --------
@@ -288,15 +291,15 @@ class Comparisons(Result):
     2      1       2 -0.083
     """
 
-    name: str  # of the metric
+    name: str  # name of the metric
     first: tuple[Any, ...]  # (pairs,)
     second: tuple[Any, ...]  # (pairs,)
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,)
     interval: FloatArray  # (pairs, 2) simultaneous for max_t, otherwise pointwise
-    p_value: FloatArray  # (pairs,) two-sided, of no difference
+    p_value: FloatArray  # (pairs,) two-sided p-values for no difference
     adjusted: FloatArray  # (pairs,) p-values for the family of all pairs
-    n_resamples: IntArray  # (pairs,) number of resamples in which both are defined
+    n_resamples: IntArray  # (pairs,) number of resamples in which both values are defined
     adjustment: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
@@ -336,23 +339,25 @@ def compare_all(
         Estimate with one value per model and with draws.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
         Adjustment of p-values for the number of pairs. "max_t" is the step-down method of `max_t`:
-        it accounts for shared models, rejects more than "holm", and has simultaneous intervals.
-        The other intervals are pointwise.
+        it accounts for shared models, rejects more hypotheses than "holm", and provides
+        simultaneous intervals. Other intervals are pointwise.
     tail : {"t", "resamples"}
-        Source of the unadjusted p-values. "t" compares the difference over its bootstrap standard
-        error with Student's t. "resamples" is the proportion of resamples beyond zero, which is at
-        least 2 / (n + 1). With 2,000 resamples and 190 pairs, "holm" could then reject nothing.
+        Source of the unadjusted p-values. "t" divides the difference by its bootstrap standard
+        error and uses Student's t. "resamples" uses twice the proportion of resamples beyond zero,
+        so that p-values are at least 2 / (n + 1) for n resamples. With 2,000 resamples and 190
+        pairs, "holm" could then not reject any hypothesis.
     df : float, optional
-        Degrees of freedom of the standard errors. By default the pair's smaller `n` minus one, or
-        with clusters its smaller `df`. With ten clusters and ten models, normal tails would have a
-        familywise error rate of one third instead of 5 %.
+        Degrees of freedom of the standard errors. By default, the smaller `n` of the pair minus
+        one or, with clusters, the smaller `df`. With ten clusters and ten models, tests with
+        normal tails would have a familywise error rate of one third instead of 5 %.
     level : float, optional
-        Coverage of the intervals, between 0 and 1; by default that of the estimate.
+        Coverage of the intervals, between 0 and 1; by default the level of the estimate.
 
     Returns
     -------
     Comparisons
-        Comparisons. Pairs with an undefined value are NaN and not counted in the adjustment.
+        Comparisons of all pairs. Pairs with an undefined value are NaN and do not count in the
+        adjustment.
 
     Raises
     ------
@@ -415,7 +420,7 @@ def compare_all(
 def _p_values(
     value: FloatArray, se: FloatArray, gaps: FloatArray, df: FloatArray, tail: Tail
 ) -> FloatArray:
-    """Two-sided p-values of no difference, NaN where the value or its draws are undefined."""
+    """Return two-sided p-values for no difference; NaN if the value or its draws are undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
         # If all resamples agree (se = 0), only their number limits the p-value.

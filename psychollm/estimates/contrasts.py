@@ -1,30 +1,30 @@
-r"""Contrasts between arms: the same or different models, asked in two ways.
+r"""Contrasts between arms of an experiment, with the same or different models.
 
-Let :math:`d_m` be the difference of two arms for model m, of M models in both, and S the
-covariance of the differences over resamples of questions. Arms that share their questions are
-resampled together, so that S belongs to paired differences. The mean difference supports two
-inferences. For *these models*, only questions vary, and the standard error is the SD of the mean
-over resamples. For *models like these*, the models are a sample, too:
+Let :math:`d_m` be the difference of two arms for model m, M the number of models in both arms, and
+S the covariance of the differences over resamples of questions. Arms that share their questions
+are resampled together, so that differences are paired. Two inferences about the mean difference
+are possible. For *these models*, only questions vary, and the standard error is the SD of the mean
+over resamples. For *models like these*, the models are also treated as a sample:
 
 .. math:: V = \frac{s_d^2}{M} + \max\Big(0, \frac{1}{M (M - 1)} \sum_{m \neq k} S_{mk}\Big),
           \qquad s_d^2 = \frac{1}{M - 1} \sum_m (d_m - \bar d)^2.                         \quad (1)
 
-The first part contains the variance between models and the sampling error of each, the second the
-sampling error of questions that models share. The interval is :math:`\bar d \pm t_\nu \sqrt V`
-with Satterthwaite's degrees of freedom, with M - 1 for the first part. Arms without a common model
-are compared by their means over models; the first part is then the sum of two, each with its own
-degrees of freedom.
+The first term contains the variance between models and the sampling error of each model. The
+second term contains the sampling error of questions that models share. The interval is :math:`\bar
+d \pm t_\nu \sqrt V` with Satterthwaite's degrees of freedom; the first term has M - 1. Arms
+without a common model are compared by their means over models. The first term is then the sum of
+one such term for each arm, with its own degrees of freedom.
 
 Differences of rates are within [-1, 1], and their bootstrap standard errors are zero if all pairs
-agree. Following Bonett and Price (2012), we add two questions, one at each end:
+agree. Following Bonett and Price (2012), we add two questions with differences of -1 and 1:
 
 .. math:: \tilde d = \frac{n \bar d}{n + 2}, \qquad
           s^2 = \frac{1}{n + 2} \Big[ \frac{n^2 \sigma^2 + (1 - \bar d)^2 + (1 + \bar d)^2}{n + 2}
           - (\tilde d - \bar d)^2 \Big],                                                  \quad (2)
 
-where :math:`\sigma` is the standard error over n questions. In a mean over M models the
-contribution of the two is divided by M. Other intervals are percentiles, expanded for the heavier
-tails of t.
+where :math:`\sigma` is the standard error over n questions. For a mean over M models, the
+contribution of these two questions is divided by M. Other intervals are percentiles, expanded for
+the heavier tails of t.
 
 References
 ----------
@@ -75,16 +75,16 @@ class Contrast(Result):
     first: Hashable  # arm that is compared with the baseline
     second: Hashable  # baseline arm
     each: Estimate  # (models,) first - second, for models in both arms
-    pooled: Estimate  # (2,) mean, for these models and for models like these
-    p_value: float  # p-value of no difference, these models
-    p_adjusted: float  # adjusted by Holm over the arms
+    pooled: Estimate  # (2,) mean difference for these models and for models like these
+    p_value: float  # p-value for no difference, for these models
+    p_adjusted: float  # Holm-adjusted over the arms
     paired: bool  # whether the arms have models in common
-    only_first: tuple[Any, ...]  # models in one arm only
-    only_second: tuple[Any, ...]
+    only_first: tuple[Any, ...]  # models in the first arm only
+    only_second: tuple[Any, ...]  # models in the second arm only
     level: float
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model, and the rows over models."""
+        """Return one row per model, followed by the rows of `pooled`."""
         import pandas as pd
 
         frames = [one.to_frame().set_axis(_COLUMNS, axis=1) for one in (self.each, self.pooled)]
@@ -111,32 +111,34 @@ def contrast_arms(
     rates: bool = False,
     name: str | None = None,
 ) -> tuple[Contrast, ...]:
-    """Compare every other arm with the baseline.
+    """Compare each other arm with the baseline arm.
 
     Parameters
     ----------
     estimate : Estimate
-        One number for each model in each arm, with draws on the same resamples.
+        One value for each model in each arm, with draws from common resamples.
     arms, models : sequence of hashable
         The arm and the model of each row.
     baseline : hashable, optional
-        Arm that others are compared with; the first by default.
+        Arm with which the others are compared; by default the first arm.
     rates : bool
-        Whether the numbers are rates, or means of numbers within [0, 1]; intervals are then (2).
+        Whether the values are rates, or means of numbers within [0, 1]. Intervals are then based
+        on (2).
     name : str, optional
-        Name of the measure; that of the estimate by default.
+        Name of the measure; by default the name of the estimate.
 
     Returns
     -------
     tuple of Contrast
-        Contrasts, paired by model if the arms have models in common; others are then left out.
+        Contrasts. If two arms have models in common, they are paired by model, and other models
+        are excluded.
 
     Raises
     ------
     ShapeError
-        If there is not one arm and one model per row.
+        If the numbers of arms, models and rows differ.
     LabelError
-        If there is one arm only, no arm `baseline`, or a model twice in an arm.
+        If there is only one arm, `baseline` is not an arm, or an arm contains a model twice.
     OptionError
         If the estimate has no draws.
 
@@ -294,7 +296,7 @@ def _with_two_more(
 
 
 def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
-    """Return the difference of two means over rows, for models like these (1)."""
+    """Return the difference of two means over rows, for models like these, by (1)."""
     used = [*first, *second]
     n = float(min(len(first), len(second)))
     draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)
@@ -352,7 +354,7 @@ def _off_diagonal(draws: FloatArray) -> float:
 
 
 def _own_part(draws: FloatArray) -> float:
-    """Return the first part of (1) for the models of an arm."""
+    """Return the model-specific part of the sampling variance of an arm's mean."""
     table = _covariance(draws)
     m = len(table)
     return float((np.trace(table) / m - (table.sum() - np.trace(table)) / (m * (m - 1))) / m)

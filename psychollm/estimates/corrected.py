@@ -1,27 +1,28 @@
-r"""A prediction of all scores, corrected by sampled scores.
+r"""Prediction of all scores, corrected with a sample of scores.
 
-An item bank predicts a model's scores and asks a sample of the questions. A judge predicts human
-labels, and people label a sample of the answers. Both correct a prediction f of all scores y by
-the sampled scores.
+With an item bank, a model's scores are predicted, and a sample of the questions is asked. With a
+judge, human labels are predicted, and people label a sample of the answers. In both cases, a
+prediction f of all scores y is corrected with the sampled scores.
 
-Questions are drawn in blocks. Before block b the questions :math:`A_b` are answered; from the rest
-it draws question j with probability :math:`\pi_{bj}`. For any predictions f made before the block
-is drawn,
+Questions are drawn in blocks. Let :math:`A_b` be the questions that are answered before block b is
+drawn, and :math:`\pi_{bj}` the probability that the block contains another question j. For any
+predictions f made before the block is drawn,
 
 .. math:: T_b = \sum_j f_j + \sum_{A_b} (y_j - f_j) + \sum_{S_b} \frac{y_j - f_j}{\pi_{bj}}
                                                                                           \quad (1)
 
-has the total of all scores as its expectation (the difference estimator; Särndal, Swensson &
-Wretman), and so has :math:`\sum v_b T_b` with :math:`\sum v_b = 1`. Its variance is :math:`V_b =
-\sum_j (1 / \pi_{bj} - 1) (y_j - f_j)^2` for independent draws. With :math:`s_j^2` the squared
-errors expected under the item model,
+is unbiased for the total of all scores (the difference estimator; Särndal, Swensson & Wretman).
+The mean :math:`\sum v_b T_b` with weights :math:`\sum v_b = 1` is also unbiased. For independent
+draws the variance of :math:`T_b` is :math:`V_b = \sum_j (1 / \pi_{bj} - 1) (y_j - f_j)^2`. With
+:math:`s_j^2` the squared errors expected under the item model, the variance of the mean is
 
 .. math:: V = \varphi \sum_b v_b^2 \sum_j (1 / \pi_{bj} - 1) s_j^2, \qquad v_b \propto 1 / V_b,
                                                                                           \quad (2)
 
-and only the scale :math:`\varphi` is estimated from the answers, as the weighted mean of
-:math:`(y_j - f_j)^2 / s_j^2`. Its prior is its distribution over models held out when the bank was
-built (an inverse chi-squared with :math:`\nu_0` degrees of freedom).
+where only the scale :math:`\varphi` is estimated from the answers, as the weighted mean of
+:math:`(y_j - f_j)^2 / s_j^2`. The prior of :math:`\varphi` is its distribution over models that
+were held out when the bank was built (an inverse chi-squared distribution with :math:`\nu_0`
+degrees of freedom).
 
 References
 ----------
@@ -45,7 +46,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Questions drawn together, in random order, with the inclusion probabilities of all."""
+    """Questions drawn together, in random order, with inclusion probabilities of all questions."""
 
     items: IntArray  # (drawn,)
     pi: FloatArray  # (J,) 0 for questions of earlier blocks
@@ -53,7 +54,7 @@ class Block:
 
 def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
     """Return the blocks with only their answered questions."""
-    # Questions of a block are in random order, so that the first ones are a random sample, too.
+    # Questions of a block are in random order, so that its first questions are a random sample.
     kept = [(block, block.items[np.isfinite(scores[block.items])]) for block in drawn]
     return [
         Block(items, block.pi * (items.size / block.items.size))
@@ -63,7 +64,7 @@ def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
 
 
 def inside(blocks: Sequence[Block], within: BoolArray) -> list[Block]:
-    """Return the samples restricted to some of the questions."""
+    """Return the blocks restricted to the questions in `within`."""
     place = np.cumsum(within) - 1
     return [Block(place[b.items[within[b.items]]], b.pi[within]) for b in blocks]
 
@@ -75,13 +76,13 @@ def correction(errors: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def spread_of(inverse: FloatArray) -> FloatArray:
-    """Return the weights of the asked questions' squared errors in the variance of (1)."""
-    # The sum in V_b is over all questions; an asked one represents 1 / pi of them.
+    """Return the weights of squared errors of sampled questions in the variance of (1)."""
+    # The sum in V_b is over all questions; a sampled question represents 1 / pi questions.
     return np.asarray(inverse * (inverse - 1.0))
 
 
 class Corrected(NamedTuple):
-    """The corrected mean of all scores, with the terms of its variance (2)."""
+    """Corrected mean of all scores, with the terms of its variance (2)."""
 
     value: float
     variance: float  # variance of the mean with phi = 1
@@ -92,22 +93,23 @@ class Corrected(NamedTuple):
 def corrected(
     predicted: FloatArray, expected: FloatArray, blocks: Sequence[Block], scores: FloatArray
 ) -> Corrected:
-    """Return the mean of (1) over blocks.
+    """Return the corrected mean score, from the weighted mean of (1) over blocks.
 
     Parameters
     ----------
     predicted : ndarray (J,)
-        f of (1); for an asked question, predicted without its own score.
+        Predictions f of (1). The prediction for a sampled question must not use its own score.
     expected : ndarray (J,)
         Expected squared errors, s^2 of (2).
     blocks : sequence of Block
-        Blocks in the order of drawing, all answered.
+        Blocks in the order of drawing, with all questions answered.
     scores : ndarray (J,)
+        Scores; only the scores of sampled questions are used.
     """
     expected = np.maximum(expected, _LEAST_ERROR)
     errors = scores - predicted
     over = [np.divide(1.0, b.pi, out=np.ones_like(b.pi), where=b.pi > 0.0) for b in blocks]
-    # Sums without BLAS: on busy cores its threads take a thousand times as long.
+    # These sums avoid BLAS, whose threads can take a thousand times as long on busy cores.
     variances = np.array([((inverse - 1.0) * expected).sum() for inverse in over])
     share = 1.0 / np.maximum(variances, _TINY)
     share /= share.sum()
@@ -130,7 +132,7 @@ def corrected(
 
 
 def _excess(predicted: FloatArray, expected: FloatArray) -> FloatArray:
-    """Variance of the squared standardised error of a binary score, at least that of a normal."""
+    """Return variances of squared standardised errors of binary scores, at least 2 (normal)."""
     p = np.clip(predicted, 0.01, 0.99)
     fourth = p * (1.0 - p) * (1.0 - 3.0 * p * (1.0 - p))
     return np.asarray(np.maximum(fourth / expected**2 - 1.0, 2.0))

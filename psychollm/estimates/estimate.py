@@ -1,4 +1,4 @@
-"""One number per model with its uncertainty, and how two models differ."""
+"""Estimates of one value per model with uncertainty, and differences between models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,14 +41,14 @@ class Difference(Result):
         "flag",
     )
 
-    name: str  # of the metric
+    name: str  # name of the metric
     first: Any
     second: Any
     value: float  # first - second
     se: float
-    interval: FloatArray  # (2,) percentiles of paired resamples, expanded by t
-    p_value: float  # two-sided, of no difference
-    n_resamples: int  # resamples in which both are defined
+    interval: FloatArray  # (2,) percentiles of paired resamples, expanded for t
+    p_value: float  # two-sided p-value for no difference
+    n_resamples: int  # number of resamples in which both values are defined
     level: float
     flag: Reason
 
@@ -63,8 +63,8 @@ def paired_contrast(
     level: float,
     few_clusters: bool = False,
 ) -> Difference:
-    """Return the difference of two columns of draws."""
-    # The p-value is the smallest level at which the percentile interval excludes zero.
+    """Return the paired difference of two models from two columns of draws."""
+    # The p-value is one minus the highest level at which the percentile interval excludes zero.
     value = values[0] - values[1]
     gaps = draws[:, 0] - draws[:, 1]
     gaps = gaps[np.isfinite(gaps)]
@@ -115,12 +115,12 @@ class Estimate(Result):
     value: FloatArray  # (models,) NaN where undefined
     se: FloatArray  # (models,) standard errors, NaN where undefined
     interval: FloatArray  # (models, 2) lower and upper bound
-    n: FloatArray  # (models,) observations behind the value
-    flags: tuple[Reason, ...]  # (models,) reason of an undefined value, or qualification
-    method: str  # of the interval
+    n: FloatArray  # (models,) number of observations
+    flags: tuple[Reason, ...]  # (models,) reason for an undefined value, or qualification
+    method: str  # method of the interval
     level: float
     labels: tuple[Any, ...]  # (models,)
-    axis: str = "model"  # what the labels name: models, items, ...
+    axis: str = "model"  # kind of labels, such as "model" or "item"
     df: FloatArray | None = None  # (models,) degrees of freedom, if questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
 
@@ -138,7 +138,7 @@ class Estimate(Result):
 
     @property
     def draws(self) -> FloatArray:
-        """Values in the resamples (resamples, models), with the same questions for all models.
+        """Values in the resamples (resamples, models); all models share the resampled questions.
 
         Raises
         ------
@@ -161,12 +161,12 @@ class Estimate(Result):
         first, second : hashable
             Labels of the models.
         level : float, optional
-            Coverage of the interval, between 0 and 1; by default that of the estimate.
+            Coverage of the interval, between 0 and 1; by default the level of the estimate.
 
         Returns
         -------
         Difference
-            Value of `first` minus that of `second`.
+            Value of `first` minus value of `second`.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class Estimate(Result):
 
     @property
     def freedom(self) -> FloatArray:
-        """Degrees of freedom of the standard errors (models,), based on clusters if any."""
+        """Degrees of freedom of the standard errors (models,), limited by clusters if given."""
         units = np.maximum(np.nan_to_num(self.n) - 1.0, 1.0)
         return units if self.df is None else np.fmin(units, self.df)
 
@@ -294,7 +294,7 @@ def unknown_estimate(
     axis: str,
     n_draws: int,
 ) -> Estimate:
-    """Return NaN for every label, with one reason for all."""
+    """Return an estimate that is NaN for all labels, with one reason."""
     m = len(labels)
     return Estimate(
         name=name,
@@ -342,7 +342,7 @@ def proportion(
     Raises
     ------
     ShapeError
-        If there is not one value per model.
+        If the numbers of values and of labels differ.
 
     Examples
     --------

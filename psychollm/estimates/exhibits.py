@@ -1,7 +1,8 @@
-"""Figures and tables of a finding, named but not yet made.
+"""Descriptions of the figures and tables of a finding, which are created when needed.
 
-Nothing is drawn, laid out or imported before a page needs it. A drawing therefore gives the name
-of a function of `psychollm.plots`, and a listing holds a function that makes its table.
+Figures and tables are created, and plotting modules are imported, only if a page needs them. A
+`Drawing` therefore contains the name of a function of `psychollm.plots`, and a `Listing` contains
+a function that returns its table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,23 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A figure: a function of `psychollm.plots` and its arguments."""
+    """Figure, given by the name of a function of `psychollm.plots` and its arguments."""
 
-    # Name of the function, with its module if it is not public, or a function of a study's
+    # Name of the function, with its module if the function is not public, as in a study's
     # `figures`.
     plot: str
     of: Any
     options: Mapping[str, Any] = field(default_factory=dict)
     key: str  # identifier, unique on a page
-    title: str  # description for readers who cannot see it
+    title: str  # description for readers who cannot see the figure
     caption: str  # HTML is allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """A table, made when a page needs it."""
+    """Table that is created when a page needs it."""
 
-    table: Callable[[], Table | None]  # makes the table; None if it has no rows
+    table: Callable[[], Table | None]  # returns the table, or None if it has no rows
     folded: bool = False  # whether a long table is collapsed on the screen
     instead: bool = False  # whether the table replaces the rows of its finding
 
@@ -51,7 +52,7 @@ def forest(
     reference: float | None = None,
     strong: Sequence[bool] | None = None,
 ) -> Drawing | None:
-    """Return the figure of estimates of the same models, by name; None if none is defined."""
+    """Return a forest plot of named estimates of the same models; None if all are undefined."""
     if not any(one.defined.any() for one in estimates.values()):
         return None
     options = {"names": list(estimates), "x": x, "reference": reference, "strong": strong}
@@ -71,7 +72,7 @@ def listing(
     folded: bool = False,
     instead: bool = False,
 ) -> Listing:
-    """Return the table of estimates of the same models, with intervals and reasons."""
+    """Return a table of named estimates of the same models, with intervals and reasons."""
     table = partial(_estimates, estimates, caption, of=of, digits=digits, n=n)
     return Listing(table=table, folded=folded, instead=instead)
 

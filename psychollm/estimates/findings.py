@@ -1,8 +1,8 @@
 """Findings of a study, worded once and rendered as text, Markdown, HTML or JSON.
 
 A `Finding` answers one question. It has a statement, optional lines about single models or
-conditions, and the numbers behind the answer. Its outcome is the conclusion from these numbers
-(`psychollm.estimates.verdict`); its reason explains a missing answer.
+conditions, and the numbers from which the answer is derived. Its outcome is the conclusion from
+these numbers (`psychollm.estimates.verdict`). Its reason explains a missing answer.
 """
 
 import json
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.exhibits import Exhibit
 
 WIDTH = 96
-MAX_LINES = 24  # of a printed summary
+MAX_LINES = 24  # number of lines of a printed summary
 VERDICT = "verdict"
 
 
@@ -52,11 +52,11 @@ class Finding:
     explanation : str
         Explanation of the answer, shown on pages only.
     numbers : mapping
-        Numbers and results behind the answer, by name.
+        Numbers and results from which the answer is derived, by name.
     outcome : Outcome, Verdicts or None
-        Outcome of the interval that decides, or of one interval per model.
+        Outcome of the interval on which the answer is based, or of one interval per model.
     reason : str
-        Reason of a missing answer; empty if there is an answer.
+        Reason for a missing answer; empty if there is an answer.
     exhibits : tuple of Drawing or Listing
         Figures and tables for a page; not part of ``to_dict``.
 
@@ -84,7 +84,7 @@ class Finding:
 
     @property
     def alone(self) -> "Findings":
-        """The finding as `Findings` of a single answer."""
+        """`Findings` that contain only this finding."""
         return Findings(items=(self,))
 
     def text(self) -> str:
@@ -170,13 +170,14 @@ class Findings:
         Parameters
         ----------
         max_lines : int, optional
-            If the text is longer, rows of the list with most lines are left out, one after
-            another, and counted; one row of each list remains. By default all rows.
+            Maximum number of lines. If the text is longer, rows of the longest list are omitted
+            one after another, and their number is printed instead. At least one row of each list
+            remains. By default, all rows are printed.
         """
         items = list(self.items)
         kept = [len(one.rows) for one in items]
         while max_lines is not None and sum(map(_lines, items), bool(self.head)) > max_lines:
-            # The first cut leaves out two rows, because a line says how many there are.
+            # The first step omits two rows, because one line is needed for their number.
             rest = [n - 1 - (n == len(one.rows)) for n, one in zip(kept, self.items, strict=True)]
             sizes = [_lines(one) * (n > 0) for one, n in zip(items, rest, strict=True)]
             if not any(sizes):
@@ -244,11 +245,12 @@ class Study(ABC):
         Returns
         -------
         Findings
-            With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
+            Findings, with the methods `text()`, `to_markdown()`, `to_html()`, `to_json()` and
+            `to_frame()`.
         """
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study by name; commands write each to a file of that name."""
+        """Return the tables of the study by name; commands use the names as file names."""
         return {"table": self.to_frame()}  # type: ignore[attr-defined]
 
     @property
@@ -257,9 +259,9 @@ class Study(ABC):
         return self.findings().verdict
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return the findings as plain text, with long lists cut to fit 24 lines.
+        """Return the findings as plain text, with long lists shortened to fit 24 lines.
 
-        ``findings().text()`` has all rows.
+        ``findings().text()`` contains all rows.
 
         Parameters
         ----------
@@ -275,14 +277,14 @@ class Study(ABC):
         source: str = "",
         smallest: SmallestEffects = SMALLEST,
     ) -> "Path":
-        """Write one HTML page, `psychollm.reports.write_report`; needs the extra ``plot``.
+        """Write one HTML page with `psychollm.reports.write_report`; needs the extra ``plot``.
 
         Parameters
         ----------
         path : str or Path
             File to write.
         source : str
-            Python code that makes the data, shown on the page with the call of the study.
+            Python code that creates the data, shown on the page with the call of the study.
         smallest : SmallestEffects
             Smallest effects of interest, used in the conclusions.
 
@@ -297,7 +299,7 @@ class Study(ABC):
 
 
 def folder_of(result: Any) -> str:
-    """Return the package of a result's class, as "studies.comparison"; "" for other classes."""
+    """Return the package of a result's class, such as "studies.comparison"; "" if not ours."""
     home, _, place = type(result).__module__.partition(".")
     return place.rpartition(".")[0] if home == "psychollm" else ""
 
@@ -305,8 +307,9 @@ def folder_of(result: Any) -> str:
 def exhibit(
     found: Findings, result: Any, smallest: SmallestEffects, *, by: str = "exhibits"
 ) -> Findings:
-    """Return the findings with their figures and tables, made by the study's file `exhibits`."""
-    # That file imports the class of the result, so it is imported here by name.
+    """Return the findings with figures and tables from the study's module `exhibits`."""
+    # The module imports the class of the result, so it is imported here by name to avoid a
+    # circular import.
     shown = view(f"{folder_of(result)}.exhibits", by)(result, smallest)
     given = {key: tuple(one for one in held if one) for key, held in shown.items()}
     items = [replace(one, exhibits=given.get(one.key, ())) for one in found.items]
@@ -349,7 +352,7 @@ def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
 
 
 def in_words(name: Any) -> str:
-    """Return a name such as self_awareness with spaces."""
+    """Return a name such as self_awareness with spaces instead of underscores."""
     return str(name).replace("_", " ")
 
 

@@ -6,8 +6,9 @@ from psychollm._base.types import IntArray
 
 
 def dealt(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Return a fold for each unit (units,): whole groups form folds of similar size."""
-    # Largest groups first (ties in random order), each to the fold with the fewest units.
+    """Return the fold of each unit (units,), with whole groups in folds of similar size."""
+    # Groups are assigned from the largest on (ties in random order), each to the fold that has the
+    # fewest units so far.
     _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     shuffled = rng.permutation(sizes.size)
     filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)

@@ -7,20 +7,21 @@ The bias-corrected and accelerated interval (BCa) shifts the nominal percentiles
           a = \frac{\sum_g u_g^3}{6 \left(\sum_g u_g^2\right)^{3/2}},                     \quad (1)
 
 where :math:`u_g` is the mean of the jackknife values minus the value with group g left out. The
-groups are single questions (or clusters) or, if there are more than 200, blocks of them. Sums of
-influences over blocks have the same sums of squares and cubes in expectation; with 200 blocks the
-standard error of a due to blocking is 0.003.
+groups are single questions or clusters; if there are more than 200, they are combined into 200
+blocks. In expectation, sums of influences over blocks have the same sums of squares and cubes. The
+standard error of the acceleration due to blocking is 0.003.
 
-The jackknife works on a scale with a nearly normal distribution. With :math:`\theta_{(g)}`
-the value without group g of G and f the scale, say :math:`f(\alpha) = \log(1 - \alpha)`,
+The jackknife is applied on a scale f on which the estimate is nearly normal, such as
+:math:`f(\alpha) = \log(1 - \alpha)`. With :math:`\theta_{(g)}` the value without group g, of G
+groups, the squared standard error and the interval are
 
 .. math:: s^2 = \frac{G - 1}{G} \sum_g \big(f(\theta_{(g)}) - \bar f\big)^2, \qquad
           f^{-1}\big(G f(\hat\theta) - (G - 1) \bar f \pm t_{G-1}\, s\big).              \quad (2)
 
 The centre is corrected for bias, which is large for coefficients from regressions, such as
-Guttman's lambda 6. The interval does not assume a distribution of scores and respects the
-dependence of a respondent's repetitions, which are left out together. With ten respondents its
-coverage is better than that of percentiles.
+Guttman's lambda 6. The interval does not assume a distribution of scores. It accounts for the
+dependence between repetitions of a respondent, which are left out together. With ten respondents
+its coverage is better than the coverage of percentile intervals.
 
 References
 ----------
@@ -74,7 +75,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
         Coverage, between 0 and 1.
     df : float or ndarray (...)
         Degrees of freedom, if `n` is based on an estimated variance. Student's quantile then
-        replaces the normal one.
+        replaces the normal quantile.
 
     Returns
     -------
@@ -216,7 +217,7 @@ def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArra
 
 
 def counts_of(counts: Mapping[str, Any]) -> tuple[FloatArray, ...]:
-    """Return named counts, non-negative and finite, as arrays of one shape."""
+    """Check that named counts are non-negative and finite; return arrays of one shape."""
     return _checked(dict(zip(counts, of_one_shape(counts), strict=True)))
 
 
@@ -240,7 +241,7 @@ def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> Fl
 
 
 class Scale(NamedTuple):
-    """A scale on which a coefficient is nearly normal: transform, inverse and name."""
+    """Scale on which a coefficient is nearly normal, with transform, inverse and name."""
 
     forward: Callable[[FloatArray], FloatArray]
     back: Callable[[FloatArray], FloatArray]
@@ -269,7 +270,7 @@ CORRELATION = Scale(_arctanh, np.tanh, "Fisher's z")
 
 
 def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatArray:
-    """Return percentile bounds (..., 2) of draws (n, ...), at one level or one per column."""
+    """Return percentile bounds (..., 2) of draws (n, ...), at one level or a level per column."""
     if isinstance(level, np.ndarray):
         columns = zip(draws.T, level.tolist(), strict=True)
         return np.array([percentile_interval(column, own) for column, own in columns])
@@ -292,8 +293,8 @@ def less_bias_interval(value: FloatArray, draws: FloatArray, level: float) -> Fl
     for row in np.flatnonzero(np.isfinite(value) & (np.isfinite(draws).sum(axis=0) > 1)):
         known = draws[np.isfinite(draws[:, row]), row]
         bias = known.mean() - value[row]
-        # The error of the correction can be as large as the bias, which therefore widens the
-        # interval.
+        # The error of the bias correction can be as large as the bias. Therefore the bias widens
+        # the interval.
         step = normal_multiplier(level) * np.hypot(known.std(ddof=1), bias)
         low, high = np.clip(value[row] - bias + np.array([-step, step]), 0.0, 1.0)
         bounds[row] = min(low, value[row]), max(high, value[row])
@@ -321,7 +322,7 @@ def bca_interval(
 
 def _median_bias(value: float, draws: FloatArray) -> float:
     """Return z0 of (1); ties count one half, and the proportion is kept inside (0, 1)."""
-    # Draws that differ from the value by rounding only are ties.
+    # Draws that differ from the value only by rounding errors count as ties.
     near = np.abs(draws - value) <= 1e-12 * max(1.0, abs(value))
     below = ((draws < value) & ~near).sum() + 0.5 * near.sum()
     edge = 1.0 / (draws.size + 1.0)
@@ -351,7 +352,7 @@ def jackknife_se(left_out: FloatArray) -> FloatArray:
 def jackknife_interval(
     value: FloatArray, left_out: FloatArray, scale: Scale, level: float
 ) -> FloatArray:
-    """Return the interval (2) of values (k,) from those without each group (groups, k)."""
+    """Return the interval (2) of values (k,) from the values without each group (groups, k)."""
     groups = len(left_out)
     quantile = stdtrit(groups - 1.0, 0.5 + 0.5 * level) if groups > 1 else np.nan
     with np.errstate(over="ignore"):

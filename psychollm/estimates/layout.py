@@ -1,7 +1,7 @@
 """Layout of a study's page around its findings: title, overview, order, methods.
 
-The file `page.py` of a study holds its layout; `psychollm.reports` makes the pages of all studies.
-A study without a layout is shown by its findings.
+The file `page.py` of a study defines its layout, and `psychollm.reports` creates the pages of all
+studies. The page of a study without a layout contains only its findings.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from psychollm.estimates.verdict import Outcome, SmallestEffects, verdicts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A number of the overview: its name, value and qualification."""
+    """Number in the overview, with its name, value and qualification."""
 
     name: str
     value: str
@@ -39,17 +39,17 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """An effect to be judged, with the smallest effect of interest."""
+    """Effect to be judged, with the smallest effect of interest."""
 
     what: str
     estimate: Estimate
     smallest: float
-    n: FloatArray | None = None  # numbers of units, if not those of the estimate
-    # If a test and not an interval decides: its two-sided alpha, and its standard errors under the
-    # null hypothesis.
+    n: FloatArray | None = None  # numbers of units, if they differ from `estimate.n`
+    # If the conclusion comes from a test instead of an interval: two-sided level of the test, and
+    # standard errors under the null hypothesis.
     alpha: float | None = None
     null_se: FloatArray | None = None
-    df: float = np.inf  # limit on the degrees of freedom of the standard errors
+    df: float = np.inf  # upper limit of the degrees of freedom of the standard errors
 
     @property
     def units(self) -> FloatArray:
@@ -57,14 +57,15 @@ class Criterion:
         return self.estimate.n if self.n is None else self.n
 
     def needed(self, effect: FloatArray | float, *, absence: bool = False) -> FloatArray:
-        """Return the number of units that detect an effect, or exclude it (models,)."""
+        """Return the number of units needed to detect an effect, or to exclude it (models,)."""
         level, df = self.estimate.level, self.estimate.freedom
         alpha = 1.0 - level if absence or self.alpha is None else self.alpha
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.null_se is not None:
-            # To exclude an effect, use the longer side of the interval and the SD under the null
-            # hypothesis. To detect an effect, use the bound of the test and the SD with an effect.
+            # To exclude an effect, the longer side of the interval and the standard error under
+            # the null hypothesis matter. To detect an effect, the standard errors under the null
+            # hypothesis and with the effect matter.
             sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
             longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
             reach, scatter = (longer, self.null_se) if absence else (self.null_se, se)
@@ -84,19 +85,21 @@ class Layout:
     """Components of the page of one study."""
 
     title: str
-    # Returns the findings and the first argument of all functions below; takes the `details` of
-    # `write_report`.
+    # `of` takes the `details` of `write_report`. It returns the first argument of all functions
+    # below, and the findings.
     of: Callable[..., tuple[Any, Findings]] = _as_it_is
     subtitle: Callable[[Any], str] | None = None  # by default the first line of the findings
     facts: Callable[[Any, SmallestEffects], tuple[Fact, ...]] = lambda study, smallest: ()
-    # Titles of the sections by the key of their finding, in order; they replace its question.
+    # Titles of the sections, in order, by the key of their finding. A title replaces the finding's
+    # question.
     sections: Mapping[str, str] = field(default_factory=dict)
     alone: bool = False  # whether findings without a section are omitted
     verdict: Callable[[Any, Findings, SmallestEffects], str] | None = None
     lead: Callable[[Any], str] = lambda study: ""
     notices: Callable[[Any], tuple[str, ...]] = lambda study: ()
     methods: Callable[[Any], tuple[str, ...]] = lambda study: ()
-    # Its arguments are the study, the code that makes its data, and resamples, coverage and seed.
+    # The arguments of `call` are the study, the code that creates its data, and the code of the
+    # options (resamples, coverage and seed).
     call: Callable[[Any, str, str], str] = lambda study, source, options: source
     models: Callable[[Any], Sequence[Any]] = lambda study: getattr(study, "labels", ())
     wanted: Callable[[Any, SmallestEffects], Iterable[Criterion]] = lambda study, smallest: ()
@@ -105,7 +108,7 @@ class Layout:
 
 
 def by_question(keys: str) -> dict[str, str]:
-    """Return the sections of these keys in their order, each under its finding's question."""
+    """Return sections for keys, in this order, with the findings' questions as titles."""
     return dict.fromkeys(keys.split(), "")
 
 
@@ -115,7 +118,7 @@ _MOST = 1e9  # larger numbers of units are not printed
 
 
 def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
-    """Return the numbers of units needed for conclusions; None if no effect is inconclusive."""
+    """Return the numbers of units needed for conclusions; None if all effects are conclusive."""
     rows: list[tuple[Any, ...]] = []
     for one in wanted:
         estimate, least = one.estimate, one.smallest
@@ -178,7 +181,7 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
 
 
 def span(estimate: Estimate, digits: int = 2) -> str:
-    """Return lowest and highest value of an estimate."""
+    """Return the lowest and the highest value of an estimate as text."""
     known = estimate.value[estimate.defined]
     if not known.size:
         return "unknown"

@@ -11,14 +11,14 @@ from psychollm._base.numbers import ABSENT, count, interval, number, p_value
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
-# Widths in characters: of a line, between columns, of a character in small type, of unwrapped
-# text.
+# Widths, in characters, of a line, of the gap between columns, of a small character, and of
+# unwrapped text.
 _LINE, _GAP, _SMALL, _WORDS = 112.0, 1.3, 0.88, 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: its heading, its cells, and reasons for undefined cells."""
+    """Column of a table, with heading, cells, and reasons for undefined cells."""
 
     heading: str
     cells: tuple[str, ...]
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A cell ready to be written."""
+    """Cell of a table, ready for the template."""
 
     text: str
     detail: str
@@ -52,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table with its caption, ready for the template."""
+    """Table with its caption, ready for the template."""
 
     caption: str
     columns: tuple[Column, ...]
@@ -62,7 +62,7 @@ class Table:
 
     @property
     def tight(self) -> bool:
-        """Whether the page is too narrow, so that intervals are below their values.
+        """Whether the columns are wider than the page, so that intervals are below their values.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class Table:
     def of(
         cls, columns: Sequence[Column], *, caption: str, emphasised: Iterable[Any] = ()
     ) -> "Table":
-        """Lay columns side by side and collect their reasons into footnotes."""
+        """Combine columns into a table, and collect their reasons into footnotes."""
         marks: dict[str, str] = {}
         rows = tuple(
             tuple(_cell(column, i, marks) for column in columns)
@@ -117,13 +117,13 @@ def text_column(heading: str, values: Iterable[Any]) -> Column:
 
 
 def name_column(heading: str, names: Iterable[Any]) -> Column:
-    """Return a column of names, with long ones in full on hover."""
+    """Return a column of names, with long names shortened and shown in full on hover."""
     whole = tuple(str(name) for name in names)
     return Column(heading=heading, cells=tuple(short_names(whole)), numeric=False, whole=whole)
 
 
 def number_column(heading: str, values: Iterable[float], *, digits: int = 2) -> Column:
-    """Return a column of numbers, or of counts if without decimals."""
+    """Return a column of numbers, or of counts if `digits` is zero."""
     cells = (number(float(v), digits) if digits else count(float(v)) for v in values)
     return Column(heading=heading, cells=tuple(cells))
 
@@ -150,20 +150,20 @@ def interval_column(
         heading=heading,
         cells=cells,
         details=tuple("" if cell == ABSENT else text for cell, text in both),
-        # A value without an interval has a reason, too.
+        # A value without an interval also has a reason.
         reasons=_where_absent([ABSENT if ABSENT in pair else pair[0] for pair in both], reasons),
     )
 
 
 def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> Column:
-    """Return the values of an estimate with their intervals."""
+    """Return a column with the values of an estimate and their intervals."""
     return interval_column(
         heading, estimate.value, estimate.interval, digits=digits, reasons=estimate.flags
     )
 
 
 def _where_absent(cells: Sequence[str], reasons: Iterable[Any]) -> tuple[str, ...]:
-    """Keep the reasons of undefined cells only."""
+    """Return the reasons of undefined cells, and "" for defined cells."""
     given = tuple(str(reason) for reason in reasons)
     if not any(given):
         return ()

@@ -25,13 +25,14 @@ def monte_carlo_p_value(
     alternative: Alternative = "greater",
     tie: FloatArray | float | None = None,
 ) -> FloatArray:
-    """Return p-values (b + 1) / (n + 1), with b of n `draws` (n, ...) at least as extreme."""
-    # The observed table counts as one of the replicates, which makes the test exact:
-    # Phipson and Smyth (2010), Statistical Applications in Genetics and Molecular Biology, 9(1),
-    # 39, https://doi.org/10.2202/1544-6115.1585. The two-sided p-value is twice the smaller tail.
-    # Draws within `tie` of the observed value (by default 1e-12 of it) count as equal, because
-    # rounding errors of a sum must not change a p-value. Undefined draws (NaN) are left out; the
-    # p-value is NaN if the observed value, or every draw, is undefined.
+    """Return p-values (b + 1) / (n + 1), where b of n `draws` (n, ...) are at least as extreme."""
+    # The observed table counts as one of the replicates, which makes the test exact; see Phipson
+    # and Smyth (2010), Statistical Applications in Genetics and Molecular Biology, 9(1), 39,
+    # https://doi.org/10.2202/1544-6115.1585. The two-sided p-value is twice the smaller tail.
+    # Draws within `tie` of the observed value (by default, within a relative difference of 1e-12)
+    # count as equal, because rounding errors of a sum must not change a p-value. Undefined draws
+    # (NaN) are excluded. The p-value is NaN if the observed value is undefined, or if all draws
+    # are undefined.
     check_choice("alternative", alternative, Alternative)
     slack = _TIE * np.maximum(np.abs(observed), 1e-3) if tie is None else tie
     n = (~np.isnan(draws)).sum(axis=0)
@@ -61,8 +62,8 @@ class Mixing:
     changed : ndarray of shape (s,)
         Mean proportion of cells that differ from the observed table.
     z : float
-        Largest standardised difference between replicates stopped halfway and complete ones, over
-        entries of the statistic. If it is above about 3, increase ``trades``.
+        Largest standardised difference between replicates with half of the trades and complete
+        replicates, over entries of the statistic. If it is above about 3, increase ``trades``.
     """
 
     trades: FloatArray  # (s,)
@@ -79,7 +80,7 @@ class Mixing:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Null(Result):
-    """An observed statistic and its replicates under a null hypothesis.
+    """Observed statistic and its replicates under a null hypothesis.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class Null(Result):
     alternative : str
         "greater", "less" or "two-sided".
     mixing : Mixing or None
-        Diagnostic of the Markov chain behind "both_margins".
+        Diagnostic of the Markov chain of the scheme "both_margins".
     """
 
     observed: FloatArray  # (...)
@@ -145,7 +146,7 @@ class Null(Result):
         scheme, statistic : str
             Names of the null model and of the statistic.
         alternative : {"greater", "less", "two-sided"}
-            Direction of extreme values.
+            Direction in which values count as extreme.
         mixing : Mixing, optional
             Diagnostic of the Markov chain.
         tie : float, optional
@@ -177,7 +178,7 @@ class Null(Result):
         return np.asarray(self.draws.std(axis=0, ddof=1))
 
     def quantile(self, q: float | list[float]) -> FloatArray:
-        """Quantiles of the replicates, shape (len(q), ...) or (...) for a single one.
+        """Return quantiles of the replicates, shape (len(q), ...) or (...) for a single quantile.
 
         Parameters
         ----------

@@ -1,8 +1,9 @@
 r"""Estimates from posterior draws: shortest intervals and convergence diagnostics.
 
-Split :math:`\hat R` compares the halves of all chains, and the effective sample size sums
-autocorrelations as long as their pairs are positive and decreasing (Geyer). Both are computed from
-normal scores of the ranks of the draws.
+Split :math:`\hat R` compares the variance between and within the halves of all chains. The
+effective sample size is computed from the sum of autocorrelations up to the first pair with a
+negative sum (Geyer's monotone sequence). Both are computed from normal scores of the ranks of the
+draws.
 
 References
 ----------
@@ -23,7 +24,7 @@ from psychollm.estimates.reasons import Reason
 
 
 def shortest_interval(draws: FloatArray, level: float) -> FloatArray:
-    """Return the shortest interval (k, 2) with a proportion `level` of the draws (n, k)."""
+    """Return the shortest interval (k, 2) that contains a proportion `level` of draws (n, k)."""
     ordered = np.sort(draws, axis=0)
     inside = min(max(int(np.ceil(level * len(draws))), 1), len(draws))
     lows, highs = ordered[: len(draws) - inside + 1], ordered[inside - 1 :]

@@ -9,7 +9,7 @@ from psychollm._base.version import __version__
 
 
 def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, object]) -> str:
-    """Return the Python call of a function with its inputs by name and all options."""
+    """Return the code that calls a function with its inputs by name and all options."""
     arguments = [*inputs, *(f"{name}={value!r}" for name, value in options.items())]
     return f"{function}({', '.join(arguments)})"
 
@@ -32,7 +32,7 @@ def versions() -> dict[str, str]:
 
 
 def cuts(coding: Mapping[str, str]) -> str:
-    """Return the user's thresholds that converted numbers to answers, or ""."""
+    """Return a phrase on the user's thresholds for converting numbers to answers, or ""."""
     what = {"confidence": "yes", "correctness": "right"}
     made = [f"a {rule} counts as {what[name]}" for name, rule in coding.items() if ">" in rule]
     text = " and ".join(made).replace("model ", "each model's ")

@@ -1,4 +1,4 @@
-"""Reasons for undefined values, and qualifications of defined ones."""
+"""Reasons for undefined values, and qualifications of defined values."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,7 +9,7 @@ from psychollm._base.types import BoolArray, FloatArray
 
 
 class Reason(StrEnum):
-    """Reason of a NaN, or qualification of a value; `NONE` is neither.
+    """Reason for a NaN, or qualification of a value; `NONE` means neither.
 
     Names are stable codes; values are the texts for tables and reports.
 
@@ -158,12 +158,12 @@ def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
 
 
 def undefined(reasons: Sequence[Reason]) -> BoolArray:
-    """Return which models have a reason."""
+    """Return a mask of the models with a reason."""
     return np.array([bool(reason) for reason in reasons], dtype=np.bool_)
 
 
 def untestable(yes: FloatArray, correct: FloatArray) -> Reason:
-    """Return why answers and correctness of one model have no association."""
+    """Return the reason if the association of a model's answers with correctness is undefined."""
     if not yes.size:
         return Reason.NO_ANSWERS
     cases = (

@@ -11,7 +11,7 @@ _LINK = re.compile(r'href="#ref-(\w+)"')
 
 
 class Reference(NamedTuple):
-    """A line of ``references.tsv``, which is in alphabetical order."""
+    """Line of ``references.tsv``, which is in alphabetical order."""
 
     key: str
     name: str  # author and year, as printed in the text

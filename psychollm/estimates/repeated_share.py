@@ -1,19 +1,19 @@
-r"""Proportions with repeated answers to the same units, which are not independent.
+r"""Proportions from repeated answers to the same units, which are dependent.
 
-With :math:`h_g` successes in :math:`n_g` answers of unit g, G units, and
-:math:`p = \sum h_g / \sum n_g`,
+Let :math:`h_g` be the number of successes in :math:`n_g` answers of unit g, G the number of units,
+and :math:`p = \sum h_g / \sum n_g`. With
 
 .. math:: v = \frac{G}{G - 1} \frac{\sum_g (h_g - p\, n_g)^2}{(\sum_g n_g)^2}, \qquad
           n_{\text{eff}} = \min\big(p (1 - p) / v,\ \textstyle\sum_g n_g\big)           \quad (1)
 
-is the effective number of independent answers. Wilson's interval uses that size, as Korn and
-Graubard (1998) did for the exact interval. If p is 0 or 1, or there is only one unit, v is
-uninformative; the size is then the number of units. With one answer per unit the size is the
-number of answers.
+v is the variance of p, and :math:`n_{\text{eff}}` is the effective number of independent answers.
+Wilson's interval is computed with this size, as Korn and Graubard (1998) proposed for the exact
+interval. If p is 0 or 1, or there is only one unit, v is uninformative; the size is then the
+number of units. With one answer per unit the size is the number of answers.
 
-In 400 data sets each of 20, 50 and 200 units with one or four answers (proportions .1, .4, .9;
-beta distributed over units), 95 % intervals of proportions had a coverage of 92 to 98 %, and
-those of paired differences of at least 93 %.
+In simulations, the coverage of 95 % intervals was 92 to 98 % for proportions, and at least 93 %
+for paired differences. Each condition had 400 data sets of 20, 50 or 200 units with one or four
+answers. Proportions (.1, .4 or .9) had a beta distribution over units.
 
 References
 ----------
@@ -132,9 +132,10 @@ def repeated_difference(
     name : str
         Name of the estimate.
     pairs : mapping of label to (first (answers,), second (answers,))
-        Paired outcomes, 0 to 1; NaN is missing. For fractions the interval is conservative.
+        Paired outcomes between 0 and 1; NaN means missing. For fractional outcomes, the interval
+        is conservative.
     units : array_like (answers,)
-        Unit of each pair; pairs of the same unit enter with their effective sample size.
+        Unit of each pair; pairs of the same unit count with their effective sample size.
     level : float
         Coverage of the intervals, between 0 and 1.
     axis : str
@@ -173,7 +174,7 @@ def repeated_difference(
 
 
 def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, float]:
-    """Return effective numbers of gains, losses and occasions, and the number of occasions."""
+    """Return effective numbers of gains, losses and pairs, and the number of pairs."""
     known = np.isfinite(gaps)
     gaps, codes = gaps[known], codes[known]
     total = float(gaps.size)
@@ -187,7 +188,7 @@ def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, floa
 
 
 def _scale(sums: FloatArray, n: FloatArray, spread: float) -> float:
-    """Return the ratio of effective to actual occasions, from sums of differences per unit."""
+    """Return the effective number of pairs, from sums of differences per unit."""
     total, units = float(n.sum()), float(n.size)
     if n.max() <= 1.0:
         return total

@@ -1,12 +1,12 @@
 """Jackknife and bootstrap of statistics that are functions of counts.
 
 A resample is a vector of counts: how often each unit (question, respondent, model) was drawn. A
-statistic takes many such vectors in one call: that of the sample (all counts one), those without
-each group of units, and those of resamples. Differences between models are computed within a
-resample, so that the difficulty of the questions cancels. Clustered units (several questions about
-one passage) are drawn and left out as whole clusters. The number of resamples per call depends
-only on the number of units, because rounding in matrix products depends on their shape and results
-must be reproducible to the last bit.
+statistic is computed for many such vectors in one call: the vector of the sample (all counts are
+one), vectors without each group of units, and vectors of resamples. Differences between models are
+computed within a resample, so that the difficulty of the questions cancels. Clustered units
+(several questions about one passage) are drawn and left out as whole clusters. The number of
+resamples per call depends only on the number of units, because rounding in matrix products depends
+on their shape and results must be reproducible to the last bit.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ METHODS: dict[str, str] = {
 }
 
 _BLOCK_BYTES = 4_000_000
-_SMALL_BYTES = 64_000_000  # bytes of a block of small counts, one each
+_SMALL_BYTES = 64_000_000  # bytes of a block of small counts, of one byte each
 _KEPT_BYTES = 256_000_000
 _AT_ONCE = 100
 _MAX_GROUPS = 200
@@ -58,11 +58,11 @@ class Bootstrap:
     Attributes
     ----------
     n : int
-        Number of resamples. 0 draws none if the interval has a closed form; differences between
-        models are then not available.
+        Number of resamples. With 0, no resamples are drawn if the interval has a closed form, and
+        differences between models are not available.
     n_jobs : int, optional
-        Number of workers; -1 uses all processors. None is one, or the setting of
-        `joblib.parallel_config`. Results do not depend on it.
+        Number of workers; -1 uses all processors. None means one worker, or the setting of
+        `joblib.parallel_config`. Results do not depend on the number of workers.
     progress : bool
         Whether to show a progress bar.
 
@@ -134,7 +134,7 @@ class Resampling(Bootstrap):
 
     @property
     def arguments(self) -> ResamplingArguments:
-        """The three arguments, for calls between public functions."""
+        """Arguments `bootstrap`, `level` and `rng`, for calls between public functions."""
         return {"bootstrap": self, "level": self.level, "rng": self.rng}
 
     def replicate(self, task: Task, label: str, *, at_once: int | None = None) -> AnyArray:
@@ -151,7 +151,7 @@ class Resampling(Bootstrap):
 
 
 def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) -> AnyArray:
-    """Return how often each question is drawn (replicates, n_questions): one row per seed."""
+    """Return how often each question is drawn (replicates, n_questions), with one row per seed."""
     # Small counts are bytes, and the counts of a question are contiguous. No question is drawn
     # more than 255 times, except with a probability below 1e-500.
     kind, order = (np.uint8, "F") if small else (np.float64, "C")
@@ -198,7 +198,7 @@ class KeptCounts:
 def left_out_counts(
     n_units: int, clusters: IntArray | None = None, *, small: bool = False
 ) -> AnyArray:
-    """Return jackknife counts (groups, units), each without one of at most 200 groups."""
+    """Return counts (groups, units) of jackknife samples, each without one of up to 200 groups."""
     units = np.arange(n_units) if clusters is None else clusters
     groups = units % _MAX_GROUPS
     kept: AnyArray = groups[:, None] != np.arange(groups.max() + 1)
@@ -302,7 +302,7 @@ class Replicates:
         final: bool = True,
     ) -> Estimate:
         """Return values (k,) with their intervals."""
-        # With a `scale`, the interval is the jackknife's unless "bootstrap" was requested. With
+        # With a `scale`, a jackknife interval is computed unless "bootstrap" was requested. With
         # clusters in `units`, percentiles are expanded for the number of clusters. Values outside
         # their bounds are flagged, unless the caller still changes the bounds (`final` is false).
         if scale is None or self.options.interval == "bootstrap":

@@ -1,9 +1,9 @@
 r"""Numbers of units needed to detect an effect, or to show that it is negligible.
 
-A study with standard error :math:`\sigma` on :math:`\nu` degrees of freedom estimates an effect
-:math:`\theta` by :math:`\hat\theta`, and its interval is :math:`\hat\theta \pm c s`, with c the
-quantile of Student's t and :math:`s = \sigma v`, :math:`v^2 \sim \chi^2_\nu / \nu`. It excludes
-zero with probability
+Consider a study that estimates an effect :math:`\theta` by :math:`\hat\theta` with standard error
+:math:`\sigma`. Its interval is :math:`\hat\theta \pm c s`, where c is the quantile of Student's t
+with :math:`\nu` degrees of freedom, and :math:`s = \sigma v` with :math:`v^2 \sim \chi^2_\nu /
+\nu`. The interval excludes zero with probability
 
 .. math:: P = E\bigl[\Phi(\theta / \sigma - c v) + \Phi(-\theta / \sigma - c v)\bigr],    \quad (1)
 
@@ -11,20 +11,22 @@ and, without an effect, is within :math:`\pm\delta` (two one-sided tests) with p
 
 .. math:: P_0 = E\bigl[\max\{0,\; 2 \Phi(\delta / \sigma - c v) - 1\}\bigr].              \quad (2)
 
-(2) assumes a zero effect: with a pilot's estimate, the number of units would depend on the pilot's
-noise, and would be undefined for estimates beyond :math:`\delta`.
+Equation (2) assumes a true effect of zero. With the estimate of a pilot study instead, the number
+of units would depend on the pilot's error, and would be undefined for estimates beyond
+:math:`\delta`.
 
-:math:`\sigma` is known from a pilot, up to its own error: with :math:`\nu_0` degrees of freedom it
-is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Treating it as exact overstates power,
-because power loses more from an underestimated :math:`\sigma` than it gains from an overestimated
-one. Therefore (1) and (2) are also averaged over u (Julious and Owen, 2006). An effect of
-:math:`\delta` must be K standard errors large, which shrink with the square root of the number of
-units. With n units in the pilot, the number needed is
+A pilot study estimates :math:`\sigma` with error. If its standard error :math:`s_0` has
+:math:`\nu_0` degrees of freedom, then :math:`\sigma = s_0 / u` with :math:`u^2 \sim \chi^2_{\nu_0}
+/ \nu_0`. Treating :math:`s_0` as exact overstates power, because an underestimated :math:`\sigma`
+costs more power than an overestimated :math:`\sigma` gains. Therefore (1) and (2) are also
+averaged over u (Julious and Owen, 2006). The power is sufficient if :math:`\delta` is at least K
+standard errors. Standard errors are inversely proportional to the square root of the number of
+units. With n units in the pilot, the number of units needed is
 
 .. math:: m = n \, (K s_0 / \delta)^2.                                                   \quad (3)
 
-With many units, at a level of 95 % and a power of 80 %, K is 2.80 for the effect and 3.24 for its
-absence, which takes 1.34 times as many units.
+With many units, at a level of 95 % and a power of 80 %, K is 2.80 to detect an effect and 3.24 to
+show its absence. To show absence therefore takes 1.34 times as many units.
 
 References
 ----------
@@ -46,11 +48,11 @@ from psychollm._base.numbers import count
 from psychollm._base.types import FloatArray
 
 POWER = 0.8
-_EXACT = 1e6  # degrees of freedom treated as infinite
-_MANY = 1e4  # with more degrees of freedom K is constant
+_EXACT = 1e6  # more degrees of freedom are treated as infinite
+_MANY = 1e4  # with more degrees of freedom, K is treated as constant
 _ROUNDS = 60
 
-# Averages over v use the trapezoidal rule, because SciPy's nctdtr is NaN for some arguments.
+# Averages over v use the trapezoidal rule, because SciPy's nctdtr returns NaN for some arguments.
 _NODE = np.linspace(-9.0, 9.0, 61)
 _WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
 
@@ -68,9 +70,9 @@ def chance(
     Parameters
     ----------
     ratio : float
-        Effect, or smallest effect of interest, over the standard error.
+        Effect, or smallest effect of interest, divided by the standard error.
     df, pilot : float
-        Degrees of freedom of the standard error, and of the pilot's estimate of it.
+        Degrees of freedom of the standard error, and of its estimate from the pilot study.
     alpha : float
         One minus the level of the interval.
     absence : bool
@@ -101,7 +103,7 @@ def multiple(
     absence: bool = False,
     pilot: float = np.inf,
 ) -> float:
-    """Return K of (3), the effect needed in standard errors; arguments as in `chance`.
+    """Return K of (3), the detectable effect in standard errors; arguments as in `chance`.
 
     Examples
     --------
@@ -124,7 +126,7 @@ def multiple(
 def detectable(
     se: FloatArray, df: FloatArray, *, alpha: Any, power: float = POWER, absence: bool = False
 ) -> FloatArray:
-    """Return the smallest effects (k,) that n units detect, or exclude for `absence`."""
+    """Return the smallest effects (k,) that can be detected or, for `absence`, excluded."""
     nu, tail = (np.asarray(one, np.float64) for one in np.broadcast_arrays(df, alpha))
     k, known = np.full(nu.shape, np.nan), (nu > 0.0) & (tail > 0.0)
     k[known] = _multiples(power, nu[known], nu[known], tail[known], absence=absence)
@@ -146,20 +148,21 @@ def units_needed(
     Parameters
     ----------
     n, se, df : array_like (k,)
-        Units of the pilot, standard errors, and their degrees of freedom, which grow with units.
+        Numbers of units of the pilot study, standard errors, and their degrees of freedom, which
+        increase with the number of units.
     effect : array_like (k,)
         Effect to detect or, for `absence`, to exclude if the true effect is zero.
     alpha : array_like (k,)
         One minus the level of each interval.
     power : float
-        Probability to detect or exclude the effect.
+        Probability of detecting or excluding the effect.
     absence : bool
         Whether to exclude the effect.
 
     Returns
     -------
     ndarray (k,)
-        Whole numbers; NaN without a standard error, infinite without an effect.
+        Numbers of units, rounded up; NaN without a standard error, and infinite without an effect.
 
     Examples
     --------
@@ -199,7 +202,8 @@ def _needed(
     units = np.where(defined, np.inf, np.nan)
     open_ = np.flatnonzero(defined & (effect != 0.0))
     later = np.full(n.size, np.inf)
-    # K depends on the degrees of freedom, which grow with the number of units: iterate.
+    # Iterate, because K depends on the degrees of freedom, which increase with the number of
+    # units.
     for _ in range(_ROUNDS):
         k = _multiples(power, later[open_], df[open_], alpha[open_], absence=absence)
         before = units[open_]
@@ -214,7 +218,7 @@ def _needed(
 def _multiples(
     power: float, df: FloatArray, pilot: FloatArray, alpha: FloatArray, *, absence: bool
 ) -> FloatArray:
-    """Return `multiple` of numbers rounded to two or three digits, each computed once."""
+    """Return `multiple` for rounded arguments, so that equal cases are computed only once."""
     few = np.stack([_rounded(df), _rounded(pilot), _digits(alpha, 3)], axis=1)
     rows, row = np.unique(few, axis=0, return_inverse=True)
     found = [
@@ -225,7 +229,7 @@ def _multiples(
 
 
 def _rounded(df: FloatArray) -> FloatArray:
-    """Return degrees of freedom to three digits below 100, to two above, or infinite if many."""
+    """Round degrees of freedom to three digits below 100 and two above; many become infinite."""
     rounded = np.where(df < 100.0, _digits(df, 3), _digits(df, 2))
     return np.where(df < _MANY, rounded, np.inf)
 

@@ -9,12 +9,12 @@ An interval that covers the null value does not establish equality. Eight answer
   :math:`\alpha`);
 * *negligible*: :math:`\theta_0 - \delta < L` and :math:`U < \theta_0 + \delta`. Any effect is
   smaller than the smallest effect of interest, even if it differs significantly from zero;
-* *inconclusive*: the other intervals.
+* *inconclusive*: all other intervals.
 
-"Negligible" is a test of equivalence (Schuirmann, 1987). Two one-sided tests at 5 % correspond to
-a 90 % interval. The printed interval has a level of 95 %, so each test has a level of 2.5 %: at
-most one in forty effects of size :math:`\delta` is called negligible. One in twenty null effects
-is called significant.
+"Negligible" is the result of an equivalence test (Schuirmann, 1987). Two one-sided tests at 5 %
+correspond to a 90 % interval. The printed interval has a level of 95 %, so each test has a level
+of 2.5 %. At most one in forty effects of size :math:`\delta` is called negligible, and one in
+twenty null effects is called significant.
 
 References
 ----------
@@ -47,9 +47,9 @@ FEWEST = 10  # smallest number of units for which coverage was measured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallestEffects:
-    """Smallest effects of interest, by quantity: smaller effects count as negligible.
+    """Smallest effects of interest, by quantity; smaller effects count as negligible.
 
-    The defaults are conventions. Set them to what matters in your application:
+    The defaults are conventions. Set them to the smallest effects that matter in your application:
     ``panel.summary(smallest=SmallestEffects(auroc=0.1))``.
 
     Parameters
@@ -68,11 +68,11 @@ class SmallestEffects:
     r_squared : float
         Cohen's small effect, f squared = .02.
     kappa : float
-        Agreement beyond chance.
+        Chance-corrected agreement.
     second_share : float
-        Proportion of the latent variance of a second factor. In simulations, one factor with
-        skewness, heavy tails or logistic noise gave less than .02; two factors correlated .9 gave
-        .026 or more (``validation/one_factor_departures.py``).
+        Proportion of the latent variance of a second factor. In simulations, this proportion was
+        below .02 for one factor with skewness, heavy tails or logistic noise, and at least .026
+        for two factors with a correlation of .9 (``validation/one_factor_departures.py``).
     rmsea : float
         Misfit per degree of freedom of a model, or of equalities between groups; by default close
         fit (Browne and Cudeck, 1993).
@@ -167,16 +167,16 @@ def outcome(
     rejected: bool | None = None,
     enough: bool = True,
 ) -> Outcome:
-    """Return the conclusion from an interval: relevant, negligible or inconclusive.
+    """Return the conclusion from an interval: significant, negligible or inconclusive.
 
     Parameters
     ----------
     interval : (2,)
         Lower and upper bound; a NaN makes the outcome inconclusive.
     smallest : float
-        Smallest relevant distance from `null`.
+        Smallest effect of interest, as a distance from `null`.
     null : float
-        Value without an effect.
+        Null value, which corresponds to no effect.
     rejected : bool, optional
         Whether a test rejects `null`, for example after adjustment for several models. By default
         the interval decides.
@@ -306,7 +306,7 @@ def _of_all(n: int, total: int, kind: str) -> str:
 
 
 def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
-    """Count the pairs that differ, are equivalent (`within`, such as "±5 points"), or neither."""
+    """Return a sentence with the numbers of pairs that differ, are equivalent, or neither."""
     equivalent = f"equivalent ({within})" if within else "equivalent"
     pairs = len(judged.outcomes)
     if pairs == 1:
@@ -329,11 +329,11 @@ def every(n: int, kind: str) -> str:
 
 
 def futile(have: str, cannot: str, least: int) -> str:
-    """Return the sentence that no result can be significant, and how many units are needed."""
+    """Return a sentence that no result can be significant, with the number of units needed."""
     return f"With {have}, no {cannot}: at least {count(least)} are needed"
 
 
 def names_of(labels: Sequence[str], *, most: int = 3) -> str:
-    """Return the first labels, and the number of further ones."""
+    """Return the first labels, and the number of further labels."""
     more = len(labels) - most
     return ", ".join(labels[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,25 +1,27 @@
-r"""`confirmatory_factors`: a confirmatory factor model, fitted to correlations.
+r"""`confirmatory_factors`: fit of a confirmatory factor model to correlations.
 
-The model defines the free loadings; the others are zero. Factors have variance one; thresholds of
-ordered answers are taken from the data. With residuals e of the correlations below the diagonal,
-:math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j` (plus a residual covariance for pairs in the
-model), the estimates minimise
+The model specifies the free loadings; all other loadings are zero. Factors have variance one.
+Thresholds of ordered answers are taken from the data. The model implies the correlations
+:math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j`, plus a residual covariance for pairs in
+`residual_pairs`. With e the residuals of the correlations below the diagonal, the estimates
+minimise
 
 .. math:: F = \tfrac12\, e^\top W e                                                      \quad (1)
 
-with W the inverse of the diagonal of :math:`\Gamma` (DWLS), the identity (ULS) or
-:math:`\Gamma^{-1}` (WLS), :math:`\Gamma / n` being the covariance matrix of the correlations. With
-derivatives :math:`\Delta` and :math:`B = (\Delta^\top W \Delta)^{-1}` their covariance matrix is
+where W is the inverse of the diagonal of :math:`\Gamma` (DWLS), the identity (ULS) or
+:math:`\Gamma^{-1}` (WLS), and :math:`\Gamma / n` is the covariance matrix of the correlations. Let
+:math:`\Delta` be the derivatives of the implied correlations and :math:`B = (\Delta^\top W
+\Delta)^{-1}`. The covariance matrix of the estimates is
 
 .. math:: \tfrac1n\, B \Delta^\top W \Gamma W \Delta B ,                                  \quad (2)
 
-and freeing a parameter fixed at zero, with derivatives d, would lower 2 n F by about
+and freeing a parameter that is fixed at zero and has derivatives d would lower 2 n F by about
 
 .. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
 
-SciPy's trust-region method compares function values, and therefore finds the minimum to about half
-of the digits only. Gauss-Newton steps follow as long as they reduce the gradient, which is more
-precise.
+SciPy's trust-region method compares function values, and therefore finds the minimum to only about
+half of the digits. Gauss-Newton steps follow as long as they reduce the gradient, which is
+computed more precisely.
 
 References
 ----------
@@ -27,7 +29,7 @@ Muthen, B., du Toit, S. H. C., & Spisic, D. (1997). Robust inference using weigh
 and quadratic estimating equations in latent variable modeling with categorical and continuous
 outcomes. Unpublished technical report.
 
-Sorbom, D. (1989). _Model modification. Psychometrika, 54(3), 371-384.
+Sorbom, D. (1989). Model modification. Psychometrika, 54(3), 371-384.
 https://doi.org/10.1007/BF02294623
 """
 
@@ -124,8 +126,8 @@ def least_squares(
 class _Model:
     """Pattern of free loadings of k variables on m factors, and whether factors correlate."""
 
-    # Order of the parameters: loadings, factor correlations below the diagonal (both row by row),
-    # covariances of residuals.
+    # The order of the parameters is: loadings, factor correlations below the diagonal (both row by
+    # row), residual covariances.
     free: BoolArray  # (k, m)
     rows: IntArray  # (k,) positions of the variables in the whole matrix
     size: int  # number of rows of the whole matrix
@@ -198,7 +200,7 @@ class _Model:
 
 
 def starting_loadings(R: FloatArray, free: BoolArray) -> FloatArray:
-    """Return starting loadings (k, m), each factor from the correlations of its variables."""
+    """Return starting loadings (k, m) of each factor from the correlations of its variables."""
     loadings = np.zeros(free.shape)
     for f in range(free.shape[1]):
         own = np.flatnonzero(free[:, f])
@@ -221,7 +223,7 @@ def confirmatory_factors(
     n: float | None = None,
     covariance: Any = None,
 ) -> ConfirmatoryFactors:
-    """Fit a factor model with given zero loadings.
+    """Fit a confirmatory factor model, in which some loadings are fixed at zero.
 
     Parameters
     ----------
@@ -237,13 +239,14 @@ def confirmatory_factors(
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         Correction of the test statistic. ``"standard"`` is valid for ``estimator="wls"`` only.
     errors : {"robust", "standard"}
-        Standard errors: the sandwich form (2), or valid only for a correct weight matrix.
+        Kind of standard errors: the sandwich form (2), or ``"standard"`` errors, which are valid
+        only for a correct weight matrix.
     correlated : bool
         Whether the factors may correlate.
     residual_pairs : sequence of pairs of labels
         Pairs of variables whose residuals may covary.
     n : float, optional
-        Number of observations; by default that of the correlation.
+        Number of observations; by default the number in `correlation`.
     covariance : array_like (p, p), optional
         Covariance matrix of the correlations below the diagonal, row by row; by default
         ``correlation.covariance()``.
@@ -311,7 +314,7 @@ def confirmatory_factors(
     jacobian = plan.derivatives(x)
     _check_identified(jacobian, W, plan)
     loadings, phi = plan.unpack(x)
-    # Statistics and errors count n - 1 observations, as lavaan and Mplus do.
+    # Statistics and errors use n - 1 instead of n, as in lavaan and Mplus.
     bread, robust = sandwich(jacobian, W, gamma)
     covariances = (bread if errors == "standard" else robust) / (size - 1.0)
     spread = np.sqrt(np.maximum(np.diagonal(covariances), 0.0))
@@ -360,7 +363,7 @@ def confirmatory_factors(
 
 
 def loading_pattern(model: LoadingPattern, labels: Labels) -> tuple[IntArray, BoolArray]:
-    """Return the rows that a model names and their pattern of loadings (rows, m)."""
+    """Return the rows of a model's variables, and their pattern of free loadings (rows, m)."""
     if not isinstance(model, Mapping) or not model:
         msg = "model must map names of factors to labels of variables: {'F': ['a', 'b', 'c']}"
         raise OptionError(msg)
@@ -408,14 +411,14 @@ def _gamma(correlation: Any, covariance: Any, n: float, k: int) -> FloatArray:
 
 
 def _weights(gamma: FloatArray, estimator: str) -> FloatArray:
-    """Return W, or its diagonal."""
+    """Return W, or its diagonal if W is diagonal."""
     if estimator == "dwls":
         return np.asarray(1.0 / np.diagonal(gamma), dtype=np.float64)
     return np.ones(len(gamma)) if estimator == "uls" else full_weights(gamma)
 
 
 def _check_identified(jacobian: FloatArray, W: FloatArray, plan: _Model) -> None:
-    """Refuse more parameters than the correlations determine."""
+    """Raise an error if the correlations do not determine all parameters."""
     p, q = jacobian.shape
     rank = inverse_of(jacobian.T @ weighted_by(W, jacobian))[1] if q <= p else p
     if rank < q:

@@ -38,9 +38,9 @@ class ModificationIndices(Result):
         Expected decrease of the uncorrected statistic; approximately chi-square with one degree of
         freedom.
     scaled : ndarray of shape (c,)
-        The same divided by the scaling factor of the robust statistic.
+        `index` divided by the scaling factor of the robust statistic.
     change : ndarray of shape (c,)
-        Expected value of the parameter if free.
+        Expected estimate of the parameter if it were free.
     """
 
     kind: tuple[str, ...]
@@ -64,27 +64,27 @@ class ModificationIndices(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ConfirmatoryFactors(Expects, Result):
-    """Confirmatory factor model with given zero loadings.
+    """Fitted confirmatory factor model.
 
     Attributes
     ----------
     loadings, loading_errors : ndarray of shape (k, m)
-        Standardised loadings and standard errors; zero where fixed by the model.
+        Standardised loadings and standard errors; zero for loadings that the model fixes at zero.
     factor_correlation, factor_correlation_errors : ndarray of shape (m, m)
         Correlations of factors and standard errors.
     residual_pairs : tuple of pairs
         Variables whose residuals may covary.
     residual_covariances, residual_covariance_errors : ndarray of shape (r,)
-        Residual covariances of these pairs, as part of their correlation.
+        Residual covariances of these pairs, on the scale of correlations.
     communalities : ndarray of shape (k,)
-        Variance explained by the factors; above one in an inadmissible solution.
+        Proportion of variance explained by the factors; above one in an inadmissible solution.
     covariance : ndarray of shape (q, q)
         Covariance matrix of the free parameters: loadings row by row, factor correlations,
         residual covariances.
     fit, standard_fit : FactorFit
         Fit with the corrected and with the uncorrected statistic. SRMR is computed over pairs.
     scaling : float
-        Scaling factor: the uncorrected statistic is divided by it, before any shift.
+        Scaling factor by which the uncorrected statistic is divided, before any shift.
     objective, gradient : float
         Discrepancy, and largest component of its gradient.
     estimator, errors : str
@@ -134,7 +134,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def standardised_residuals(self) -> FloatArray:
-        """Residuals over their standard errors (k, k); zero on the diagonal."""
+        """Residuals divided by their standard errors (k, k); zero on the diagonal."""
         side = weighted_by(self._weights, self._derivatives)
         bread = inverse_of(self._derivatives.T @ side)[0]
         maker = np.eye(self._residuals.size) - self._derivatives @ bread @ side.T
@@ -148,7 +148,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:
-        """Variables with communalities, and factors with correlations, of one or more."""
+        """Variables with communalities of at least one, and factors with such correlations."""
         rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
         size = np.abs(np.tril(self.factor_correlation, -1))
         return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))
@@ -196,7 +196,7 @@ class ConfirmatoryFactors(Expects, Result):
         return named, np.column_stack([*columns, np.eye(first.size)])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per free parameter: estimate, standard error, z."""
+        """Return one row per free parameter, with estimate, standard error and z."""
         import pandas as pd
 
         rows: list[dict[str, Any]] = []

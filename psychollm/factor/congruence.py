@@ -4,9 +4,9 @@ Tucker's coefficient of columns x and y is the cosine between them,
 
 .. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
 
-Unlike a correlation, it does not centre the columns: only proportional columns have a coefficient
-of 1. Factors count as equal above .95, as fairly similar from .85 to .94 (Lorenzo-Seva & ten
-Berge, 2006).
+Unlike a correlation, it does not centre the columns, so that only proportional columns have a
+coefficient of 1. Factors are considered equal above .95, and fairly similar from .85 to .94
+(Lorenzo-Seva & ten Berge, 2006).
 
 References
 ----------
@@ -41,15 +41,16 @@ UNMATCHED = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Congruence(Result):
-    """Tucker's congruence of each column of one set of loadings with each of another.
+    """Tucker's congruence between the columns of two sets of loadings.
 
     Attributes
     ----------
     matrix : ndarray of shape (m, p)
-        Coefficients in [-1, 1]; NaN with an entry in `reasons`.
+        Coefficients in [-1, 1]. Undefined coefficients are NaN, with an entry in `reasons`.
     order : ndarray of shape (m,)
-        Matched column of the other set, one-to-one with the largest sum of absolute coefficients.
-        -1 if no column remains or the coefficient is undefined.
+        Column of the other set that is matched to each column. The one-to-one matching maximises
+        the sum of absolute coefficients. The value is -1 if no column remains or the coefficient
+        is undefined.
     signs : ndarray of shape (m,)
         1, or -1 if the matched column is reversed; 0 without a match.
     matched : ndarray of shape (m,)
@@ -149,14 +150,14 @@ def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
 
 
 def tucker(loadings: FloatArray, other: FloatArray) -> FloatArray:
-    """Return congruences (m, p) of the columns of two arrays; NaN where zero or with NaN."""
+    """Return congruences (m, p) of columns; NaN for columns that are zero or contain NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         result: FloatArray = np.clip(_unit(loadings).T @ _unit(other), -1.0, 1.0)
     return result
 
 
 def _unit(loadings: FloatArray) -> FloatArray:
-    """Scale columns to length one, first by the largest entry so that squares do not underflow."""
+    """Scale columns to length one, first to largest entry one to avoid underflow of squares."""
     scaled = loadings / np.abs(loadings).max(axis=0)
     return np.asarray(scaled / np.sqrt(np.sum(scaled**2, axis=0)), dtype=np.float64)
 
@@ -208,7 +209,7 @@ def _aligned(first: Columns, second: Columns) -> Columns:
 
 
 def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Match columns with the largest sum of absolute coefficients."""
+    """Match columns so that the sum of absolute coefficients is largest."""
     from scipy.optimize import linear_sum_assignment
 
     sizes = np.nan_to_num(np.abs(matrix), nan=0.0)
@@ -222,7 +223,7 @@ def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def _reasons(name: str, loadings: Columns) -> tuple[str, ...]:
-    """Return the reasons of undefined coefficients."""
+    """Return the reasons for undefined coefficients."""
     reasons = []
     for column, values in zip(loadings.columns, loadings.values.T, strict=True):
         undefined = np.flatnonzero(np.isnan(values))

@@ -1,4 +1,4 @@
-r"""Expected binary answers of a factor model: probabilities averaged over factor values.
+r"""Expected binary answers from a factor model: probabilities averaged over factor values.
 
 A variable is answered yes if its latent response exceeds its threshold. Given the answers of a
 unit, its factors have the posterior mean :math:`\mu` and covariance C of

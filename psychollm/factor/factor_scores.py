@@ -1,7 +1,7 @@
 r"""`factor_scores`: scores of units on factors, and their determinacy.
 
-With pattern :math:`\Lambda`, factor correlations :math:`\Phi`, uniquenesses :math:`\Psi` and
-correlations R, scores are :math:`Z W` of standardised variables Z, with
+Let :math:`\Lambda` be the pattern matrix, :math:`\Phi` the factor correlations, :math:`\Psi` the
+uniquenesses and R the correlations. Scores are :math:`Z W` for standardised variables Z, with
 
 .. math:: W_{\text{regression}} = R^{-1} \Lambda \Phi, \qquad
           W_{\text{Bartlett}} = \Psi^{-1} \Lambda (\Lambda^\top \Psi^{-1} \Lambda)^{-1},\;(1)
@@ -9,21 +9,21 @@ correlations R, scores are :math:`Z W` of standardised variables Z, with
 .. math:: W_{\text{ten Berge}} = R^{-1/2} C \Phi^{1/2}, \qquad
           C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
 
-Regression scores have the smallest error; Bartlett's scores are unbiased for a given unit; ten
-Berge's scores have the correlations of the factors. Posterior means (EAP) model binary answers
-instead of using standardised values. The determinacy of a factor is its correlation with its
-regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If it is below about
-.9, units with equal answers may have very different values of the factor.
+Regression scores have the smallest error. Bartlett's scores are unbiased for a given unit. Ten
+Berge's scores have the same correlations as the factors. Posterior means (EAP) are based on a
+model of binary answers instead of standardised values. The determinacy of a factor is its
+correlation with its regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If
+it is below about .9, units with equal answers may have very different values of the factor.
 
 A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
-response exceeds the threshold: given the factors f, with probability
+response exceeds the threshold. Given the factors f, the probability of this is
 
 .. math:: \Phi\Big(\frac{\lambda^\top f - \tau}{\sqrt{1 - \lambda^\top \Phi \lambda}}\Big),
           \qquad f \sim N(0, \Phi) .                                                     \quad (3)
 
 Posterior means and covariances are integrals over nodes adapted to the posterior of each answer
-pattern (`kernels.irt_multidimensional`): Gauss-Hermite nodes for up to three factors, quasi-random
-points for more.
+pattern (`kernels.irt_multidimensional`): Gauss-Hermite nodes for up to three factors, and
+quasi-random points for more factors.
 
 References
 ----------
@@ -65,7 +65,7 @@ OTHER: dict[Axis, Axis] = {"models": "questions", "questions": "models"}
 ScoreMethod: TypeAlias = Literal["regression", "bartlett", "ten_berge", "eap"]
 SMALLEST = 1e-8
 NODES = {1: 61, 2: 21, 3: 15}
-POINTS, LEAST_NODES = 512, 262_144  # quasi-random points per pattern, and over all patterns
+POINTS, LEAST_NODES = 512, 262_144  # fewest quasi-random points per pattern, and in total
 LEAST_UNIQUENESS = 1e-3
 WIDTH = 8
 
@@ -87,11 +87,11 @@ class FactorScores(Result):
     determinacy : ndarray of shape (m,)
         Correlation of the regression scores with their factors.
     validity : ndarray of shape (m,)
-        Correlation of the scores with their factors. For posterior means it is the root of var /
-        (var + mean sd^2).
+        Correlation of the scores with their factors. For posterior means it is the square root of
+        var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
-        Correlations among the scores that the solution implies (for posterior means, observed
-        ones). Compare them with the factor correlations.
+        Correlations among the scores that the solution implies, to be compared with the factor
+        correlations. For posterior means, these are observed correlations.
     method : str
         Scoring method.
     units, factors : tuple
@@ -138,18 +138,18 @@ def factor_scores(
     solution : FactorSolution
         Result of `factor_analysis`.
     data : Responses, DataFrame or array_like of shape (models, questions)
-        Data that were correlated, with variables in the order of the solution or with its labels;
-        they are standardised. With missing values (NaN), regression and Bartlett scores use the
-        other variables; ten Berge's scores are undefined.
+        Data from which the correlations were computed, with variables in the order of the solution
+        or with its labels. The variables are standardised. With missing values (NaN), regression
+        and Bartlett scores use the other variables; ten Berge's scores are undefined.
     of : {"models", "questions"}
         Whether the variables of the solution are the rows ("models") or the columns ("questions")
-        of `data`. The others are the scored units.
+        of `data`. The other axis contains the scored units.
     method : {"regression", "bartlett", "ten_berge", "eap"}
         Regression (Thurstone), Bartlett or ten Berge scores, or posterior means ("eap") for
         answers coded 0 and 1.
     thresholds : array_like (k,), optional
-        Thresholds of the latent responses, for ``method="eap"``. By default those implied by the
-        yes rates in `data`.
+        Thresholds of the latent responses, for ``method="eap"``. By default, these are implied by
+        the yes rates in `data`.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def factor_scores(
     ShapeError, LabelError
         If `data` lacks variables of the solution, or has them on the other axis.
     InputError
-        If a variable has zero variance, or ``method="bartlett"`` meets a uniqueness of zero.
+        If a variable has zero variance, or a uniqueness is zero with ``method="bartlett"``.
     CodeError
         If ``method="eap"`` and answers are not 0 and 1.
     OptionError
@@ -169,7 +169,8 @@ def factor_scores(
 
     Notes
     -----
-    `question_scores` gives posterior means on one factor with and without each model's own answer.
+    `question_scores` computes posterior means on one factor with and without each model's own
+    answer.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def _distance(weights: FloatArray, L: FloatArray, phi: FloatArray, R: FloatArray
 def _posterior_means(
     solution: Any, values: FloatArray, units: tuple[Hashable, ...], thresholds: Any
 ) -> FactorScores:
-    """Return posterior means of answers 0 and 1."""
+    """Return posterior means of the factors given binary answers."""
     if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
         msg = "data: method='eap' is for answers coded 0 and 1: use 'regression' for numbers"
         raise CodeError(msg)
@@ -313,7 +314,7 @@ def in_order(
 
 
 def _check_varied(values: FloatArray, labels: tuple[Hashable, ...]) -> None:
-    """Raise if a row has zero variance."""
+    """Raise an error if a row has zero variance."""
     seen = ~np.isnan(values)
     varied = [
         bool(own.any()) and np.ptp(row[own]) > 0.0 for row, own in zip(values, seen, strict=True)
@@ -325,7 +326,7 @@ def _check_varied(values: FloatArray, labels: tuple[Hashable, ...]) -> None:
 
 
 def _standardised(values: FloatArray, labels: tuple[Hashable, ...]) -> FloatArray:
-    """Return rows with mean zero and deviation one."""
+    """Standardise rows to mean zero and SD one."""
     _check_varied(values, labels)
     centre = np.nanmean(values, axis=1, keepdims=True)
     spread = np.nanstd(values, axis=1, ddof=1, keepdims=True)
@@ -342,7 +343,7 @@ def _score_incomplete(
     R: FloatArray,
     method: ScoreMethod,
 ) -> None:
-    """Fill in scores and errors of units with missing values, one pattern at a time."""
+    """Compute scores and errors of units with missing values, by pattern of missing values."""
     partial = np.flatnonzero(gaps.any(axis=0))
     patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
     for p, gap in enumerate(patterns):
@@ -388,5 +389,5 @@ def posterior_scores(
 
 
 def thresholds_of(answers: FloatArray) -> FloatArray:
-    """Return the thresholds (k,) that yes rates imply."""
+    """Return the thresholds (k,) implied by the yes rates."""
     return np.asarray(-ndtri(np.nanmean(answers, axis=1)) + 0.0, dtype=np.float64)

@@ -1,7 +1,8 @@
 r"""`FactorFit`: fit indices of a factor model of correlations.
 
-With statistic T and d degrees of freedom, :math:`T_0` and :math:`d_0` for the model without
-factors, and n observations,
+Let T and d be the test statistic and degrees of freedom of the model, :math:`T_0` and :math:`d_0`
+those of the model without factors, n the number of observations, and :math:`e_{ij}` residual
+correlations. Then
 
 .. math:: \mathrm{RMSEA} = \sqrt{\max\Big(\frac{T - d}{d\,n}, 0\Big)}, \quad
           \mathrm{CFI} = 1 - \frac{\max(T - d, 0)}{\max(T_0 - d_0, T - d, 0)}, \quad
@@ -12,7 +13,7 @@ factors, and n observations,
 
 The interval of RMSEA inverts the noncentral chi-square distribution of T. If the correction of a
 statistic depends on the number of factors, as Bartlett's does, TLI applies the model's correction
-to :math:`T_0`, as Tucker and Lewis do; CFI uses the baseline's own.
+to :math:`T_0`, as Tucker and Lewis do. CFI uses the own correction of the model without factors.
 
 References
 ----------
@@ -109,9 +110,9 @@ def fit_indices(
     multiplier: float | None = None,
     same_correction: float | None = None,
 ) -> FactorFit:
-    """Return the indices (1) and (2) from the statistics of model and baseline."""
-    # `multiplier` replaces n in RMSEA, for statistics based on n - 1. `same_correction` is the
-    # baseline's statistic with the model's correction, for TLI.
+    """Return the indices (1) and (2) from the statistics of the model and the baseline."""
+    # `multiplier` replaces n in RMSEA, for statistics based on n - 1. For TLI, `same_correction`
+    # is the baseline's statistic with the model's correction.
     from scipy.stats import chi2, ncx2
 
     (T, d), (T0, d0) = model, baseline
@@ -142,7 +143,7 @@ def fit_indices(
 
 
 def rmsea_of(statistic: float, df: float, scale: float) -> tuple[float, FloatArray]:
-    """Return RMSEA (1) and its interval (2,) at 90 %; NaN without degrees of freedom."""
+    """Return RMSEA (1) and its 90 % interval (2,); NaN without degrees of freedom."""
     if not (df > 0 and np.isfinite(statistic + scale)):
         return float("nan"), np.full(2, np.nan)
     rmsea = float(np.sqrt(max(statistic - df, 0.0) / (df * scale)))
@@ -167,7 +168,10 @@ def _noncentrality(statistic: float, df: float, level: float) -> FloatArray:
 def likelihood_ratio(
     matrix: FloatArray, model: FloatArray, n: float, n_factors: int
 ) -> tuple[float, float, float]:
-    """Return Bartlett-corrected statistics of the model and of the null model."""
+    """Return Bartlett-corrected statistics of the model and of the null model.
+
+    The statistic of the null model is returned with its own correction and with the model's.
+    """
     k = len(matrix)
     sign, size = np.linalg.slogdet(matrix)
     sign_model, size_model = np.linalg.slogdet(model)
@@ -189,9 +193,10 @@ def fit_of_loadings(
     *,
     normal: bool,
 ) -> FactorFit:
-    """Return the fit of orthogonal loadings, robust if the covariance is known."""
-    # W are the weights of dwls (k, k) or wls (p, p). gamma is n times the covariance matrix of the
-    # correlations (p, p). Without gamma there is a test only if normal theory may be valid.
+    """Return the fit of orthogonal loadings, with a robust statistic if `gamma` is given."""
+    # `W` contains the weights of DWLS (k, k) or WLS (p, p). `gamma` is n times the covariance
+    # matrix of the correlations (p, p). Without `gamma`, a test is computed only if normal theory
+    # may be valid.
     k, m = loadings.shape
     pairs = np.tril_indices(k, -1)
     implied = loadings @ loadings.T
@@ -225,7 +230,7 @@ def fit_of_loadings(
 
 
 def _derivatives(loadings: FloatArray) -> FloatArray:
-    """Return derivatives of the correlations below the diagonal by the loadings (p, k m)."""
+    """Return derivatives (p, k m) of correlations below the diagonal in the loadings."""
     k, m = loadings.shape
     first, second = np.tril_indices(k, -1)
     slopes = np.zeros((first.size, k, m))

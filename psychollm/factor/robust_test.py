@@ -1,14 +1,16 @@
-r"""Tests of fit for models of correlations with any weights.
+r"""Tests of fit for models of correlations, with arbitrary weights.
 
-Residuals :math:`e = r - \rho(\hat\theta)` with derivatives :math:`\Delta`, weights W and
-:math:`\Gamma`, n times the covariance matrix of r, give
+Let :math:`e = r - \rho(\hat\theta)` be the residuals of the correlations r, :math:`\Delta` the
+derivatives of :math:`\rho`, W the weights, and :math:`\Gamma` n times the covariance matrix of r.
+Define
 
 .. math:: T = n\, e^\top W e, \qquad
           U = W - W\Delta (\Delta^\top W \Delta)^{-} \Delta^\top W .                      \quad (1)
 
-T is a sum of chi-squares weighted by the eigenvalues of :math:`U\Gamma`, which are one only if
-:math:`W = \Gamma^{-1}`. With :math:`t_1 = \operatorname{tr} U\Gamma` and :math:`t_2 =
-\operatorname{tr} (U\Gamma)^2`, and d degrees of freedom,
+T has the distribution of a sum of chi-square variables that are weighted by the non-zero
+eigenvalues of :math:`U\Gamma`. These are one only if :math:`W = \Gamma^{-1}`. With d degrees of
+freedom, :math:`t_1 = \operatorname{tr} U\Gamma` and :math:`t_2 = \operatorname{tr} (U\Gamma)^2`,
+the corrected statistics are
 
 .. math:: \text{Satorra-Bentler: } \frac{d}{t_1} T, \qquad
           \text{scaled and shifted: } a T + d - a t_1,\; a = \sqrt{d / t_2}, \qquad
@@ -40,7 +42,7 @@ FLAT = 1e-9
 
 
 class Quadratic(NamedTuple):
-    """T of (1) with the terms of its corrections."""
+    """Statistic T of (1), with the terms of its corrections."""
 
     statistic: float
     df: int
@@ -48,7 +50,7 @@ class Quadratic(NamedTuple):
     trace_squared: float  # t2
 
     def corrected(self, test: RobustTest) -> tuple[float, float]:
-        """Return statistic and degrees of freedom of (2)."""
+        """Return the corrected statistic (2) and its degrees of freedom."""
         T, d, first, second = self
         if test == "standard" or d == 0:
             return T, float(d)
@@ -94,7 +96,7 @@ def quadratic_test(
 
 
 def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
-    """Return n times the covariance matrix of k (k - 1) / 2 correlations, checked."""
+    """Check the covariance matrix of k (k - 1) / 2 correlations, and return n times it."""
     values = covariance_of(covariance, k)
     if not np.isfinite(n):
         msg = "the number of observations is unknown: pass n with covariance"
@@ -103,7 +105,7 @@ def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
 
 
 def covariance_of(covariance: Any, k: int) -> FloatArray:
-    """Return the covariance matrix of k (k - 1) / 2 correlations, checked."""
+    """Check and return the covariance matrix of k (k - 1) / 2 correlations."""
     values = square_of(covariance, "covariance", k * (k - 1) // 2)
     if not np.isfinite(values).all() or not (np.diagonal(values) > 1.0 / LARGEST).all():
         msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
@@ -137,7 +139,7 @@ def inverse_of(information: FloatArray) -> tuple[FloatArray, int]:
 def sandwich(
     derivatives: FloatArray, weights: FloatArray, gamma: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the inverse information B of parameters, and their covariance for any weights."""
+    """Return the inverse information B of parameters, and their sandwich covariance matrix."""
     side = weighted_by(weights, derivatives)
     bread = inverse_of(derivatives.T @ side)[0]
     return bread, np.asarray(bread @ (side.T @ gamma @ side) @ bread)

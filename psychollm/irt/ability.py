@@ -1,13 +1,14 @@
 r"""Abilities of respondents given fitted items.
 
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
-* MAP: mode of the posterior; its standard error uses the observed information plus 1 (the prior).
-* ML: mode of the likelihood, which does not exist if all answers are yes, or all are no.
+* MAP: mode of the posterior; its standard error adds the prior's information, 1, to the observed
+  information.
+* ML: mode of the likelihood, which is infinite if all answers are yes, or all are no.
 * WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)` with
-  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. It is finite for perfect and zero scores,
-  with a bias of order 1/J^2 (ML: 1/J).
+  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. It is finite for perfect and zero scores.
+  With n items its bias is of order 1/n^2 (ML: 1/n).
 
-All methods are for binary and polytomous items.
+All methods handle binary and polytomous items.
 
 Rasch abilities are on the scale on which all slopes are 1; the fit estimates their SD.
 
@@ -100,8 +101,8 @@ def ability(
 ) -> Abilities:
     """Estimate abilities from answers to fitted items.
 
-    EAP estimates and standard errors average over the uncertainty of the items. Fits with
-    ``families=`` estimate items less precisely, which `ability` takes into account.
+    EAP estimates and standard errors average over the uncertainty of the items. With
+    ``families=``, item estimates are less precise, and `ability` accounts for that.
 
     Parameters
     ----------
@@ -114,8 +115,8 @@ def ability(
         Posterior mean (EAP), posterior mode (MAP), maximum likelihood, or Warm's weighted
         likelihood.
     n_jobs : int, optional
-        Number of threads that read a scan or sparse table; -1 uses all processors. None is one, or
-        the setting of ``joblib.parallel_config``.
+        Number of threads that read a scan or sparse table; -1 uses all processors. None means one
+        thread, or the setting of ``joblib.parallel_config``.
 
     Returns
     -------
@@ -221,7 +222,7 @@ def _posterior_means(
 def modes(
     method: Method, family: Family, parameters: FloatArray, codes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return modes and standard errors per pattern, by "map", "ml" or "wle"."""
+    """Return modes and standard errors per pattern for method "map", "ml" or "wle"."""
     value, se = np.zeros(codes.shape[0]), np.zeros(codes.shape[0])
     for block in blocks(codes.shape[0], parameters.shape[0] * (family.n_categories - 1)):
         value[block] = _roots(method, family, parameters, codes[block])

@@ -1,9 +1,9 @@
 r"""Simulated adaptive testing, to estimate how many questions it saves.
 
-A simulated respondent gets one item after the other. Each is the most informative item at the
+A simulated respondent gets one item after the other. Each item is the most informative one at the
 current estimate, the posterior mean with a prior N(0, 1). The test ends when the posterior SD is
-small enough or the number of items reaches its limit. `randomesque` picks at random among the best
-few, so that respondents see different items.
+small enough or the number of items reaches its limit. With `randomesque`, the next item is drawn
+from several of the most informative items, so that respondents see different items.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class AdaptiveTest(Result):
     exposure : ndarray of shape (items,)
         Proportion of respondents who received the item; NaN for items without estimates.
     path_se, path_error : ndarray of shape (steps,)
-        Mean posterior SD and root mean square error after 1, 2, ... items. Ended tests enter with
-        their last estimate.
+        Mean posterior SD and root mean square error after 1, 2, ... items. Tests that have ended
+        contribute their last estimate.
     random_error : ndarray of shape (steps,)
         Root mean square error with items in random order.
     rmse, bias : float
@@ -194,7 +194,7 @@ class _Run:
 
 
 def _bank(fit: IRTFit, target_se: float) -> _Bank:
-    """Return the items, checked."""
+    """Check the arguments and return the curves of the fitted items."""
     if not fit.fitted.any():
         msg = "fit: no item has an estimate: see its `reasons`"
         raise ShapeError(msg)
@@ -254,7 +254,7 @@ def _choose(
 
 
 def _moments(joint: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return posterior means and standard deviations of log joint densities (n, Q)."""
+    """Return posterior means and standard deviations from log joint densities (n, Q)."""
     density = np.exp(joint - joint.max(axis=1, keepdims=True))
     density /= density.sum(axis=1, keepdims=True)
     mean = density @ nodes

@@ -1,4 +1,4 @@
-"""Answers for fits: respondents in rows, distinct patterns with frequencies."""
+"""Answers with respondents in rows, and their distinct patterns with frequencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class Sides(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Oriented:
-    """Codes (respondents, items), -1 where missing, with the labels of both."""
+    """Codes (respondents, items), -1 where missing, with labels of respondents and items."""
 
     codes: IntArray
     respondents: Labels
@@ -64,14 +64,14 @@ class Oriented:
 
     @property
     def rarest(self) -> float:
-        """Smallest number of answers other than the most frequent, over items with variance."""
+        """Smallest number of answers outside an item's most frequent code, if it varies."""
         codes = range(max(self.n_categories, 1))
         counts = np.stack([(self.codes == c).sum(axis=0) for c in codes])
         beside = counts.sum(axis=0) - counts.max(axis=0, initial=0)
         return float(min(beside[beside > 0].tolist(), default=np.inf))
 
     def reasons(self) -> tuple[Reason, ...]:
-        """Return why an item cannot be fitted, for each item."""
+        """Return for each item the reason why it cannot be fitted."""
         different = self.given.sum(axis=1)
         return first_reason(
             (different == 0, Reason.UNANSWERED), (different == 1, Reason.CONSTANT_ITEM)
@@ -80,15 +80,15 @@ class Oriented:
 
 def code_range(given: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the lowest and highest code of each item from a mask of its codes (items, C)."""
-    # If all answers to an item are equal, its range is from 0 to that answer, or 0 to 1 if it is
-    # 0.
+    # If all answers to an item are equal, its range is from 0 to that answer, or from 0 to 1 if
+    # that answer is 0.
     high = given.shape[1] - 1 - given[:, ::-1].argmax(axis=1)
     low = np.where(given.sum(axis=1) > 1, given.argmax(axis=1), 0)
     return low, np.maximum(high, 1)
 
 
 def code_shares(given: BoolArray) -> FloatArray:
-    """Return codes rescaled from 0 (lowest answer of an item) to 1 (highest) (items, C)."""
+    """Return codes (items, C) rescaled to 0 for an item's lowest answer and 1 for its highest."""
     low, high = code_range(given)
     return np.asarray((np.arange(given.shape[1]) - low[:, None]) / (high - low)[:, None])
 
@@ -125,7 +125,7 @@ def answers_to(responses: Any, items: Labels, reading: Respondents) -> Oriented:
 class Patterns:
     """Distinct rows of answers: indicator columns, frequencies, and the row of each respondent."""
 
-    # `indicator` has one column per item and answer; answer 0 is redundant without missing data
+    # `indicator` has one column per item and answer. Without missing data, answer 0 is redundant
     # and has no column.
 
     codes: IntArray  # (U, J)
@@ -199,7 +199,7 @@ def _keys(packed: AnyArray) -> AnyArray:
 
 
 def spread(values: FloatArray, keep: BoolArray) -> FloatArray:
-    """Return values of the items in `keep` for all items, NaN elsewhere."""
+    """Expand values of the items in `keep` to all items, with NaN for the others."""
     full = np.full((keep.size, *values.shape[1:]), np.nan)
     full[keep] = values
     return full

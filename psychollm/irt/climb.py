@@ -6,10 +6,11 @@ Wu, 1998). Otherwise EM with thousands of items would converge slowly along a co
 which each item has almost no information. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of
 steps. Every step that would lower the objective is shortened.
 
-Newton steps use the observed information. It is recomputed only if the gradient has not fallen
-thirtyfold, because near the optimum one matrix serves several steps. Far from an optimum, as in a
-3PL without priors, it may not be positive definite. Then only part of the missing information due
-to unknown abilities is subtracted; subtracting none gives a scoring step of EM.
+Newton steps use the observed information. It is recomputed only after a step that reduces the
+gradient by less than a factor of about 30, because near the optimum one matrix serves several
+steps. Far from an optimum, as in a 3PL without priors, it may not be positive definite. Then only
+part of the missing information due to unknown abilities is subtracted. Subtracting none of it
+gives a scoring step of EM.
 
 `ascend` loops over these steps. It takes a likelihood on given nodes, `OnNodes`, for one group
 (`OneGrid`) or several (`irt.groups.population`).
@@ -49,9 +50,9 @@ STALE = 0.03  # a matrix is reused if at most this fraction of the gradient rema
 FLAT = 1e-6  # a smaller gradient may be rounding error
 AT_BOUND = 1e-3  # relative distance from a bound that counts as at the bound
 FURTHEST_LEAP = 16.0  # longest extrapolation of SQUAREM, in EM steps
-EM_TRIES = 4  # halvings of an EM step: with priors, expanded steps can fail at any length
+EM_TRIES = 4  # halvings of an EM step; with priors, even short expanded steps may fail
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
-ROUNDED = 1e-11  # larger loss that is accepted if the gradient has fallen much
+ROUNDED = 1e-11  # larger loss that is accepted if the gradient has fallen tenfold
 SINGULAR = "the information is singular: the data do not determine all parameters"
 EM_CYCLES = 40
 Matrix: TypeAlias = DenseCurvature | LowRankCurvature
@@ -107,10 +108,10 @@ class Point:
 
     parameters: FloatArray  # (J, p)
     state: Expectation
-    gradient: FloatArray  # (J, p), of the objective; repeated for each item for a shared slope
-    observed: FloatArray  # (J, p, p), complete information of the counts, with priors
+    gradient: FloatArray  # (J, p), of the objective; equal for all items in a shared slope
+    observed: FloatArray  # (J, p, p), complete-data information of the counts plus priors
     expected: FloatArray  # (J, p, p), its expectation: positive semi-definite
-    frozen: BoolArray  # (J, p), at a bound against the gradient, or absent
+    frozen: BoolArray  # (J, p), at a bound and pushed outwards, or absent
 
     @property
     def objective(self) -> float:
@@ -167,7 +168,7 @@ class Slope(Protocol):
 
     @property
     def parameters(self) -> FloatArray:
-        """Shape (J, p)."""
+        """Parameters, (J, p)."""
 
     @property
     def gradient(self) -> FloatArray:
@@ -201,7 +202,7 @@ def scoring_step(family: Family, point: Slope) -> FloatArray:
 
 
 def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
-    """Return the scoring step of a shared slope and of the separate other parameters."""
+    """Return the scoring step of a shared slope and of the items' other parameters."""
     rest = information[:, 1:, 1:]
     cross = information[:, 1:, :1]
     inner = np.linalg.solve(rest, np.concatenate([gradient[:, 1:, None], cross], axis=2))
@@ -216,7 +217,7 @@ def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
 def improved(
     problem: Problem, point: Point, target: FloatArray, grid: Grid, *, tries: int = 12
 ) -> Point | None:
-    """Move towards `target`, halving steps that lower the objective; None if all do."""
+    """Move towards `target`, halving the step while it lowers the objective; None on failure."""
     size = abs(point.objective)
     step = _up_to_bounds(problem.family, point.parameters, target - point.parameters)
     for halving in range(tries):
@@ -230,7 +231,7 @@ def improved(
 
 def _up_to_bounds(family: Family, place: FloatArray, step: FloatArray) -> FloatArray:
     """Shorten the steps of items whose slope or intercept would cross its bound."""
-    # If a slope were clipped without its intercept, the step might not ascend.
+    # If a slope were clipped without its intercept, the step might lower the objective.
     with np.errstate(divide="ignore", invalid="ignore"):
         room = (np.sign(step) * family.bounds - place) / step
     room = np.where(family.asymptotes | ~(room > 0.0), np.inf, room * (1.0 + 1e-9))
@@ -290,7 +291,7 @@ class Passes(Generic[P]):
         return point, path
 
     def _extrapolated(self, start: P, second: P, step: FloatArray, bend: FloatArray) -> P:
-        """Return the SQUAREM point, or the point after two EM steps if that is higher."""
+        """Return the SQUAREM point, or the point after two EM steps if its objective is higher."""
         length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
         if length <= self.shortest:
             return second
@@ -302,7 +303,7 @@ class Passes(Generic[P]):
 def accelerated_em(
     problem: Problem, point: Point, grid: Grid, steps: Steps, *, cycles: int, close: float = CLOSE
 ) -> tuple[Point, list[float]]:
-    """Run accelerated EM from a point; return also the path of objectives."""
+    """Run accelerated EM from a point; return the last point and the path of objectives."""
 
     def after(here: Point) -> Point | None:
         return improved(problem, here, em_step(problem, here, grid), grid, tries=EM_TRIES)
@@ -318,7 +319,8 @@ def accelerated_em(
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
     """Return the observed information, factored; None if it is not positive definite."""
-    # For a Newton step the information is less exact, and made positive definite if necessary.
+    # For a Newton step the information is less exact, and it is made positive definite if
+    # necessary.
     pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
     build = dense_curvature if pieces.dense else low_rank_curvature
     matrix = build(pieces, point.frozen, tied=problem.family.tied)
@@ -331,9 +333,9 @@ def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False)
 
 
 def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray:
-    """Return the parameters after a Newton step, with each change limited to the longest step."""
-    # Asymptotes, and items with a longer step, are damped separately: a guessing parameter near
-    # zero, without information, must not delay the others.
+    """Return the parameters after a Newton step, with changes limited to `LONGEST`."""
+    # Each asymptote and each item is damped separately: a guessing parameter near zero has almost
+    # no information and must not delay the others.
     gradient = np.where(point.frozen, 0.0, point.gradient)
     if problem.family.tied:
         gradient[:, 0] /= gradient.shape[0]
@@ -352,18 +354,18 @@ class OnNodes(Protocol[P, M]):
         """Return the factored information; None if it is not positive definite."""
 
     def newton(self, point: P, matrix: M) -> P | None:
-        """Return the point after a Newton step, shortened if needed; None if it descends."""
+        """Return the point after a Newton step, shortened if needed; None if the step fails."""
 
     def em(self, point: P, steps: Steps) -> P | None:
-        """Return an alternative step if Newton's fails; None if none ascends."""
+        """Return the point after EM steps, used if Newton's step fails; None if they fail too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ascended(Generic[P, M]):
-    """End of Newton's steps on given nodes."""
+    """Result of Newton's steps on given nodes."""
 
     point: P
-    matrix: M | None  # of a nearby point, reused by the next optimisation
+    matrix: M | None  # information at a nearby point, which the next optimisation reuses
     done: bool
 
 
@@ -375,7 +377,7 @@ def ascend(
     tolerance: float,
     matrix: M | None = None,
 ) -> Ascended[P, M]:
-    """Maximise until the gradient is at most `tolerance`."""
+    """Maximise the objective until its gradient is at most `tolerance`."""
     while point.steepness > tolerance:
         if not steps.left:
             return Ascended(point, matrix, done=False)
@@ -399,13 +401,13 @@ def ascend(
 
 @dataclass(frozen=True, slots=True)
 class OneGrid:
-    """The likelihood of one group on one grid, as `OnNodes`."""
+    """Likelihood of one group on one grid; implements `OnNodes`."""
 
     problem: Problem
     grid: Grid
 
     def matrix(self, point: Point) -> Matrix | None:
-        """Return the information, made positive definite."""
+        """Return the factored information, made positive definite if necessary."""
         return curvature(self.problem, point, self.grid, step=True)
 
     def newton(self, point: Point, matrix: Matrix) -> Point | None:
@@ -418,13 +420,13 @@ class OneGrid:
         reached, _ = accelerated_em(self.problem, point, self.grid, steps, cycles=5, close=1e-6)
         if reached is not point:
             return reached
-        # Separate scoring steps of the items always ascend.
+        # A sufficiently short scoring step without expansion always raises the objective.
         target = em_step(self.problem, point, self.grid, expand=False)
         return improved(self.problem, point, target, self.grid)
 
 
 def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Summit:
-    """Maximise from `start`, on a coarse grid first, then on one for the narrowest posterior."""
+    """Maximise from `start` on a coarse grid, then on one fine enough for all posteriors."""
     steps = steps or Steps(MAX_ITERATIONS)
     tolerance = max(TOLERANCE, ROUNDING * problem.patterns.n_respondents)
     grid = grid_for(problem.family, start, COARSE)

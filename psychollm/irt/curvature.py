@@ -7,8 +7,8 @@ By Louis's identity, with scores :math:`s_u(\theta)` of all item parameters give
 
 For logistic items without asymptotes :math:`s_u = (y - P)(\theta, 1)`, and the second term needs
 only three weighted products :math:`Y^T \mathrm{diag}(f\,E_u[\theta^m])\,Y`, m = 0, 1, 2. For all
-other items the covariances are sums over orthonormal polynomials (`kernels.quadrature`, (2)), with
-a few columns per pattern. With many parameters and few patterns (100 models, 5,000 questions) the
+other items the covariances are sums over a few orthonormal polynomials per pattern (equation (2)
+of `kernels.quadrature`). With many parameters and few patterns (100 models, 5,000 questions) the
 matrix is never formed: with :math:`I = D - V V^T`, D block-diagonal,
 
 .. math:: I^{-1} = D^{-1} + D^{-1} V (1 - V^T D^{-1} V)^{-1} V^T D^{-1}.              \quad (2)
@@ -31,23 +31,24 @@ from psychollm.irt.likelihood import Grid, Problem, posteriors
 from psychollm.kernels.quadrature import weighted_polynomials
 from psychollm.kernels.response_models import linear, logistic
 
-DENSE = 2_500  # parameters up to which the matrix is formed
+DENSE = 2_500  # largest number of parameters for which the matrix is formed
 MAX_DEGREE = 30
 Projection: TypeAlias = Callable[[FloatArray], FloatArray]
 Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
-NEGLIGIBLE = 1e-13  # the series ends when a degree adds less than this proportion
-ROUGH = 1e-7  # the same proportion for Newton steps, which tolerate errors
-WIDE, GROUP = 200, 8  # with more nodes, patterns are processed in groups of similar abilities
+NEGLIGIBLE = 1e-13  # a series ends when the next polynomial adds less than this proportion
+ROUGH = 1e-7  # the same proportion for Newton steps, which tolerate larger errors
+WIDE, GROUP = 200, 8  # beyond WIDE nodes, GROUP patterns of similar ability form a group
 OUTSIDE = 1e-30  # posterior mass below which a node is negligible
 BATCH = 2**22  # cells of posteriors in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The terms of (1): blocks of complete information, missing information, mean scores."""
+    """Terms of (1): blocks of complete information, missing information, mean scores."""
 
-    # `missing` is (Jp, Jp) in the dense form and V (Jp, r) in the low-rank form; `scores` are
-    # products (Jp, Jp) of mean scores, or scores times root frequency (Jp, U).
+    # In the dense form, `missing` is (Jp, Jp) and `scores` are products (Jp, Jp) of mean scores.
+    # In the low-rank form, `missing` is V (Jp, r) and `scores` are mean scores times root
+    # frequency (Jp, U).
 
     blocks: FloatArray  # (J, p, p)
     missing: FloatArray
@@ -64,7 +65,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the terms of (1), given the first's blocks; `rough` suffices for Newton steps."""
+    """Return the terms of (1), given `blocks` of the first; `rough` suffices for Newton steps."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
@@ -80,7 +81,7 @@ def parts(
 def _logistic_products(
     problem: Problem, parameters: FloatArray, grid: Grid, counts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sum f Cov(s) and sum f s s^T for logistic items, complete answers."""
+    """Return sum f Cov(s) and sum f s s^T for logistic items with complete answers."""
     patterns, items = problem.patterns, parameters.shape[0]
     curve, _ = logistic(linear(parameters, grid.nodes))
     powers = [curve * grid.nodes**m for m in range(3)]
@@ -141,7 +142,7 @@ def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -
 def _projections(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> Iterator[Terms]:
-    """Yield mean scores and their projections, times root frequency, by group of patterns."""
+    """Yield mean scores and projections of scores, times root frequency, by group of patterns."""
     patterns, logistic_items = problem.patterns, problem.family.exponential
     if logistic_items:
         table = logistic(linear(parameters, grid.nodes))[0]
@@ -162,8 +163,8 @@ def _projections(
 def leading_columns(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> Iterator[tuple[FloatArray, FloatArray, Iterator[FloatArray]]]:
-    """Yield, for blocks of patterns, means and deviations of abilities and the terms of (2)."""
-    # The first term is linear in the ability.
+    """Yield, by block of patterns, means and SDs of abilities and projections of scores."""
+    # The polynomial of the first projection is linear in the ability.
     patterns = problem.patterns
     if problem.family.exponential:
         table = logistic(linear(parameters, grid.nodes))[0]
@@ -182,7 +183,7 @@ def leading_columns(
 
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
     """Yield groups of rows with similar abilities, and the nodes with posterior mass."""
-    # With thousands of items a posterior has mass on few of a thousand nodes.
+    # With thousands of items, each posterior has mass on only a few of about a thousand nodes.
     if nodes.size <= WIDE:
         yield np.arange(posterior.shape[0]), slice(0, nodes.size)
         return
@@ -214,7 +215,7 @@ def _series(
 def _polynomial_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sum f Cov(s) and sum f s s^T for any family by the series."""
+    """Return sum f Cov(s) and sum f s s^T for any family from polynomial series."""
     size = parameters.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
     for mean, terms in _projections(problem, parameters, grid, NEGLIGIBLE):
@@ -305,13 +306,13 @@ class DenseCurvature:
         return np.asarray((self.design @ step).reshape(self.shape))
 
     def covariance(self, kind: str) -> FloatArray:
-        """Return covariance blocks (J, p, p), NaN where the kind does not exist."""
+        """Return covariance blocks (J, p, p), NaN if this kind cannot be computed."""
         items, p = self.shape
         total = self.full(kind).reshape(items, p, items, p)
         return np.asarray(total[range(items), :, range(items)])
 
     def full(self, kind: str) -> FloatArray:
-        """Return covariances of all parameters (J p, J p), NaN where the kind does not exist."""
+        """Return covariances of all parameters (J p, J p), NaN if this kind cannot be computed."""
         size = self.products.shape[0]
         if kind == "cross_product":
             total = _inverse(self.products)
@@ -325,7 +326,7 @@ class DenseCurvature:
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a positive definite matrix; NaN if it is not."""
+    """Return the inverse of a matrix; NaN if the matrix is not positive definite."""
     try:
         factor = cho_factor(matrix, lower=True)
     except np.linalg.LinAlgError:
@@ -357,7 +358,7 @@ def dense_curvature(pieces: Parts, frozen: BoolArray, *, tied: bool) -> DenseCur
 
 
 def _tying(items: int, p: int) -> FloatArray:
-    """Return the design (Jp, 1 + J(p-1)) of one slope for all items."""
+    """Return the design matrix (Jp, 1 + J(p-1)) for one slope shared by all items."""
     design = np.zeros((items, p, 1 + items * (p - 1)))
     design[:, 0, 0] = 1.0
     rest = np.arange(items * (p - 1)).reshape(items, p - 1)
@@ -367,7 +368,7 @@ def _tying(items: int, p: int) -> FloatArray:
 
 
 def _held(matrix: FloatArray, fixed: IntArray) -> FloatArray:
-    """Return the matrix with rows of fixed parameters replaced by identity rows."""
+    """Replace rows and columns of fixed parameters by rows and columns of the identity."""
     matrix = matrix.copy()
     matrix[fixed] = 0.0
     matrix[:, fixed] = 0.0

@@ -1,20 +1,21 @@
-r"""Residual correlations between respondents, of known or unknown families.
+r"""Residual correlations between respondents of known or unknown families.
 
-Models derived from one another share residuals. With standardised residuals r of the items and
-:math:`\rho_f` their correlation between members of family f, the :math:`m_f` members carry the
-information of
+Models derived from one another share residuals. If the standardised residuals r of an item
+correlate :math:`\rho_f` between members of family f, its :math:`m_f` members carry the information
+of
 
 .. math:: m_f / (1 + (m_f - 1) \rho_f)                                                   \quad (1)
 
-respondents, and each is weighted accordingly in the estimation of items. Fitting an item biases it
-towards the residuals e of its respondents. With X the derivatives of its standardised expectations
-by its parameters, C their covariance and W the weights,
+independent respondents. Each member is weighted accordingly when items are estimated. A fitted
+item absorbs part of the true residuals e of its respondents. Let X be the derivatives of its
+standardised expectations with respect to its parameters, C the covariance of these parameters,
+:math:`\delta` their deviations from the prior mean, and W the weights. Then
 
 .. math:: r = M (e + X \delta), \qquad M = 1 - X C X^\top W, \qquad
-          \operatorname{Cov}(\delta) = (C^{-1} - X^\top W X)^{-1},                        \quad (2)
+          \operatorname{Cov}(\delta) = (C^{-1} - X^\top W X)^{-1}.                        \quad (2)
 
-so that the expected sums of products of residuals within families are linear in all
-:math:`\rho_f`, and the equations are solved for them.
+The expected sums of products of residuals within families are therefore linear in all
+:math:`\rho_f`, which are estimated by solving these linear equations.
 """
 
 from dataclasses import replace
@@ -31,7 +32,7 @@ from psychollm.irt.result import IRTFit
 Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 
 CELLS = 2**21  # entries of pair tables in memory at a time
-FEWEST = 50  # with fewer items, pairs carry too little information
+FEWEST = 50  # fewest items for a search of all pairs
 MOST = 1_000  # most respondents for a search of all pairs
 LIKELY = 0.01  # probability of naming some pair if all respondents are independent
 ALIKE = 0.15  # smallest residual correlation of a named pair
@@ -55,7 +56,7 @@ def residuals_of(fit: IRTFit, codes: IntArray, abilities: FloatArray) -> Residua
 def family_correlations(
     fit: IRTFit, found: Residuals, member: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Return the correlation of residuals within each family, by (2), 0 for a single member."""
+    """Return the residual correlation within each family from (2), 0 for a single member."""
     n_families, n = int(member.max()) + 1, member.size
     inside = np.eye(n_families)[member]  # (N, F)
     own, slopes = found

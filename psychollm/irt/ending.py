@@ -1,4 +1,4 @@
-"""End of a fit of items, and construction of its result."""
+"""Final state of a fit of items, and construction of its result."""
 
 from __future__ import annotations
 

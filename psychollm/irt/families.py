@@ -1,12 +1,12 @@
-r"""Item models: the functions that a fit needs.
+r"""Interface of item models, and the models of binary items.
 
 A family turns the parameters of items (J, p) into log-probabilities of answers and into the
 gradient and information of expected counts. Everything else (quadrature, EM, Newton, standard
 errors, scores) is the same for all models.
 
-A model of binary items with curve (1) of `psychollm.kernels.response_models` is a line of
-`YES_OR_NO`; any other is a class derived from `Family` (`psychollm.irt.polytomous`). No other code
-checks the name of a model.
+A model of binary items with curve (1) of `psychollm.kernels.response_models` is an entry of
+`YES_OR_NO`. Any other model is a class derived from `Family`, as in `psychollm.irt.polytomous`. No
+other code checks the name of a model.
 
 References
 ----------
@@ -54,7 +54,7 @@ PROBIT_UNIT = 1.7  # ratio of logistic to probit slopes
 
 
 class Family(ABC):
-    """Protocol of an item model: J items with C answers, p parameters, at Q nodes."""
+    """Interface of an item model, for J items with C answers and p parameters at Q nodes."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ class Family(ABC):
     @property
     @abstractmethod
     def coordinates(self) -> Coordinates:
-        """Parameters whose distribution over items has the same form on any scale."""
+        """Coordinates whose distribution over items has the same form on any ability scale."""
 
     @property
     def tied(self) -> bool:
@@ -87,7 +87,7 @@ class Family(ABC):
 
     @property
     def unit_slope(self) -> bool:
-        """Whether the slope is reported as 1, and as the SD of abilities instead."""
+        """Whether slopes are reported as 1 and the common slope as the SD of abilities."""
         return False
 
     @property
@@ -102,12 +102,12 @@ class Family(ABC):
 
     @property
     def absent(self) -> BoolArray:
-        """Mask of parameters that an item lacks, (J, p), or (1, 1) if it has all."""
+        """Mask of parameters that items lack, (J, p); (1, 1) if every item has all parameters."""
         return ALL_PRESENT
 
     @property
     def asymptotes(self) -> BoolArray:
-        """Which parameters are logits of asymptotes (1, p) or (J, p)."""
+        """Mask of the parameters that are logits of asymptotes, (1, p) or (J, p)."""
         return np.zeros((1, len(self.names)), dtype=np.bool_)
 
     @property
@@ -116,11 +116,11 @@ class Family(ABC):
         return False
 
     def select(self, items: IntArray | slice) -> Self:
-        """Return the family of some of the items; itself if all are of one kind."""
+        """Return the family of the selected items; unchanged if all items are of one kind."""
         return self
 
     def restriction(self, codes: IntArray) -> FloatArray:
-        """Return the matrix (p', p) that gives the parameters of an item with fewer answers."""
+        """Return the matrix (p', p) that maps parameters to an item with answers `codes`."""
         return np.eye(len(self.names))
 
     @abstractmethod
@@ -138,14 +138,14 @@ class Family(ABC):
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it (J*(C-1), Q)."""
+        """Return summed log probabilities of answer 0 (Q,), and log odds to it (J*(C-1), Q)."""
         logs = self.log_probabilities(parameters, nodes)
         odds = logs[:, 1:] - logs[:, :1]
         return logs[:, 0].sum(axis=0), odds.reshape(-1, logs.shape[2])
 
     @abstractmethod
     def scores(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return derivatives of log probabilities by the parameters (J, C, p, Q)."""
+        """Return derivatives (J, C, p, Q) of log probabilities with respect to the parameters."""
 
     @abstractmethod
     def moments(
@@ -156,13 +156,13 @@ class Family(ABC):
     def gradient(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> FloatArray:
-        """Return the gradient (J, p) of counts alone."""
+        """Return only the gradient (J, p) of the log-likelihood of counts."""
         return self.moments(parameters, nodes, counts)[0]
 
     def points(
         self, parameters: FloatArray, covariance: FloatArray, pairs: int | None = None
     ) -> FloatArray:
-        """Return random parameters (S, J, p) with given means and covariance (J, p, p)."""
+        """Return sigma points (S, J, p) with these means and covariances (J, p, p)."""
         if not self.tied:
             return points_and_roots(parameters, covariance, pairs)[0]
         points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:], pairs)[0]
@@ -175,14 +175,14 @@ class Family(ABC):
 
     @abstractmethod
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
-        """Return curves of all answers with two derivatives by the ability, (J, C, n) each."""
+        """Return curves of all answers with two derivatives in the ability, (J, C, n) each."""
 
     @abstractmethod
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
         """Return parameters for an ability measured from `mean` in units of `sd`."""
 
     def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        """Return the score of each answer (J, C): its code, or its slope if not ordered."""
+        """Return the score of each answer (J, C): its code, or its slope for unordered answers."""
         return np.tile(np.arange(self.n_categories, dtype=np.float64), (len(parameters), 1))
 
     @abstractmethod
@@ -191,11 +191,11 @@ class Family(ABC):
 
     @abstractmethod
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        """Return abilities at which answers of at least c have even odds, or NaN (J, C - 1)."""
+        """Return abilities (J, C - 1) at which P(answer >= c) is 1/2, or NaN."""
 
     @abstractmethod
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return estimates and errors by the names of the result, NaN where `held` (J, p)."""
+        """Return estimates and errors by attribute of the result, NaN where `held` (J, p)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ from psychollm.irt.one_ability import (
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
-MANY = 1000  # with more items, the 2PL of a dense table is fitted as that of a sparse table
+MANY = 1000  # from this number of items, dense 2PL fits use the algorithm for sparse tables
 PASSES, SETTLED = 4, 0.02  # largest number of refits with families, and their tolerance
 
 
@@ -109,42 +109,43 @@ def fit_irt(
     Parameters
     ----------
     responses : Responses, Scan or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for the last three models. Missing answers are
-        assumed missing at random. Scans and sparse tables are read in blocks; they allow "rasch",
-        "1pl" and "2pl" with the logit link, and standard errors from the observed information.
+        Binary answers, or codes 0, 1, 2, ... for "graded", "gpcm" and "nominal". Missing answers
+        are assumed missing at random. Scans and sparse tables are read in blocks; they allow
+        "rasch", "1pl" and "2pl" with the logit link, and standard errors from the observed
+        information.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. For items with different models, none with a common slope, pass
-        a sequence or a mapping from labels.
+        in their number of answers. To combine models without a common slope, pass a sequence, or a
+        mapping from item labels to models.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
         credit and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     families : sequence of labels, one per respondent, optional
         Family of each respondent, for respondents with dependent answers, such as models of one
         vendor. The residual correlation rho of each family is estimated
-        (`psychollm.irt.dependence`). Each of m members then has weight 1 / (1 + (m - 1) rho), in
-        estimates, standard errors and scale. Without families, `summary()` names respondents with
-        correlated residuals.
+        (`psychollm.irt.dependence`). Each of its m members then has weight 1 / (1 + (m - 1) rho)
+        in estimates, standard errors and the scale of abilities. Without families, `summary()`
+        names respondents with correlated residuals.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
         hierarchical prior, estimated for each item model. Estimates are then posterior means on
         the scale of these respondents' abilities (mean 0, SD 1). Fewer items get weak fixed
-        priors. With 500 answers or more, slopes get a wide prior in models with asymptotes. They
-        also get it if an item has fewer than 20 answers other than the most frequent. Asymptotes
-        always get a prior. None maximises the likelihood alone. With a prior, zero-variance and
-        unanswered items have estimates, marked in `reasons`.
+        priors. With 500 answers or more, slopes get a wide prior in models with asymptotes. Slopes
+        also get this prior if an item has fewer than 20 answers outside its most frequent code.
+        Asymptotes always get a prior. None means that only the likelihood is maximised. With a
+        prior, zero-variance and unanswered items have estimates, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
         Standard errors from the observed information, from cross products of score vectors, or
         from both (sandwich). Hierarchical priors always use the observed information.
     max_iterations : int
-        Maximum number of EM and Newton iterations. A fit that reaches it warns, and `convergence`
-        records it.
+        Maximum number of EM and Newton iterations. A fit that reaches this limit warns, and
+        `convergence` records it.
     n_jobs : int or None
         Number of workers that read a scan or sparse table; -1 uses all processors. The result is
-        identical for any number and any backend of ``joblib.parallel_config``.
+        identical for any number of workers and any backend of ``joblib.parallel_config``.
     device : str, optional
         Device on which torch reads a scan or sparse table, such as "cuda", "cuda:1" or "cpu"
         (needs torch). The default, None, uses compiled kernels on the processor. The optimum is
@@ -158,7 +159,7 @@ def fit_irt(
     Returns
     -------
     IRTFit
-        Item parameters with standard errors, fit and warnings.
+        Item parameters with standard errors, log-likelihood and flags.
 
     Raises
     ------
@@ -363,7 +364,7 @@ def kinds_and_start(
     patterns: Patterns,
     priors: ItemPopulation,
 ) -> tuple[list[Kind[ItemCurves]], FloatArray]:
-    """Return items (J,) by model, and starting values (J, p), each with all answers."""
+    """Return the kinds of items, and starting values (J, p) of items with all answers."""
     everything = all_answers(models, has_answer)
     whole = family_of_items(models, family.link, codes_of(everything), patterns.n_categories)
     begin = start_of(whole, patterns, everything)
@@ -371,7 +372,7 @@ def kinds_and_start(
 
 
 def _take_over(begin: FloatArray, start: IRTFit, has_answer: BoolArray, keep: BoolArray) -> None:
-    """Start from a previous fit, for items with the same answers."""
+    """Take starting values from a previous fit for items with the same answers."""
     if start.parameters.shape[1] == begin.shape[1] and start.has_answer.shape == has_answer.shape:
         same = (start.has_answer == has_answer).all(axis=1) & start.estimated
         begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
@@ -386,11 +387,11 @@ def _family(
     *,
     population: bool,
 ) -> tuple[Family, BoolArray]:
-    """Return the family of the items to keep, and the answers of all (J, C)."""
+    """Return the family of the items to keep, and a mask of each item's answers (J, C)."""
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
-    if population:  # items with no or one answer take the answers of other items
+    if population:  # items without variance get the answers of other items
         few = [reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]
         given[few] = all_answers(models, given)[few]
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
@@ -402,7 +403,7 @@ def _family(
 def _check_answers(
     table: Responses, answers: Oriented, models: Sequence[Model], link: Link
 ) -> None:
-    """Raise if answers or link do not suit the models, or there is one respondent."""
+    """Raise an error if answers or link do not suit the models, or there is one respondent."""
     if len(answers.respondents) < 2:
         msg = (
             f"responses: respondents={answers.reading!r} leaves one respondent: a distribution of "
@@ -462,7 +463,7 @@ def _covariance(problem: Problem, summit: Summit, kind: StandardErrors | None) -
 
 def codes_for(fit: IRTFit, responses: ResponsesLike, items: BoolArray | None = None) -> IntArray:
     """Return the codes (respondents, fitted items) of a table oriented as in the fit."""
-    # items (J,), if given, replace the fitted ones.
+    # `items` (J,) selects items other than the fitted ones.
     answers = answers_to(responses, fit.labels, fit.respondents)
     items = fit.fitted if items is None else items
     codes = np.asarray(answers.codes[:, items], dtype=np.int64)

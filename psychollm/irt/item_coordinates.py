@@ -41,7 +41,7 @@ class Coordinates:
         return np.concatenate([shared, coordinates], axis=-1)
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return the derivatives (..., q, q) of an item's own parameters by coordinates."""
+        """Return derivatives (..., q, q) of item-specific parameters in the coordinates."""
         return np.broadcast_to(
             np.eye(coordinates.shape[-1]), (*coordinates.shape, coordinates.shape[-1])
         )
@@ -49,7 +49,7 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogSlopes(Coordinates):
-    """The coordinates (1) or (2) of items with one slope, and their inverse."""
+    """Coordinates (1) or (2) of items with one slope, and the inverse mapping."""
 
     kappa: float = KAPPA  # slopes well above kappa are on a logarithmic scale
     design: FloatArray | None = None  # matrix from intercepts to steps; None for the identity
@@ -73,7 +73,7 @@ class LogSlopes(Coordinates):
         return coordinates
 
     def _length(self, slope: FloatArray) -> FloatArray:
-        """Return the root in (1), which is also the derivative of the slope by its coordinate."""
+        """Return the square root in (1), which is also the derivative of the slope a in u."""
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:
@@ -91,7 +91,7 @@ class LogSlopes(Coordinates):
         return found
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return the derivatives (..., q, q) of the parameters by coordinates."""
+        """Return the derivatives (..., q, q) of the parameters in the coordinates."""
         q, steps = coordinates.shape[-1], self._steps
         matrix = np.zeros((*coordinates.shape, q))
         matrix[..., range(q), range(q)] = 1.0
@@ -133,9 +133,10 @@ def points_and_roots(
 
 
 def turns(there: FloatArray, linear: FloatArray, here: FloatArray) -> FloatArray:
-    """Return derivatives (J, q, q) of coordinates by those before a linear change of parameters.
+    """Return derivatives (J, q, q) of new coordinates with respect to old coordinates.
 
-    `here` and `there` (J, q, q) hold derivatives of parameters by coordinates before and after it.
+    The parameters change by the linear map `linear`. `here` and `there` (J, q, q) are derivatives
+    of parameters with respect to coordinates before and after this change.
     """
     turn = np.empty(there.shape)
     every = (there, np.broadcast_to(linear, there.shape), here)
@@ -150,8 +151,9 @@ def matched_points(
     way: Coordinates, mean: FloatArray, covariance: FloatArray, pairs: int
 ) -> FloatArray:
     """Return sigma points (2 pairs, J, p) with these moments, inside the range of parameters."""
-    # Points in parameters could put thresholds out of order. They are taken in coordinates, with a
-    # centre adjusted until the parameters have the requested mean.
+    # Sigma points of the parameters themselves could put thresholds out of order. Therefore points
+    # are computed in coordinates, and their centre is adjusted until the parameters have the
+    # requested mean.
     centre = wanted = way.of(mean)
     turn = np.linalg.inv(way.jacobian(wanted))
     spread = turn @ covariance @ turn.transpose(0, 2, 1)

@@ -5,27 +5,29 @@ the scale. Here the prior is the distribution of the items themselves. In the co
 
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2}, \quad (1)
 
-which for slopes a well above :math:`\kappa` are log slope and minus difficulty (for items of
-several answers see `psychollm.irt.item_coordinates`), items are multivariate t with `FREEDOM`
-degrees of freedom about a mean and covariance that maximise the marginal likelihood, with items
-integrated out. A change of unit or origin of abilities only shifts (1), so that the prior does not
-affect the scale. Slopes may be negative: miskeyed items are in the tail.
+items have a multivariate t distribution with `FREEDOM` degrees of freedom. Its mean and covariance
+maximise the marginal likelihood, with items integrated out. For slopes a well above
+:math:`\kappa`, the coordinates are log slope and minus difficulty, up to a constant;
+`psychollm.irt.item_coordinates` defines them for polytomous items. A change of unit or origin of
+abilities only shifts (1), so that the prior does not affect the scale. Slopes may be negative:
+miskeyed items are in the tail of the distribution.
 
-Each item model has its own population. A population of fewer than `POPULATION` items borrows from
-the others: its mean includes `ItemPopulation.worth` additional items at the mean of all items with
-that coordinate.
+Each item model has its own population. The mean of a population of fewer than `POPULATION` items
+is shrunk towards the other models: it includes `ItemPopulation.worth` additional items at the mean
+of all items with that coordinate.
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
 expected log-probabilities of the answers on a grid. The posterior of an item is normal in (1),
 with mean and covariance from the expected gradient and curvature at sigma points. Each iteration
 ends by standardising abilities to mean 0 and SD 1. EM is slow if answers carry little information
 about an item. Therefore every sixth iteration extrapolates the population by a Newton step. The
-step is halved if an earlier one lowered the bound of the marginal likelihood.
+step is shortened if the lower bound of the marginal likelihood has risen by less than `LEAST_GAIN`
+since the previous extrapolation.
 
-**The scale is that of these respondents**: their abilities have mean 0 and SD 1, and intervals
-apply to numbers on that scale. They do not include the sampling of respondents. For n respondents
-of a normal population, the standard error of the population's mean is :math:`1/\sqrt n` SDs, and
-that of its SD is :math:`1/\sqrt{2n}` SDs.
+**These respondents define the scale**: their abilities have mean 0 and SD 1, and intervals apply
+to parameters on that scale. Intervals do not include the sampling error of respondents. For n
+respondents sampled from a normal population, the standard error of the population's mean is
+:math:`1/\sqrt n` SDs, and that of its SD is :math:`1/\sqrt{2n}` SDs.
 
 References
 ----------
@@ -52,9 +54,9 @@ from psychollm.kernels.item_posteriors import LONGEST, move_posteriors, turn_cov
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
 SETTLED = 1.5e-3  # root mean square change per iteration, in posterior standard deviations
 LONGEST_LOG = 0.6  # largest change of a log variance per iteration
-# iterations per extrapolation; smaller gains of the bound halve its step
+# iterations per extrapolation; gain of the bound below which the next extrapolation is shortened
 LEAP_EVERY, LEAST_GAIN = 6, 0.01
-# extrapolate only if the prior has at most this proportion of a posterior's precision
+# largest proportion of missing information for which an extrapolation corrects
 MOST_PRIOR = 0.9
 BOUNDLESS = 60.0  # a larger median slope means that there is no maximum
 
@@ -81,15 +83,15 @@ class Curves(Protocol):
         """Return coordinates (J, q) of starting parameters."""
 
     def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
-        """Return own parameters (..., J, p) at coordinates (..., J, q)."""
+        """Return parameters (..., J, p) at coordinates (..., J, q)."""
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return derivatives of own parameters (..., J, p, q)."""
+        """Return derivatives (..., J, p, q) of item-specific parameters."""
 
     def rescaled(
         self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
+        """Return coordinates and derivatives for abilities measured from `mean` in units `sd`."""
 
 
 A = TypeVar("A", bound=Abilities)
@@ -98,7 +100,7 @@ C = TypeVar("C", bound=Curves)
 
 @dataclass(frozen=True, slots=True)
 class Expected(Generic[A]):
-    """Information of integrated abilities about items."""
+    """Information about items, with abilities integrated out."""
 
     score: FloatArray  # (S, J, p) gradients at each point
     information: FloatArray  # (J, p, p) expected information, used if a slope is shared
@@ -141,7 +143,7 @@ class Kind(Generic[C]):
     """Items of one population, with starting values."""
 
     curves: C
-    rows: IntArray  # (own J,) positions among all items
+    rows: IntArray  # positions of these items among all items
     population: ItemPopulation
 
 
@@ -175,10 +177,10 @@ class Keeper(Protocol[A]):
     """Protocol of a store of iterations, from which a fit can resume."""
 
     def keep(self, at: Round[A]) -> None:
-        """Keep a round."""
+        """Store the state of an iteration."""
 
     def restored(self, start: Round[A]) -> Round[A]:
-        """Return the round that was kept, or the start."""
+        """Return the stored state, or `start` if none is stored."""
 
 
 def estimate_items(
@@ -252,7 +254,7 @@ def estimate_items(
 
 
 def _among_all(kinds: Sequence[Kind[C]], parts: Sequence[FloatArray]) -> FloatArray:
-    """Combine parameters (..., own J, own p) of each kind to those of all items (..., J, p)."""
+    """Combine parameters (..., own J, own p) by kind into a table (..., J, p) of all items."""
     if len(kinds) == 1:
         return parts[0]
     items = sum(kind.rows.size for kind in kinds)
@@ -273,7 +275,7 @@ def _centres(kinds: Sequence[Kind[C]], every: Sequence[Items]) -> FloatArray:
 def _points(
     kinds: Sequence[Kind[C]], every: Sequence[Items]
 ) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
-    """Return points (S, J, p) of all items, and coordinates with roots of each kind."""
+    """Return sigma points (S, J, p) of all items, and each kind's coordinates and matrix roots."""
     widest = max(items.mean.shape[1] for items in every)
     places = [points_and_roots(items.mean, items.covariance, widest) for items in every]
     rows = zip(kinds, every, places, strict=True)
@@ -282,7 +284,7 @@ def _points(
 
 
 def _start(kind: Kind[C], start: FloatArray) -> Items:
-    """Return starting values, with slopes of one sign and population variances."""
+    """Return starting values, with a quarter of the population variances as variances."""
     curves, population = kind.curves, kind.population
     coordinates = curves.of(start)
     if not population.n_items:

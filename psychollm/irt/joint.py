@@ -2,7 +2,8 @@ r"""Covariance matrix of the parameters of all items, and joint Wald tests.
 
 `IRTFit.covariance` holds each item's own block. Estimates of different items are also correlated,
 because they depend on the same abilities, and hypotheses about several items need these
-covariances. Wald's statistic for contrasts C of the parameters b, with hypothetical values c, is
+covariances. Let V be the covariance matrix of the parameters b. Wald's statistic for contrasts C
+of b, with values c under the null hypothesis, is
 
 .. math:: W = (C b - c)^\top (C V C^\top)^{-1} (C b - c) .                               \quad (1)
 """
@@ -51,9 +52,9 @@ class JointCovariance(Result):
     Attributes
     ----------
     estimate : ndarray of shape (P,)
-        Parameters as maximised: slope, intercept, logits of asymptotes.
+        Parameters on the scale of the optimisation: slope, intercept, logits of asymptotes.
     covariance : ndarray of shape (P, P)
-        Covariance matrix, by the fit's kind of standard errors.
+        Covariance matrix, computed with the fit's kind of standard errors.
     items, parameters : tuple
         Item ("all items" for a common slope) and name of each parameter.
     """
@@ -83,7 +84,7 @@ class JointCovariance(Result):
         Raises
         ------
         ShapeError
-            If there is not one column for each parameter.
+            If the number of columns differs from the number of parameters.
         OptionError
             If contrasts are linearly dependent.
 
@@ -122,7 +123,7 @@ def joint_covariance(fit: IRTFit, responses: ResponsesLike) -> JointCovariance:
         Fit with at most 2,500 parameters and without a hierarchical prior (``priors=None`` or
         `Priors`). Parameters at a bound are omitted.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
 
     Returns
     -------

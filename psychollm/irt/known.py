@@ -55,7 +55,7 @@ def known_items(
     labels : sequence of labels, optional
         Names of the items, used to align answers; by default 0, 1, ...
     respondents : {"models", "questions"}
-        Which side of the table will have abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
 
     Returns
     -------
@@ -65,14 +65,14 @@ def known_items(
     Raises
     ------
     OptionError
-        If a parameter is not finite, asymptotes are not probabilities in order, or an option does
-        not exist.
+        If a parameter is not finite, asymptotes are not probabilities with `guessing` below
+        `upper`, or an option does not exist.
     ShapeError
         If the shapes do not match.
 
     See Also
     --------
-    psychollm.ability : abilities of respondents given such items.
+    psychollm.ability : abilities of respondents given items.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-r"""The marginal likelihood of item parameters: posteriors of respondents, expected counts.
+r"""Marginal likelihood of item parameters, posteriors of respondents, and expected counts.
 
 Let :math:`w_u(q)` be the posterior of the distinct pattern u, with frequency :math:`f_u`, over the
 nodes q of the ability. An EM step needs the counts
 
 .. math:: n_{jc}(q) = \sum_u f_u\,w_u(q)\,[y_{uj} = c],                                 \quad (1)
 
-and by Fisher's identity the gradient of the marginal log-likelihood is that of the expected
-complete log-likelihood :math:`\sum_{jcq} n_{jc}(q) \log P_{jc}(q)`. Both are matrix products with
-the patterns, without loops over respondents.
+and by Fisher's identity the gradient of the marginal log-likelihood equals the gradient of the
+expected complete-data log-likelihood :math:`\sum_{jcq} n_{jc}(q) \log P_{jc}(q)`. Counts and
+gradient are computed as matrix products with the patterns, without loops over respondents.
 """
 
 from collections.abc import Iterator
@@ -41,10 +41,10 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class NormalPrior:
-    """Normal priors of the parameters of J items; precision 0 without a prior."""
+    """Normal priors of the parameters of J items; a precision of 0 means no prior."""
 
     means: FloatArray  # (p,), or (J, p) where items differ
-    precisions: FloatArray  # of the same shape
+    precisions: FloatArray  # same shape as the means
     tied: bool  # a shared slope has one prior, split evenly over items
     n_items: int
 
@@ -67,7 +67,7 @@ class NormalPrior:
         return np.asarray(slope, dtype=np.float64)
 
     def information(self) -> FloatArray:
-        """Return precisions on diagonals (p, p) or (J, p, p)."""
+        """Return diagonal matrices of precisions, (p, p) or (J, p, p)."""
         precisions = self.precisions.copy()
         if self.tied:
             precisions[0] /= self.n_items
@@ -81,11 +81,11 @@ class Problem:
     family: Family
     patterns: Patterns
     prior_means: FloatArray  # (p,), or (J, p) where items differ
-    prior_precisions: FloatArray  # of the same shape
+    prior_precisions: FloatArray  # same shape as the means
 
     @property
     def prior(self) -> NormalPrior:
-        """The priors of the items."""
+        """Priors of the items."""
         return NormalPrior(
             self.prior_means, self.prior_precisions, self.family.tied, self.patterns.n_items
         )
@@ -138,7 +138,7 @@ def posteriors(
 
 
 def expectation(problem: Problem, parameters: FloatArray, grid: Grid) -> Expectation:
-    """Return likelihood and expected counts: the E step, (1)."""
+    """Compute the E step: the likelihood and the expected counts (1)."""
     patterns = problem.patterns
     value, n_nodes = 0.0, grid.nodes.size
     columns = np.zeros((patterns.indicator.shape[1], n_nodes))

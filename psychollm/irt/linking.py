@@ -1,13 +1,13 @@
-r"""Linking of two question sets to one scale by their common items.
+r"""Linking of two question sets to one scale through their common items.
 
-Abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`, so that slopes
-become a/A and difficulties A b + B. The mean-sigma method computes A and B from the moments of
-difficulties; the mean-mean method computes A from the mean slopes. Items with more than two
-answers contribute the difficulties of all steps. Haebara's method minimises the squared
-differences of the curves of all answers; Stocking and Lord's method minimises those of the
-expected sum of codes. Both average over abilities N(0, 1) on the first scale. Nominal models have
-no difficulties and no ordered codes, so only Haebara's method applies. Shared items have the same
-label, model and set of answers in both fits.
+Abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`. A slope a then
+becomes a/A, and a difficulty b becomes A b + B. The mean-sigma method computes A and B from the
+moments of difficulties; the mean-mean method computes A from the mean slopes. Items with more than
+two answers contribute the difficulties of all steps. Haebara's method minimises squared
+differences between the curves of all answers. Stocking and Lord's method minimises squared
+differences between expected sums of codes. Both average over abilities N(0, 1) on the first scale.
+Nominal models have no difficulties and no ordered codes, so only Haebara's method applies. Items
+count as shared if they have the same label, model and set of answers in both fits.
 
 References
 ----------
@@ -79,7 +79,7 @@ class Linking(Result):
 
 
 def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lord") -> Linking:
-    """Link the scale of the second fit to the first by their common items.
+    """Link the scale of the second fit to the first through their common items.
 
     Parameters
     ----------
@@ -92,14 +92,14 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
     Returns
     -------
     Linking
-        Transformation between the scales, with the remaining differences of curves.
+        Transformation between the scales, with the remaining differences between curves.
 
     Raises
     ------
     OptionError
         If models, links or answers differ, or the method does not apply to the model.
     ShapeError
-        If fewer than two shared items have estimates in both.
+        If fewer than two shared items have estimates in both fits.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _moments(one: _Side, two: _Side, *, by_spread: bool) -> tuple[float, float]:
 
 
 def _step_difficulties(side: _Side) -> FloatArray:
-    """Return the difficulties of all steps of all items, flat."""
+    """Return the difficulties of all steps of all items in one array."""
     table = -side.family.step_intercepts(side.parameters) / side.parameters[:, :1]
     return np.asarray(table[np.isfinite(table)])
 
@@ -207,7 +207,7 @@ def _gaps(one: _Side, two: _Side, scale: float, shift: float) -> tuple[FloatArra
     moved = two.family.rescaled(two.parameters, -shift / scale, 1.0 / scale)
     ours = one.family.log_probabilities(one.parameters, nodes)
     theirs = two.family.log_probabilities(moved, nodes)
-    answers = min(ours.shape[1], theirs.shape[1])  # further columns are padding
+    answers = min(ours.shape[1], theirs.shape[1])  # the remaining columns are padding
     gap = np.exp(ours[:, :answers])
     gap -= np.exp(theirs[:, :answers])
     return gap, weights / weights.sum()
@@ -216,7 +216,7 @@ def _gaps(one: _Side, two: _Side, scale: float, shift: float) -> tuple[FloatArra
 def _by_curves(
     one: _Side, two: _Side, start: tuple[float, float], method: Method
 ) -> tuple[float, float]:
-    """Minimise the differences of curves, or of the expected sums of codes."""
+    """Return A and B that minimise differences of curves, or of expected sums of codes."""
     from scipy.optimize import least_squares
 
     def residuals(point: FloatArray) -> FloatArray:

@@ -1,16 +1,16 @@
-r"""A hierarchical logistic factor model of an incomplete table, with side information.
+r"""Hierarchical logistic factor model of an incomplete table, with side information.
 
 .. math:: P(y_{ij} = 1) = \operatorname{logit}^{-1}(a_i + b_j + u_i^T v_j), \qquad
           (a_i, u_i) \sim N(A^T x_i, \Sigma_r), \quad (b_j, v_j) \sim N(B^T z_j, \Sigma_c),
                                                                                          \quad (1)
 
-with features x of rows and z of columns. The coefficients of features have the prior covariance of
-rows or columns; those of the constant have ten times this SD. Both covariances have an inverse
-Wishart prior around the identity, whose weight is that of one row more than their dimension.
-Posteriors of rows and columns are normal, found by coordinate ascent on a variational bound
-(`psychollm.kernels.logistic_factors`); all higher-level parameters are estimated by their modes.
-Predictions therefore include the uncertainty of rows and columns: a row without answers is
-predicted from its features, with the variance of rows.
+with features x of rows and z of columns. The prior covariance of a feature's coefficients is the
+covariance of rows or columns; the constant's coefficients have ten times this SD. Both covariances
+have an inverse Wishart prior centred at the identity. Its weight in rows is their dimension plus
+one. Posteriors of rows and columns are normal and are computed by coordinate ascent on a
+variational bound (`psychollm.kernels.logistic_factors`). All higher-level parameters are estimated
+by their modes. Predictions therefore include the uncertainty of rows and columns. A row without
+answers is predicted from its features, with the variance of rows.
 
 An answer between 0 and 1 counts as that fraction of a yes and the rest of a no.
 
@@ -52,7 +52,7 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of a table by rows, in the form that the kernel takes."""
+    """Answers of a table by rows, in the form that the kernel expects."""
 
     starts: IntArray  # (rows + 1,)
     places: IntArray  # (answers,) column of each answer
@@ -60,7 +60,7 @@ class Answers:
 
     @classmethod
     def of(cls, table: FloatArray) -> "Answers":
-        """Store the answers of a table (rows, columns); NaN is missing."""
+        """Return the answers of a table (rows, columns), in which NaN means missing."""
         rows, columns = np.nonzero(np.isfinite(table))
         starts = np.searchsorted(rows, np.arange(len(table) + 1))
         return cls(starts.astype(np.int64), columns.astype(np.int64), table[rows, columns])
@@ -74,7 +74,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class LogisticFactors:
-    """A fitted model: posteriors of rows and columns, and their populations."""
+    """Fitted model with posteriors of rows and columns, and the population of rows."""
 
     rows: Posterior
     columns: Posterior
@@ -83,9 +83,9 @@ class LogisticFactors:
     convergence: Convergence
 
     def score_rows(self, table: FloatArray, features: FloatArray | None = None) -> Posterior:
-        """Return the posteriors of new rows (rows, columns) of answers, given the columns.
+        """Return the posteriors of new rows from their answers (rows, columns), given the columns.
 
-        Without features, the prior mean of a row is the population's.
+        Without features, the prior mean of a row is the mean of the population.
         """
         n = len(table)
         known = np.zeros((n, len(self.row_coefficients)))
@@ -160,7 +160,7 @@ def fit_logistic_factors(
     columns: FloatArray | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> LogisticFactors:
-    """Fit the model (1) to a table (rows, columns) of answers from 0 to 1, NaN if missing.
+    """Fit model (1) to a table (rows, columns) of answers between 0 and 1; NaN means missing.
 
     `rows` (rows, p) and `columns` (columns, q) are their features, which should have mean 0 and a
     root mean square of about 1. Rows and columns may have no answers. `rng` draws the starting

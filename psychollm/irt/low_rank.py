@@ -20,7 +20,7 @@ from psychollm.irt.curvature import Parts
 
 @dataclass(frozen=True, slots=True)
 class Woodbury:
-    """The inverse of D - V V^T with D block-diagonal."""
+    """Inverse of D - V V^T with a block-diagonal matrix D."""
 
     inverse: FloatArray  # (J, p, p) inverse blocks of D
     scaled: FloatArray  # (J, p, r) = D^-1 V
@@ -44,11 +44,11 @@ class Woodbury:
 
 
 def woodbury(blocks: FloatArray, columns: FloatArray) -> Woodbury | None:
-    """Factor D - V V^T, blocks (J, p, p), columns (J, p, r); None if not positive definite."""
+    """Factor D - V V^T from the blocks of D and from V; None if not positive definite."""
     try:
         root = np.linalg.inv(np.linalg.cholesky(blocks))
         half = (root @ columns).reshape(-1, columns.shape[2])
-        # A product of a matrix with its own transpose takes half the time.
+        # BLAS multiplies a matrix by its own transpose in half the time of a general product.
         factor = cho_factor(np.eye(columns.shape[2]) - half.T @ half, lower=True)
     except np.linalg.LinAlgError:
         return None
@@ -59,7 +59,7 @@ def woodbury(blocks: FloatArray, columns: FloatArray) -> Woodbury | None:
 
 @dataclass(frozen=True, slots=True)
 class LowRankCurvature:
-    """The information as blocks and columns, with a border for a shared slope."""
+    """Information as blocks and low-rank columns, with a border for a shared slope."""
 
     core: Woodbury
     scores: FloatArray  # (J, p, U)
@@ -81,8 +81,9 @@ class LowRankCurvature:
         return np.concatenate([top, inner - self.border * slope], axis=1)
 
     def covariance(self, kind: str) -> FloatArray:
-        """Return covariance blocks (J, p, p), NaN if this kind does not exist."""
-        # cross products are singular: there are fewer patterns than parameters
+        """Return covariance blocks (J, p, p), NaN if this kind cannot be computed."""
+        # The matrix of cross products is singular, because there are fewer patterns than
+        # parameters.
         if kind == "cross_product":
             items, p, _ = self.scores.shape
             return np.full((items, p, p), np.nan)

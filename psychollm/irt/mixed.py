@@ -1,8 +1,8 @@
 """Items of several families, or with different answers, in one fit.
 
-Tables have one column for each answer, or parameter, of the item with most of them. Answers that
-an item lacks have probability 0; parameters that it lacks are `absent`, 0 in the optimisation and
-NaN in results.
+Tables are as wide as the item with the most answers (or parameters) requires. Answers that an item
+lacks have probability 0. Parameters that it lacks are marked `absent`; they are 0 in the
+optimisation and NaN in results.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from psychollm.irt.item_coordinates import Coordinates
 from psychollm.irt.priors import Priors
 from psychollm.kernels.response_models import TINY
 
-NEVER = -1_000.0  # log probability of an absent answer: finite, with exp 0
+NEVER = -1_000.0  # log probability of an absent answer: finite, but its exponential is 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,8 +24,8 @@ class Member:
     """Items of one family with the same answers."""
 
     family: Family
-    codes: IntArray  # (own C,) codes of the answers, increasing
-    items: IntArray  # (own J,) positions among all items
+    codes: IntArray  # codes of the answers, increasing
+    items: IntArray  # positions of these items among all items
 
     @property
     def size(self) -> int:
@@ -44,7 +44,7 @@ class Mixed(Family):
 
     @property
     def model(self) -> Model:  # type: ignore[override]
-        """Name of the model, if all items have the same."""
+        """Name of the model if all items have the same model, else "mixed"."""
         models = {member.family.model for member in self.members}
         return models.pop() if len(models) == 1 else "mixed"
 
@@ -116,7 +116,7 @@ class Mixed(Family):
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
+        """Return summed log probabilities of answer 0 (Q,) and log odds against it."""
         # For an item without answer 0, return 0 and the log probabilities of its answers instead.
         base = np.zeros(nodes.size)
         odds = np.full((self.n_items, self.n_categories, nodes.size), NEVER)
@@ -227,19 +227,19 @@ class Mixed(Family):
         return table
 
     def _each(self, parameters: FloatArray) -> Iterator[tuple[Member, FloatArray]]:
-        """Yield members with the parameters of their items."""
+        """Yield each member with the parameters of its items."""
         for member in self.members:
             yield member, parameters[member.items, : member.size]
 
     def _by_item(self, parts: Iterable[tuple[Member, FloatArray]]) -> FloatArray:
-        """Combine values of the members' items to those of all (J,)."""
+        """Combine the members' values per item into an array of all items (J,)."""
         table = np.empty(self.n_items)
         for member, values in parts:
             table[member.items] = values
         return table
 
     def _by_step(self, parts: Iterable[tuple[Member, FloatArray]]) -> FloatArray:
-        """Combine values of the members' steps, each stored at its higher code (J, C - 1)."""
+        """Combine the members' values per step, each stored at its higher code (J, C - 1)."""
         table = np.full((self.n_items, self.n_categories - 1), np.nan)
         for member, values in parts:
             table[np.ix_(member.items, member.codes[1:] - 1)] = values

@@ -1,4 +1,4 @@
-"""Item models by name, with their families and priors."""
+"""Families and priors of item models, by name."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TypeAlias
@@ -34,15 +34,15 @@ MODELS: Mapping[Model, Callable[[Model, Link, int, Codes], Family]] = {
     **dict.fromkeys(YES_OR_NO, _yes_or_no),
     **SEVERAL_ANSWERS,
 }
-FIXED: dict[str, Normal] = {  # used below `FEW` respondents, and always for asymptotes
+FIXED: dict[str, Normal] = {  # with fewer than `FEW` answers per item; always for asymptotes
     "slope": (1.0, 0.75),
     "intercept": (0.0, 2.5),
     "guessing": (-1.4, 0.7),
     "upper": (3.0, 0.7),
     "answer_slope": (1.0, 2.0),
 }
-WIDE_SLOPE = (2.0, 4.0)  # so wide that only weakly identified slopes change
-RARE = 20  # with fewer answers of one kind, slopes are weakly identified
+WIDE_SLOPE = (2.0, 4.0)  # so wide that only weakly identified slopes are affected
+RARE = 20  # slopes are weakly identified if fewer answers are outside the most frequent code
 ASYMPTOTES = ("guessing", "upper")
 
 
@@ -58,7 +58,7 @@ def all_yes_or_no(models: Collection[Model]) -> bool:
 
 
 def curve_columns(models: Collection[Model]) -> list[str]:
-    """Return the names of the parameters that a result reports for items of these models."""
+    """Return the names of the parameters that results report for these models."""
     names = {name for model in set(models) for name in kind_of(model).priors}
     return ["slope", "intercept", "difficulty", *(name for name in ASYMPTOTES if name in names)]
 
@@ -106,14 +106,14 @@ def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) ->
 
 
 def kind_of(model: Model) -> Family:
-    """Return a family of this model, for properties that do not depend on link or answers."""
+    """Return a family of this model, to look up properties independent of link and answers."""
     return family_of(model, "logit", 2)
 
 
 def family_of_items(
     models: Sequence[Model], link: Link, categories: Sequence[Codes], n_categories: int
 ) -> Family:
-    """Return the family of items, given the model and the codes of the answers of each."""
+    """Return the family of items, given each item's model and answer codes."""
     kinds = list(zip(models, categories, strict=True))
     distinct = sorted(set(kinds))
     everything = tuple(range(n_categories))
@@ -129,7 +129,7 @@ def family_of_items(
 
 
 def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
-    """Return the possible answers of items (J, C): those to any item of the same model."""
+    """Return a mask (J, C) of possible answers: the answers to any item of the same model."""
     everything, every = np.zeros_like(has_answer), np.array(models)
     for model in set(models):
         rows = every == model
@@ -141,7 +141,7 @@ def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
 
 
 def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopulation:
-    """Return the prior of items of a model before fitting."""
+    """Return the distribution of a model's items before estimation."""
     unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     kappa = KAPPA * unit
     known: dict[str, Normal] = {
@@ -160,10 +160,10 @@ def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopu
 def default_priors(
     models: Collection[Model], link: Link, per_item: float, rarest: float = np.inf
 ) -> Priors:
-    """Return fixed priors, for fits without a hierarchical prior."""
-    # With fewer than 500 answers per item, slopes and intercepts get weak priors; asymptotes
-    # always do, because data rarely determine them. In models with asymptotes, or if one answer is
-    # rare (`rarest`), slopes may have no finite maximum.
+    """Return fixed priors for fits without a hierarchical prior."""
+    # With fewer than 500 answers per item, slopes and intercepts get weak priors. Asymptotes
+    # always get a prior, because data rarely determine them. Slopes may have no finite estimate in
+    # models with asymptotes, or if few answers are outside the most frequent code (`rarest`).
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
     known = FIXED

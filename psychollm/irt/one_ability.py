@@ -1,4 +1,4 @@
-"""A unidimensional ability with a hierarchical prior of items (`irt.item_population`)."""
+"""Unidimensional abilities for fits with a hierarchical prior (`irt.item_population`)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, cast
@@ -24,7 +24,7 @@ from psychollm.kernels.quadrature import HALF_RANGE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemCurves:
-    """Mapping from coordinates to the parameters of each item's own answers."""
+    """Mapping from coordinates to parameters of items with their observed answers."""
 
     family: Family  # family with observed answers only, parameters (J, p)
     whole: Family  # family with all answers, parameters (J, p')
@@ -42,17 +42,17 @@ class ItemCurves:
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return coordinates of parameters (J, p') of items with all answers."""
         parameters = parameters[:, : len(self.whole.names)]
-        # slopes start with one sign, because the other is improbable
+        # start all slopes with a positive sign, because negative slopes are improbable
         if self.tied or "slope" in self.whole.names:
             parameters = np.column_stack([np.abs(parameters[:, 0]), parameters[:, 1:]])
         return self.whole.coordinates.of(parameters)
 
     def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
-        """Return own parameters (..., J, p) at coordinates (..., J, q)."""
+        """Return parameters (..., J, p) at coordinates (..., J, q)."""
         return self._own(self.whole.coordinates.parameters(coordinates, slope))
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return derivatives of own parameters (..., J, p, q)."""
+        """Return derivatives (..., J, p, q) of item-specific parameters."""
         matrix = self.whole.coordinates.jacobian(coordinates)
         if not isinstance(self.family, Mixed):
             return matrix
@@ -61,7 +61,7 @@ class ItemCurves:
     def rescaled(
         self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
+        """Return coordinates and derivatives for abilities measured from `mean` in units `sd`."""
         way, first = self.whole.coordinates, self.first
         old = way.parameters(coordinates, slope)
         moved = way.of(self.whole.rescaled(old, float(mean), float(sd)))
@@ -83,14 +83,14 @@ class ItemCurves:
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """A family with log-probabilities averaged over several points of each item."""
+    """Family whose log-probabilities are averaged over several points of each item."""
 
     family: Family
     points: FloatArray  # (S, J, p)
 
     @property
     def tied(self) -> bool:
-        """Largest absolute values of the parameters, as in the family."""
+        """Whether all items share one slope."""
         return self.family.tied
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
@@ -101,21 +101,21 @@ class Averaged:
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
+        """Return summed log probabilities of answer 0 (Q,) and log odds against it."""
         parts = [self.family.contrasts(x, nodes) for x in self.points]
         base, odds = (sum(part[k] for part in parts) / len(parts) for k in range(2))
         return np.asarray(base), np.asarray(odds)
 
 
 def averaged_problem(family: Family, points: FloatArray, patterns: Patterns) -> Problem:
-    """Return the problem with items averaged over `points` (S, J, p), for abilities."""
+    """Return a problem averaged over `points` (S, J, p) of items, for posteriors of abilities."""
     nothing = np.zeros(points.shape[2])
     return Problem(cast("Family", Averaged(family, points)), patterns, nothing, nothing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneAbility:
-    """Respondents with one ability, in groups; the first has mean 0 and SD 1."""
+    """Groups of respondents with one ability; the first group has mean 0 and SD 1."""
 
     family: Family
     patterns: tuple[Patterns, ...]  # G
@@ -176,7 +176,7 @@ AnySettled: TypeAlias = Settled[ItemCurves, Any]
 def kinds_of(
     family: Family, whole: Family, items: int, priors: ItemPopulation
 ) -> list[Kind[ItemCurves]]:
-    """Return items by model, from their families with observed and with all answers."""
+    """Return the items of each model, given the families with observed and with all answers."""
     members = [(whole, np.arange(items))]
     if isinstance(whole, Mixed):
         members = [(member.family, member.items) for member in whole.members]
@@ -202,8 +202,8 @@ def population_of(settled: AnySettled) -> ItemPopulation:
 
 def covariance_here(settled: SettledItems) -> FloatArray:
     """Return covariance blocks (J, p, p) on the scale of these respondents."""
-    # Louis's identity (psychollm.irt.curvature) adds the uncertainty of abilities. Mean and SD of
-    # the first group are excluded, because they define the scale.
+    # Louis's identity (`psychollm.irt.curvature`) adds the uncertainty of abilities. The mean and
+    # SD of the first group's abilities are excluded, because they define the scale.
     family, parameters = settled.abilities.family, settled.parameters
     absent = np.broadcast_to(family.absent, parameters.shape)
     grids = settled.abilities.grids(parameters)
@@ -238,7 +238,7 @@ def covariance_here(settled: SettledItems) -> FloatArray:
 
 
 def summit_of(problem: Problem, settled: SettledItems) -> Summit:
-    """Return the likelihood at items' posterior means, and the abilities' posteriors."""
+    """Return the likelihood at the items' posterior means, and posterior mass of abilities."""
     family, parameters = problem.family, settled.parameters
     grid = grid_for(family, parameters)
     point = at(problem, parameters, grid)
@@ -251,7 +251,7 @@ def summit_of(problem: Problem, settled: SettledItems) -> Summit:
 
 
 def with_unanswered(fit: IRTFit, settled: AnySettled) -> IRTFit:
-    """Give items without answers the population's values."""
+    """Give items without answers the mean and covariance of their population."""
     unanswered = np.array([reason is Reason.UNANSWERED for reason in fit.reasons])
     reasons = np.array(fit.reasons, dtype=object)
     if not unanswered.any():

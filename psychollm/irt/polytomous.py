@@ -36,13 +36,13 @@ from psychollm.kernels.irt_polytomous import (
     probability_moments,
 )
 
-FURTHEST = 1e3  # range of slope times ability
+FURTHEST = 1e3  # largest absolute value of slope times ability
 HALVINGS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class _Polytomous(Family):
-    """Base of polytomous families: slopes first, then an intercept per answer."""
+    """Base class of polytomous families. Slopes precede intercepts in the parameters."""
 
     model: Model
     link: Link
@@ -77,7 +77,7 @@ class _Polytomous(Family):
         return LogSlopes(names, 0, kappa_of(self.link), self.step_design(), size)
 
     def restriction(self, codes: IntArray) -> FloatArray:
-        """Return the matrix (p', p) that gives the parameters of an item with fewer answers."""
+        """Return the matrix (p', p) that maps parameters to an item with answers `codes`."""
         size, k = self.n_categories - 1, self.n_slopes
         among = np.vstack([np.zeros(size), np.eye(size)])
         some = among[codes[1:]] - among[codes[0]]
@@ -197,7 +197,7 @@ class _LogLinear(_Polytomous):
 
     @abstractmethod
     def _design(self, nodes: FloatArray) -> FloatArray:
-        """Return derivatives of the log-odds to the first answer by the parameters (C, p, Q)."""
+        """Return parameter derivatives (C, p, Q) of the log-odds against the first answer."""
 
     def _from_first(self, parameters: FloatArray) -> FloatArray:
         """Return the slope of each answer (J, C), relative to the first."""
@@ -206,7 +206,7 @@ class _LogLinear(_Polytomous):
     def _started(
         self, shares: FloatArray, signs: FloatArray, slopes: FloatArray, reach: float
     ) -> FloatArray:
-        """Return starting slopes (smaller if codes are high), and intercepts from proportions."""
+        """Return starting slopes (smaller for more answers), and intercepts from proportions."""
         shares = np.clip(shares, 1e-4, 1.0)
         logits = np.log(shares[:, 1:] / shares[:, :1])
         return np.column_stack([signs[:, None] * slopes / max(1.0, 0.7 * reach), logits])
@@ -248,11 +248,12 @@ class _LogLinear(_Polytomous):
 class PartialCredit(_LogLinear):
     """Muraki's generalized partial credit model."""
 
-    # Credits are differences of codes, so that an unused answer does not move the higher answers.
+    # Credits are differences of codes, so that an unused answer does not change the credits of
+    # higher answers.
 
     @property
     def _credit(self) -> FloatArray:
-        """Credit of each answer: difference of its code from the lowest (C,)."""
+        """Credit of each answer: difference between its code and the lowest code (C,)."""
         codes = np.array(self.codes or range(self.n_categories), dtype=np.float64)
         return np.asarray(codes - codes[0])
 
@@ -260,20 +261,20 @@ class PartialCredit(_LogLinear):
         return loglinear_design(self.n_categories, nodes, credit=self._credit)
 
     def multipliers(self, parameters: FloatArray) -> FloatArray:
-        """Return the slope times the credit of each answer but the first (J, C - 1)."""
+        """Return the slope times the credit of each answer except the first (J, C - 1)."""
         return np.asarray(parameters[:, :1] * self._credit[1:])
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
         return self._started(shares, signs, np.ones(1), float(self._credit[-1]))
 
     def step_design(self) -> FloatArray:
-        """Return steps as differences of intercepts, per unit of credit (C - 1, C - 1)."""
+        """Return the matrix (C - 1, C - 1) from intercepts to differences per unit of credit."""
         size = self.n_categories - 1
         design = np.eye(size) - np.diag(np.ones(size - 1), -1)
         return np.asarray(design / np.diff(self._credit)[:, None])
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        # Solve by bisection: P(y >= c) increases with slope * ability.
+        # Bisection is possible because P(y >= c) increases with slope * ability.
         items, answers = parameters.shape
         steps = answers - 1
         intercepts = np.column_stack([np.zeros(items), parameters[:, 1:]])[:, :, None]
@@ -292,7 +293,7 @@ class PartialCredit(_LogLinear):
 
 @dataclass(frozen=True, slots=True)
 class Nominal(_LogLinear):
-    """Bock's nominal model: a slope and an intercept for every answer but the first."""
+    """Bock's nominal model, with a slope and an intercept for every answer except the first."""
 
     @property
     def priors(self) -> tuple[str, ...]:
@@ -328,7 +329,7 @@ class Nominal(_LogLinear):
         return self._started(shares, signs, np.arange(1.0, top + 1), top)
 
     def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        # slopes, whose sum is sufficient for the ability
+        # The sum of the slopes of the answers is sufficient for the ability.
         return self._from_first(parameters)
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:

@@ -1,11 +1,12 @@
-r"""Expected answers of a fit: item curves averaged over the posterior of each ability.
+r"""Expected answers from a fit: item curves averaged over the posterior of each ability.
 
 The posterior of a respondent's ability has the mean and covariance that `ability` or
-`multidimensional_ability` return; without answers it is the population's. The expected answer is
-the mean of the item's curve over a normal distribution with these moments, by Gauss-Hermite nodes
-along the item's slopes. Items are treated as known, except in a Bayesian fit, which averages over
-draws of items. The result is the probability of a yes or, with more than two answers, the expected
-answer scaled from 0 (an item's lowest) to 1 (its highest).
+`multidimensional_ability` return. For a respondent without answers it is the population
+distribution. The expected answer is the mean of the item's curve over a normal distribution with
+these moments, computed by Gauss-Hermite quadrature along the item's slopes. Items are treated as
+known, except in a Bayesian fit, which averages over draws of items. The result is the probability
+of a yes. With more than two answers it is the expected answer, scaled to 0 for an item's lowest
+answer and 1 for its highest.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ from psychollm.irt.result import IRTFit
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _CURVES = 2_000_000  # number of curve values per block
-_GRID = np.linspace(-6.0, 6.0, 121)  # nodes of abilities, in population standard deviations
+_GRID = np.linspace(-6.0, 6.0, 121)  # nodes for abilities, in population SDs
 _DRAWS = 200  # largest number of draws of items
 
 
@@ -45,7 +46,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
         parameters = np.column_stack([np.ones(int(items.sum())), -fit.difficulty[items]])
         family, shares = Dichotomous("rasch", "logit"), np.tile([0.0, 1.0], (len(parameters), 1))
     mean, sd = _standard(known, unit)
-    # a conditional fit has no population that could replace missing abilities
+    # A conditional fit has no population whose moments could replace missing abilities.
     if isinstance(fit, ConditionalRasch):
         mean, sd = known.ability, known.se
     theta = mean[:, None] + sd[:, None] * _NODES  # (N, nodes)
@@ -62,7 +63,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
 
 
 def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Return abilities and errors in population SDs; mean 0 and SD 1 replace missing values."""
+    """Return abilities and errors in population SDs; 0 and 1 replace missing values."""
     missing = ~np.isfinite(known.ability)
     mean = np.where(missing, 0.0, known.ability / unit)
     return mean, np.where(missing, 1.0, known.se / unit)
@@ -78,7 +79,7 @@ def of_several_abilities(fit: MultidimensionalIRT, responses: ResponsesLike) -> 
     centre = mean @ slopes.T + fit.parameters[:, -1]
     spread = np.sqrt(np.einsum("jk,nkl,jl->nj", slopes, covariance, slopes))
     family = Dichotomous("rasch", fit.link)
-    unit = np.array([[1.0, 0.0]])  # an item whose curve is evaluated at the linear predictors
+    unit = np.array([[1.0, 0.0]])  # slope 1, intercept 0: the ability is the linear predictor
     expected = np.zeros(centre.shape)
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
         at = (centre + node * spread).ravel()
@@ -88,7 +89,7 @@ def of_several_abilities(fit: MultidimensionalIRT, responses: ResponsesLike) -> 
 
 
 def of_groups(fit: GroupIRTFit, responses: ResponsesLike) -> Expected:
-    """Return expected answers for a fit of several groups, by the curves of each group."""
+    """Return expected answers for a fit of several groups, from the curves of each group."""
     answers = answers_to(responses, fit.labels, fit.respondents)
     row = {label: place for place, label in enumerate(fit.respondent_labels)}
     strange = [label for label in answers.respondents if label not in row]
@@ -135,11 +136,11 @@ def of_draws(fit: BayesianIRT, responses: ResponsesLike) -> Expected:
 
 
 def _populations(fit: BayesianIRT, answers: Oriented) -> tuple[FloatArray, FloatArray]:
-    """Return mean and deviation of each respondent's population, (draws, respondents)."""
+    """Return mean and SD of each respondent's population, (draws, respondents)."""
     shape = (len(fit.slope.draws), len(answers.respondents))
     if not fit.family_labels:
         return np.zeros(shape), np.ones(shape)
-    # Respondents of an unknown family have the distribution of all families.
+    # A respondent of unknown family has the marginal distribution over families.
     row = {label: place for place, label in enumerate(fit.respondent_labels)}
     between = fit.scale.draws[:, list(fit.scale.labels).index("sd_families")]
     means, sds = np.zeros(shape), np.tile(np.sqrt(1.0 + between**2)[:, None], shape[1])
@@ -156,6 +157,6 @@ def _as_read(expected: FloatArray, reading: Respondents) -> FloatArray:
 
 
 def _turned(expected: FloatArray, reading: Respondents, labels: tuple[Labels, Labels]) -> Expected:
-    """Return a table of respondents and items as one of models and questions."""
+    """Convert a table (respondents, items) to (models, questions), and return it with labels."""
     ours, theirs = labels if reading == "models" else labels[::-1]
     return _as_read(expected, reading), ours, theirs

@@ -1,13 +1,14 @@
-r"""Weak priors of item parameters, which keep estimates finite with few respondents.
+r"""Weak priors of item parameters, to keep estimates finite with few respondents.
 
 With n models as respondents the information about a slope is about n/6. With 24 models, an item
-can separate them perfectly and then has no finite estimate. Normal priors (on the logit scale;
-slopes and intercepts are 1.7 times smaller under the probit link) add
+can separate low from high abilities perfectly, and then its slope has no finite estimate. Normal
+priors are defined on the logit scale; for the probit link, slopes and intercepts are divided by
+1.7. A prior with mean m and SD s adds
 
 .. math:: -\frac{(x - m)^2}{2 s^2}
 
-to the log-likelihood. The prior of slopes is normal, not lognormal, because miskeyed items have
-negative slopes.
+to the log-likelihood of a parameter x. The prior of slopes is normal and not lognormal, because
+miskeyed items have negative slopes.
 """
 
 from collections.abc import Sequence
@@ -22,30 +23,31 @@ FEW = 500
 POPULATION = 10  # fewest items for estimating their distribution
 PROBIT_SCALE = 1.7
 KAPPA = 0.25  # coordinates of smaller logit slopes are linear, not logarithmic
-OFF_SCALE = 0.05  # summaries report larger deviations of the abilities' SD from 1
-FEW_RESPONDENTS = 20  # with fewer respondents, the median slope is 4 to 5 % too large
-WIDE = 5.0  # with a larger SD of easiness, most items are solved by all or by none
+OFF_SCALE = 0.05  # summaries warn of larger deviations of the abilities' SD from 1
+FEW_RESPONDENTS = 20  # with fewer respondents, the median estimated slope is 4 to 5 % too large
+WIDE = 5.0  # with a larger SD of easiness, almost all respondents agree on most items
 TYPICAL = {"slope": (0.4, 8.0), "gap": (0.5, 3.0), "answer_slope": (1.0, 3.0)}
 TYPICAL_LOCATION = (1.2, 3.0)
 GUESSING = {
     (25, 150): (94, 93),
     (30, 300): (93, 93),
     (50, 200): (93, 94),
-}  # coverage of 95 % intervals
+}  # simulated coverage (slopes, intercepts) of 95 % intervals by (respondents, items)
 Normal = tuple[float, float]
 NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priors:
-    """Normal priors (mean, SD) of item parameters; None is no prior.
+    """Normal priors (mean, SD) of item parameters; None means no prior.
 
     Parameters
     ----------
     slope, intercept : (mean, sd) or None
         Priors of slopes and intercepts, on the scale of the link.
     guessing, upper : (mean, sd) or None
-        Priors of asymptotes on the logit scale, for the 3PL and 4PL; (-1.4, 0.7) has median 0.2.
+        Priors of asymptotes on the logit scale, for the 3PL and 4PL. With (-1.4, 0.7), the prior
+        median of the asymptote is 0.2.
     answer_slope : (mean, sd) or None
         Prior of the answers' slopes in the nominal model, in place of `slope`.
 
@@ -89,7 +91,7 @@ class Priors:
         return ", ".join(parts) if parts else "none"
 
     def arrays(self, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """Return prior means and precisions of parameters; the precision is 0 without a prior.
+        """Return prior means and precisions of parameters, with precision 0 if there is no prior.
 
         Parameters
         ----------
@@ -134,20 +136,19 @@ class ItemPopulation:
     Attributes
     ----------
     names : tuple of str
-        Coordinates. The first is arsinh(slope / `kappa`), which is nearly log(2 slope / `kappa`).
-        Then follows intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty, for each
-        step; the graded model has the first step and log distances between steps. The last are
-        logits of asymptotes. If all items share a slope, or each answer has its own, coordinates
-        are the parameters.
+        Coordinates. The first is arsinh(slope / `kappa`), approximately log(2 slope / `kappa`).
+        The next is intercept / sqrt(slope^2 + kappa^2) for each step, approximately minus the
+        difficulty. The graded model has this coordinate for the first step, followed by log
+        distances between steps. The last coordinates are logits of asymptotes. If all items share
+        a slope, or each answer has its own, the coordinates are the parameters.
     mean, covariance : ndarray of shape (q,) and (q, q)
-        Moments of these coordinates; those of asymptotes are fixed.
+        Mean and covariance of these coordinates; the moments of asymptotes are fixed.
     kappa : float
-        Slopes well above `kappa` are on a logarithmic scale.
+        Slope above which the first coordinate is approximately logarithmic.
     n_items : int
-        Number of items behind the estimate; 0 before estimation.
+        Number of items from which the distribution was estimated; 0 before estimation.
     model, others
-        The model of this distribution, and the distributions of other models, if items have
-        several.
+        Model of the items of this distribution, and distributions of the items of other models.
 
     Examples
     --------
@@ -165,7 +166,7 @@ class ItemPopulation:
     others: tuple["ItemPopulation", ...] = ()
 
     def of(self, model: str) -> "ItemPopulation | None":
-        """Return the distribution of the items of a model, if any."""
+        """Return the distribution of the items of a model, or None."""
         every = {population.model: population for population in (self, *self.others)}
         return every.get(model, None if self.model else self)
 
@@ -176,14 +177,14 @@ class ItemPopulation:
 
     @property
     def typical(self) -> FloatArray:
-        """Standard deviations typical of item banks, with a weight of `worth` items (q,)."""
+        """Typical standard deviations in item banks, used as prior values (q,)."""
         return np.array(
             [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[0] for name in self.names]
         )
 
     @property
     def worth(self) -> FloatArray:
-        """Prior number of items for the standard deviations (q,)."""
+        """Weight of the prior standard deviations, as a number of items (q,)."""
         return np.array(
             [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[1] for name in self.names]
         )

@@ -1,4 +1,4 @@
-"""Result of a fit of item response theory."""
+"""Result of fitting an item response model."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ class IRTFit(Expects, Result):
     Attributes
     ----------
     model, link, respondents : str
-        Item model, link function and side of the respondents.
+        Item model, link function, and side of the table whose units are the respondents.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (items,)
-        Estimates; NaN, with an entry in `reasons`, for items that could not be fitted. Asymptotes
-        absent from the model are 0 and 1.
+        Estimates. For items that could not be fitted, these are NaN and `reasons` gives the
+        reason. Asymptotes that the model lacks are 0 and 1.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
         Standard errors of the kind given by `standard_errors`; NaN where undefined.
     steps, se_steps : ndarray of shape (items, answers - 1)
-        Intercepts of the steps between answers. The graded model has those of P(y >= c), the
-        partial credit model those of c against c - 1, and the nominal model those of c against 0.
-        NaN if an item has no answer c, or none below it. `intercept` and `difficulty` then refer
-        to the mean step, `slope` to the last answer.
+        Intercepts of the steps between answers. Step c is the log odds of P(y >= c) in the graded
+        model, of c against c - 1 in the partial credit model, and of c against 0 in the nominal
+        model. A step is NaN if an item has no answer c, or no answer below c. For items with
+        steps, `intercept` and `difficulty` refer to the mean step, and `slope` refers to the last
+        answer.
     item_models : tuple of str
         Model of each item; `model` is "mixed" if they differ.
     has_answer : bool ndarray of shape (items, codes)
@@ -53,32 +54,32 @@ class IRTFit(Expects, Result):
     ability_sd, se_ability_sd : float
         SD of abilities: 1, except in the Rasch model, whose slopes are 1.
     posterior_sd : float
-        SD of abilities implied by their posteriors, relative to `ability_sd`: root of the variance
-        of posterior means plus the mean posterior variance. Values far from 1 mean that fixed
-        priors distort the scale.
+        SD of abilities implied by their posteriors, relative to `ability_sd`: square root of the
+        sum of the variance of posterior means and the mean posterior variance. Values far from 1
+        mean that fixed priors distort the scale.
     parameters, covariance : ndarray of shape (items, p) and (items, p, p)
-        Parameters as maximised (slope, intercept, logits of asymptotes, for N(0, 1) abilities) and
-        their covariances; NaN pads items with fewer parameters. With a hierarchical prior,
-        posterior means and covariances.
+        Parameters on the scale of the optimisation (slope, intercept, logits of asymptotes, for
+        N(0, 1) abilities) and their covariances. Items with fewer parameters are padded with NaN.
+        With a hierarchical prior, these are posterior means and covariances.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors; AIC = 2 k - 2 log L.
     gradient : float
-        Largest derivative of the objective at the solution. With a hierarchical prior, the last
-        change in standard errors (root mean square).
+        Largest derivative of the objective at the solution. With a hierarchical prior, root mean
+        square change of parameters in the last iteration, in standard errors.
     n_parameters, n_respondents, n_patterns, n_nodes : int
         Numbers of parameters, respondents, distinct answer patterns and quadrature nodes.
     priors : Priors or ItemPopulation
-        Prior that was added to the likelihood.
+        Prior of the item parameters.
     reasons : tuple of Reason
-        Reason for each item without an estimate, or qualification of an estimate.
+        For each item, the reason why it has no estimate, or a qualification of its estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     families, family_correlation, respondent_weight : tuple, ndarray (F,), ndarray (N,)
-        Families, residual correlation of their members (NaN for one member), and weight of each
-        respondent; empty without families.
+        Families, residual correlation between members of each family (NaN for families of one
+        member), and weight of each respondent. Empty without families.
     alike : tuple of tuples of labels
-        Groups of respondents with significantly correlated residuals (at least .15; 1 % over all
-        pairs), if fitted without families.
+        Groups of respondents with significantly correlated residuals, in fits without families.
+        The correlations are at least .15, with a family-wise error rate of 1 % over all pairs.
     convergence : Convergence
         Convergence status; `objective` includes the priors.
     """
@@ -144,7 +145,7 @@ class IRTFit(Expects, Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Codes scaled from 0 (an item's lowest answer) to 1 (its highest) (items, codes)."""
+        """Codes (items, codes) scaled to 0 for an item's lowest answer and 1 for its highest."""
         return code_shares(self.has_answer)
 
     @property
@@ -167,12 +168,12 @@ class IRTFit(Expects, Result):
 
     @property
     def estimated(self) -> BoolArray:
-        """Mask of the items with estimates, including those from the prior alone (items,)."""
+        """Mask of the items with estimates, including estimates from the prior alone (items,)."""
         return np.asarray(np.isfinite(self.parameters[:, 0]), dtype=np.bool_)
 
     @property
     def fitted(self) -> BoolArray:
-        """Mask of the items with estimates from answers that vary (items,)."""
+        """Mask of the items with variance, whose estimates depend on the data (items,)."""
         rests = np.array([reason is Reason.PRIOR_ALONE for reason in self.reasons])
         return np.asarray(self.estimated & ~rests, dtype=np.bool_)
 
@@ -180,9 +181,9 @@ class IRTFit(Expects, Result):
     def scale(self) -> Literal["population", "respondents"]:
         """Reference of the scale, on which abilities have mean 0 and SD 1.
 
-        "population" means that respondents are a sample; standard errors of items include sampling
-        error. "respondents" means that these respondents define the scale, as with a hierarchical
-        prior.
+        "population" means that respondents are a sample, and standard errors of items include the
+        sampling error of respondents. "respondents" means that these respondents define the scale,
+        as with a hierarchical prior.
         """
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
@@ -241,7 +242,7 @@ class IRTFit(Expects, Result):
         ]
 
     def _scale_in_words(self) -> str:
-        """Return a sentence on the reference of the scale, and on a distorted scale."""
+        """Return a sentence on the reference of the scale, with a warning about distortion."""
         whose = f"these {self.n_respondents} {self.respondents}"
         if self.families:
             whose += ", weighted by family,"
@@ -268,7 +269,8 @@ class IRTFit(Expects, Result):
             (``plot_test_information``), or Wright map of respondents and items
             (``plot_wright_map``).
         abilities : Abilities, optional
-            Result of `ability`: needed for the map, and drawn as ticks for the test.
+            Result of `ability`. It is required for the map; the plot of test information shows it
+            as ticks.
         items : sequence of labels, optional
             Items to colour and label.
         ax : Axes, optional
@@ -277,7 +279,7 @@ class IRTFit(Expects, Result):
         Raises
         ------
         OptionError
-            If the plot does not exist, or the map has no abilities.
+            If `what` is unknown, or `abilities` is missing for the map.
         LabelError
             If an item is not in the fit.
         ShapeError

@@ -1,8 +1,8 @@
-r"""Likelihoods of abilities and their derivatives, for many respondents.
+r"""Derivatives of log-likelihoods of abilities, for many respondents.
 
-All functions take codes (N, J), -1 where missing, and parameters (J, p) of the fitted items. With
-:math:`P_c` the curve of answer c of an item and ' the derivative by the ability, an answer y
-contributes
+All functions take codes (N, J), -1 where missing, and parameters (J, p) of the fitted items. Let
+:math:`P_c` be the curve of answer c of an item, and ' the derivative with respect to the ability.
+An answer y contributes
 
 .. math:: \frac{P_y'}{P_y}, \qquad I = \sum_c \frac{P_c'^2}{P_c}, \qquad
           \Big(\frac{P_y'}{P_y}\Big)^2 - \frac{P_y''}{P_y}, \qquad
@@ -26,7 +26,7 @@ BLOCK = 2_000_000  # cells of a (respondents, items) table per block
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves of items at each respondent's ability, all (n, J)."""
+    """Curves of items at each respondent's ability; all arrays are (n, J)."""
 
     p: FloatArray
     q: FloatArray
@@ -47,21 +47,21 @@ def drawn_answers(
     """Draw answers (n, J) for given abilities (n,)."""
     logs = family.log_probabilities(parameters, abilities)
     reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (n, J, C - 1)
-    # The last sum is omitted, because probabilities add up to 1 only up to rounding.
+    # The last cumulative probability is omitted, because rounding may keep it below 1.
     last = (logs[:, 1:] > NEVER)[:, ::-1].cumsum(axis=1)[:, ::-1].transpose(2, 0, 1) > 0
     uniform = rng.random(reached.shape[:2])
     return np.asarray(((uniform[:, :, None] >= reached) & last).sum(axis=2))
 
 
 def blocks(n: int, items: int) -> list[slice]:
-    """Return slices of respondents whose (respondents, items) tables fit the memory."""
+    """Return slices of respondents whose (respondents, items) tables fit in memory."""
     step = max(1, BLOCK // max(items, 1))
     return [slice(low, min(low + step, n)) for low in range(0, n, step)]
 
 
 @dataclass(frozen=True, slots=True)
 class AbilitySlope:
-    """Derivatives of each respondent's log-likelihood by its ability, (n,): (1)."""
+    """Sums (1) for each respondent: derivatives of the log-likelihood in the ability, (n,)."""
 
     gradient: FloatArray
     information: FloatArray  # expected information
@@ -98,7 +98,7 @@ def ability_slope(
 def _yes_no_slope(
     parameters: FloatArray, abilities: FloatArray, codes: IntArray, link: str
 ) -> AbilitySlope:
-    """Return `ability_slope` of binary items, with half as many tables."""
+    """Return `ability_slope` of binary items, which need half as many tables."""
     at = curves(parameters, abilities, link)
     answered = codes >= 0
     residual = np.where(answered, (codes == 1) - at.p, 0.0)

@@ -1,17 +1,18 @@
-r"""Screen for miskeyed, dead (zero-variance) and empty (uninformative) items.
+r"""Screening for miskeyed, dead (zero-variance) and empty (uninformative) items.
 
-* *Dead*: all respondents give the same answer, or nobody answers.
-* *Miskeyed*: respondents with higher scores on the other items say yes less often. With few models
-  this often happens by chance, so a permutation test is used: with the item's codes y assigned to
-  its n respondents at random, the sum of products of codes and rest scores r has
+* *Dead* items: all respondents give the same answer, or no respondent answers.
+* *Miskeyed* items: respondents with higher scores on the other items answer yes less often. With
+  few models this often happens by chance, so a permutation test is used. If the item's codes y are
+  assigned to its n respondents at random, the sum of products of codes and rest scores r has mean
+  and variance
 
   .. math:: E = n\,\bar y\,\bar r, \qquad
-            V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2},  \quad (1)
+            V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2}.  \quad (1)
 
-  and the p-value of the standardised sum (normal; one-sided, negative) is adjusted over items
-  (Holm). With a dozen models most results are inconclusive.
-* *Empty*: not dead, but with less than a tenth of the mean item information about the population
-  of abilities.
+  The standardised sum is compared with the lower tail of a normal distribution, and the p-values
+  are Holm-adjusted over items. With a dozen models most results are inconclusive.
+* *Empty* items: items that are not dead, but whose information, averaged over the population of
+  abilities, is less than a tenth of the mean over items.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class ItemScreen(Result):
     Attributes
     ----------
     yes_rate : ndarray of shape (items,)
-        Yes rate, or for graded items the mean code scaled from 0 to 1; NaN without answers.
+        Proportion of yes or, for graded items, mean code scaled from 0 to 1; NaN without answers.
     rest_correlation : ndarray of shape (items,)
         Item-rest correlation.
     p_value, adjusted : ndarray of shape (items,)
@@ -55,7 +56,7 @@ class ItemScreen(Result):
     dead, miskeyed, empty : bool ndarray of shape (items,)
         Flags: zero variance, negative item-rest correlation, and near-zero information.
     alpha : float
-        Probability of any false flag of miskeying.
+        Family-wise error rate of the flag `miskeyed`.
     labels : tuple
         Names of the items.
     """
@@ -109,16 +110,17 @@ def item_screen(
     Parameters
     ----------
     fit : IRTFit
-        Fit of the same answers; use a 2PL, whose slopes may be negative.
+        Fit of the same answers. Use a 2PL, because its slopes may be negative.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
     alpha : float
-        Probability of flagging any correct key as miskeyed.
+        Family-wise error rate of the flag `miskeyed`: probability of flagging at least one correct
+        key.
 
     Returns
     -------
     ItemScreen
-        Flags of each item, with the statistics behind them.
+        Flags of each item, with the statistics on which they are based.
 
     Raises
     ------
@@ -162,9 +164,9 @@ def item_screen(
 def against_rest(
     share: FloatArray, answered: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean answers, item-rest correlations, and p-values of negative ones: (1).
+    """Return mean answers, item-rest correlations, and one-sided p-values of the test (1).
 
-    `share`: answers from 0 to 1 (respondents, items), 0 if missing.
+    `share` contains answers between 0 and 1 (respondents, items), and 0 for missing answers.
     """
     total, n_items = share.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,14 +183,14 @@ def against_rest(
 
 
 def _lower_tail(z: FloatArray) -> FloatArray:
-    """Return P(Z <= z), NaN if z is."""
+    """Return P(Z <= z) for standard normal Z; NaN if z is not finite."""
     from scipy.special import ndtr
 
     return np.asarray(ndtr(np.where(np.isfinite(z), z, np.nan)), dtype=np.float64)
 
 
 def _information_share(fit: IRTFit) -> FloatArray:
-    """Return each item's proportion of the mean information over abilities N(0, 1)."""
+    """Return each item's proportion of the test information, averaged over N(0, 1) abilities."""
     nodes = np.linspace(-4.0, 4.0, 81)
     weights = np.exp(-0.5 * nodes**2)
     share = np.full(len(fit.labels), np.nan)

@@ -1,16 +1,16 @@
-r"""Short form: few questions that predict the score on all questions.
+r"""Short forms: few questions that predict the score on all questions.
 
-Items are chosen in one of five ways (`psychollm.irt.short_form_choice`), and the score on all
-items is predicted from them by a line, by item curves, or by the mean of both
-(`psychollm.irt.short_form_rules`). The best combination depends on the table: with few models,
-data-driven selection overfits, and random items may be as good.
+Items are selected by one of five methods (`psychollm.irt.short_form_choice`). The score on all
+items is predicted from the selected items by a regression line, by item curves, or by the mean of
+both (`psychollm.irt.short_form_rules`). The best combination depends on the table: with few
+models, data-driven selection overfits, and random items may be as good.
 
-All combinations are therefore cross-validated over models, with families kept whole: for each
-fold, items are chosen and rules are fitted on the other models, and the fold's models are
-predicted. The error of the best combination would be optimistic. The reported error is that of the
-whole procedure: each fold is predicted by the combination that is best on the other folds. The
-criterion is the mean absolute error, which is less sensitive to outlying models than the mean
-square.
+All combinations are therefore cross-validated over models, and each family of models is in one
+fold. For each fold, items are selected and rules are fitted on the other models, and the scores of
+the fold's models are predicted. The error of the best combination would be optimistic. The
+reported error therefore refers to the whole procedure: each fold is predicted by the combination
+that is best on the other folds. The criterion is the mean absolute error, which is less sensitive
+to outlying models than the mean squared error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from psychollm.irt.short_form_rules import SHARES, Predictor, Rule
 
 Method = Literal["auto", "factor", "information", "error", "stratified", "random"]
 
-N_DRAWS = 5  # random draws per fold
+N_DRAWS = 5  # random selections per fold
 _WAYS: dict[Way, str] = {
     "factor": "by a factor model",
     "information": "by information",
@@ -69,19 +69,20 @@ class ShortForm(Result):
     items : tuple
         Selected items, in order of selection for sequential methods.
     predicted, full : ndarray of shape (respondents,)
-        Predicted score on all items of each held-out respondent, and the true score. Scores are
-        mean codes scaled from 0 to 1.
+        Predicted score on all items of each held-out respondent, and its observed score. Scores
+        are mean codes scaled from 0 to 1.
     rmse, rank_correlation : float
-        Root mean square error of the held-out predictions, and their Spearman correlation with the
-        truth.
+        Root mean square error of the held-out predictions, and their Spearman correlation with
+        observed scores.
     random_rmse : float
-        Root mean square error of equally many random items.
+        Root mean square error with the same number of random items.
     method, rule : str
         Method of selection and rule of prediction.
     tried : tuple
         Pairs of method and rule that were tried.
     tried_rmse : ndarray of shape (tried,)
-        Held-out error of each pair. The selected pair's error is optimistic; `rmse` is not.
+        Held-out root mean square error of each pair. For the selected pair it is optimistic,
+        unlike `rmse`.
     labels : tuple
         Names of the respondents.
     """
@@ -122,7 +123,7 @@ class ShortForm(Result):
         ----------
         answers : mapping, Series, Responses, DataFrame or array_like
             Answers of one model (mapping, Series, or array in the order of `items`), or of several
-            (table of models and items). Other items are ignored. Tables without labels have the
+            (table of models and items). Other items are ignored. Tables without labels contain the
             selected items in order, or all items.
         level : float
             Coverage of the intervals.
@@ -130,16 +131,16 @@ class ShortForm(Result):
         Returns
         -------
         Estimate
-            Predicted scores. The standard error is that of held-out models, the same for all.
-            Intervals use Student's t with one degree of freedom per family minus one, and assume
-            models from the same population.
+            Predicted scores. The standard error is the root mean square error for held-out models,
+            equal for all models. Intervals use Student's t distribution, with the number of
+            families minus one as degrees of freedom. They assume models from the same population.
 
         Raises
         ------
         LabelError
             If selected items are not among the answers.
         ShapeError
-            If answers are missing, or their number differs from that of the items.
+            If answers are missing, or their number differs from the number of items.
         CodeError
             If an answer is outside the range of the item.
 
@@ -195,8 +196,8 @@ def short_form(
         one ability, prediction error, stratification by difficulty, or random. "auto" selects the
         best for held-out models.
     families : mapping or sequence of labels, one per model, optional
-        Family of each model, such as sizes of one model; families are held out together. Otherwise
-        the error applies to new models with relatives in the table.
+        Family of each model, such as the sizes of one model; families are held out together.
+        Without families, the error applies to new models that have relatives in the table.
     n_folds : int
         Number of cross-validation folds of models.
     rng : Generator or int
@@ -263,7 +264,7 @@ def short_form(
 
 
 class _Answered(NamedTuple):
-    """Scores from 0 to 1 (models, items), and the lowest and highest answer to each item."""
+    """Scores between 0 and 1 (models, items), and the lowest and highest answer to each item."""
 
     scores: FloatArray
     range: FloatArray  # (2, items)
@@ -310,14 +311,14 @@ def _scaled(values: FloatArray, ends: FloatArray, table: Table) -> FloatArray:
 
 
 def _kin(families: Any, models: Labels) -> IntArray:
-    """Return the family of each model as a number; by default all differ."""
+    """Return the family of each model as a number; by default each model has its own family."""
     if families is None:
         return np.arange(len(models))
     return numbered(unit_labels(families, models, argument="families", kind="model"))[0]
 
 
 def _check(shape: tuple[int, ...], kin: IntArray, n_items: int, n_folds: int) -> None:
-    """Raise if no short form can be chosen or evaluated."""
+    """Raise an error if no short form can be selected or evaluated."""
     n_kin = np.unique(kin).size
     if n_items > shape[1]:
         msg = f"n_items={n_items} exceeds the number of questions, {shape[1]}"
@@ -354,8 +355,8 @@ def _held_out(
 
 
 def _best(errors: FloatArray, fold: IntArray, offered: BoolArray) -> IntArray:
-    """Return the best combination on the other folds for each fold, then that on all folds."""
-    # errors (tried, N); combinations that were not offered are not chosen
+    """Return for each fold the best combination on the other folds, then the best overall."""
+    # `errors` is (tried, N); `offered` masks the combinations that may be chosen
     sums = np.stack([errors[:, fold == k].sum(axis=1) for k in range(fold.max() + 1)], axis=1)
     whole = sums.sum(axis=1, keepdims=True)
     left = np.column_stack([whole - sums, whole])
@@ -363,7 +364,7 @@ def _best(errors: FloatArray, fold: IntArray, offered: BoolArray) -> IntArray:
 
 
 def _answers_of(answers: Any, items: Labels, n_items: int) -> Table:
-    """Return the answers to the chosen items, in order, out of `n_items`."""
+    """Return the answers to the selected items, in order, from answers to some or all items."""
     if isinstance(answers, Mapping) and not hasattr(answers, "columns"):
         keys, values = list(answers), np.array([list(answers.values())], dtype=object)
         table = as_table(values, questions=keys, argument="answers")

@@ -1,19 +1,19 @@
 r"""Methods of selecting items for a short form.
 
-* *factor*: assumes normal scores with covariance :math:`LL^T + \Psi` and at most 20 factors
-  (probabilistic principal components over models; Tipping & Bishop, 1999). The next item is the
-  one that most reduces the posterior variance of the total,
+* *factor*: this method assumes normal scores with covariance :math:`LL^T + \Psi` and at most 20
+  factors (probabilistic principal components over models; Tipping & Bishop, 1999). The next item
+  is the one that most reduces the posterior variance of the total,
 
   .. math:: \big(\ell_j^T P L^T 1\big)^2 / (\ell_j^T P \ell_j + \psi_j),                 \quad (1)
 
-  where P is the posterior covariance of the factors given the items chosen before.
+  where P is the posterior covariance of the factors given the items selected so far.
 * *information*: the next item is the one that most lowers the mean posterior variance
   :math:`E[1/(1 + I(z))]` of one ability, z ~ N(0, 1).
 * *error*: the next item is the one that most lowers the leave-one-out error of predicting a
-  model's score on all items from its sum on the chosen ones by a straight line.
-* *stratified*: every k-th item from a random start, with items ordered by difficulty class and,
-  within classes, by their loading on the first factor in alternating direction.
-* *random*: items drawn at random.
+  model's score on all items from its sum on the chosen ones by linear regression.
+* *stratified*: items are sorted by difficulty class and, within classes, by their loading on the
+  first factor, in alternating direction. Every k-th item is selected from a random start.
+* *random*: items are drawn at random.
 
 References
 ----------
@@ -35,23 +35,23 @@ Way = Literal["factor", "information", "error", "stratified", "random"]
 
 MAX_FACTORS = 20
 POINTS = np.linspace(-3.0, 3.0, 41)
-LEAST_UNIQUENESS, LEAST_SHARE = 1e-3, 0.25  # limits of uniqueness, as proportion of variance
+LEAST_UNIQUENESS, LEAST_SHARE = 1e-3, 0.25  # terms of the lower bound of uniquenesses
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidate items and the models' answers, computed once."""
+    """Candidate items with cached statistics of the models' answers."""
 
     scores: FloatArray  # (models, items) between 0 and 1
 
     @cached_property
     def curves(self) -> Curves:
-        """The items' curves."""
+        """Curves of the items."""
         return Curves.of(self.scores)
 
     @cached_property
     def total(self) -> FloatArray:
-        """The sum of all curves at each node."""
+        """Sum of all curves at each node."""
         return self.curves.total()
 
     @cached_property
@@ -118,8 +118,8 @@ def _by_error(pool: Pool, n_items: int, rng: np.random.Generator) -> IntArray:
 
 
 def _left_out_error(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the mean squared leave-one-out error of the line of y on each column of x."""
-    # y and x must be centred. x (models, items), one column per candidate, is overwritten.
+    """Return the mean squared leave-one-out error of regressing y on each column of x."""
+    # y and x must be centred. The function overwrites x (models, items).
     length = np.sqrt(np.einsum("ij,ij->j", x, x))
     x *= np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
     residual = x * -(y @ x)

@@ -1,13 +1,14 @@
-r"""Prediction of the full score from a few items: by a line, item curves, or both.
+r"""Prediction of the full score from a few items by a regression line, item curves, or both.
 
 With many items, the standardised logit of a model's full score measures its ability z almost
 exactly. Each item has a logistic curve,
 
 .. math:: P_j(z) = 1 / (1 + \exp(-d_j - a_j z)),                                        \quad (1)
 
-with normal priors on slopes and intercepts, whose means and variances are estimated with the items
-(a few EM steps with normal posteriors). Scores between 0 and 1 enter as fractional answers. For a
-new model z is N(0, 1), and unasked items are predicted from its posterior given the asked ones.
+with normal priors of slopes and intercepts. Their means and variances are estimated jointly with
+the items, by a few EM steps with normal posteriors. Scores between 0 and 1 are treated as
+fractional answers. For a new model the prior of z is N(0, 1). Its scores on the other items are
+predicted from the posterior of z given its answers to the selected items.
 """
 
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ class Curves:
         return Curves(self.slope[items], self.intercept[items])
 
     def heights(self, nodes: FloatArray) -> FloatArray:
-        """Return the argument of (1) (items, nodes)."""
+        """Return the logits of (1), (items, nodes)."""
         return np.asarray(self.intercept[:, None] + self.slope[:, None] * nodes)
 
     def total(self) -> FloatArray:
@@ -103,10 +104,10 @@ def _climb(
 
 @dataclass(frozen=True, slots=True)
 class Predictor:
-    """Prediction of the score on all items from the chosen ones."""
+    """Prediction of the score on all items from answers to the selected items."""
 
     n_items: int  # number of all items
-    line: FloatArray  # (2,) line that predicts the mean of the other items
+    line: FloatArray  # (2,) regression line for the mean of the other items
     slope: FloatArray  # (chosen,) slopes of (1)
     intercept: FloatArray  # (chosen,)
     rest: FloatArray  # (nodes,) expected mean of the other items
@@ -116,7 +117,7 @@ class Predictor:
     def fit(
         cls, scores: FloatArray, chosen: IntArray, curves: Curves, total: FloatArray, rule: Rule
     ) -> "Predictor":
-        """Fit to models (models, items), whose `curves` have the sum `total` (nodes,)."""
+        """Fit to scores (models, items), given `curves` of the items and their sum (nodes,)."""
         n_rest = max(scores.shape[1] - chosen.size, 1)
         x = scores[:, chosen].mean(axis=1)
         y = (scores.sum(axis=1) - scores[:, chosen].sum(axis=1)) / n_rest

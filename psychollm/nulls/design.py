@@ -31,12 +31,12 @@ def eigenvalues(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def shares(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return eigenvalues over k, shape (m, k)."""
+    """Return eigenvalues divided by k, shape (m, k)."""
     return np.asarray(eigenvalues(matrices, thresholds) / matrices.shape[-1])
 
 
 def negative_mass(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return the absolute sum of negative eigenvalues over k, shape (m,)."""
+    """Return the absolute sum of negative eigenvalues divided by k, shape (m,)."""
     return np.asarray(-np.minimum(shares(matrices, thresholds), 0.0).sum(axis=1))
 
 
@@ -47,7 +47,7 @@ def mean_correlation(matrices: FloatArray, thresholds: FloatArray) -> FloatArray
 
 
 def component_loadings(matrices: FloatArray, which: int) -> FloatArray:
-    """Return loadings on one principal component, shape (m, k), signed to sum to >= 0."""
+    """Return loadings on one principal component, shape (m, k), with non-negative sums."""
     values, vectors = np.linalg.eigh(matrices)
     loadings = vectors[:, :, -1 - which] * np.sqrt(np.maximum(values[:, -1 - which, None], 0.0))
     return np.asarray(loadings * np.where(loadings.sum(axis=1, keepdims=True) < 0, -1.0, 1.0))
@@ -59,7 +59,7 @@ def second_loadings(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def quadratic_r2(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return R squared of loadings on thresholds, linear and squared; NaN below four rows."""
+    """Return R squared of the quadratic regression of loadings on thresholds, shape (m,)."""
     loadings = component_loadings(matrices, 0)
     return np.array(
         [quadratic_fit(tau, x)[1] for tau, x in zip(thresholds, loadings, strict=True)]
@@ -113,7 +113,7 @@ def stack_statistic(statistic: Statistic) -> tuple[str, StackStatistic]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A table packed for the kernels, with the options of the correlation."""
+    """Table packed for the kernels, with the options of the correlation."""
 
     packed: tuple[Any, ...]  # (yes, answered, mask, n_questions, totals, sizes)
     counts: PairCounts
@@ -121,7 +121,7 @@ class Design:
     fixed: bool
 
     def workspace(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return fresh (joint, yes, n) arrays for one block of replicates."""
+        """Return new (joint, yes, n) arrays for one block of replicates."""
         shape = self.counts.joint.shape
         return np.empty(shape), np.empty(shape), np.array(self.counts.n)
 
@@ -135,7 +135,7 @@ class Design:
 
 
 def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
-    """Pack a table; refuse zero-variance rows and pairs of rows without common questions."""
+    """Pack a table after checking that all pairs of rows have correlations."""
     if isinstance(data, Design):
         return data
     check_choice("empty_cells", empty_cells, EmptyCells)
@@ -150,7 +150,7 @@ def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missin
 
 
 def _check_variation(counts: PairCounts) -> None:
-    """Refuse models with constant answers."""
+    """Raise an error for models with constant answers."""
     rates = counts.yes_rates
     constant = np.flatnonzero(~((rates > 0) & (rates < 1)))
     if constant.size:
@@ -166,7 +166,7 @@ def _check_variation(counts: PairCounts) -> None:
 
 
 def _check_overlap(counts: PairCounts) -> None:
-    """Refuse pairs of models without common questions, or without variance on them."""
+    """Raise an error for pairs of models without variance on common questions."""
     row, rest = counts.yes, counts.n - counts.yes
     bad = np.argwhere(np.tril((counts.n == 0) | (row * rest <= 0) | (row.T * rest.T <= 0), -1))
     if bad.size:

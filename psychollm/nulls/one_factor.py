@@ -44,29 +44,29 @@ def one_factor_null(
 
     This is a parametric bootstrap of the one-factor model. Each replicate simulates answers from
     the observed thresholds and the estimated loadings, with the observed pattern of missing data
-    and the same continuity correction. It tests whether a second component exceeds what one factor
-    produces.
+    and the same continuity correction. It tests whether a second component is larger than expected
+    under one factor.
 
     Parameters
     ----------
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers.
     of : {"models", "questions"}
-        Whether to correlate models or questions. With "questions", the roles of models and
-        questions below are exchanged.
+        Whether to correlate models or questions. With "questions", models and questions are
+        exchanged in the following descriptions.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
-        ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
-        of a correlation matrix (k, k) returning a number or an array.
+        ``"quadratic_r2"`` (R squared of first loadings on thresholds), ``"second_loadings"``, or a
+        function of a correlation matrix (k, k) that returns a number or an array.
     n_null : int
         Number of replicates.
     alternative : {"greater", "less", "two-sided"}
-        Direction of extreme values.
+        Direction in which values count as extreme.
     loadings : array of shape (models,), optional
         Loadings to simulate from. By default pairwise-likelihood estimates, which need no
         continuity correction.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of 2 x 2 tables with an empty cell, the same in data and replicates.
+        Continuity correction of 2 x 2 tables with an empty cell, in data and replicates alike.
     missing : {"pairwise", "global"}
         Whether thresholds come from each pair's own table, or from all answers of each row.
     rng : Generator, int or None
@@ -130,7 +130,7 @@ def one_factor_null(
 
 
 def fit_loadings(design: Design) -> FloatArray:
-    """Fit the one-factor model by pairwise likelihood; returns loadings, shape (k,)."""
+    """Fit the one-factor model by pairwise likelihood, and return its loadings, shape (k,)."""
     counts = writable_counts(design.counts)
     shape = counts[0].shape
     tau, rate, loadings = np.empty(shape), np.empty(shape), np.empty(shape[0])

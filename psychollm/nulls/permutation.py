@@ -56,30 +56,30 @@ def permutation_null(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Null:
-    """Compare a statistic of the tetrachoric matrix with shuffled tables.
+    """Compare a statistic of the tetrachoric matrix with its values in shuffled tables.
 
     Parameters
     ----------
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers. Missing answers keep their positions.
     of : {"models", "questions"}
-        Whether to correlate models or questions. With "questions", the roles of models and
-        questions below are exchanged.
+        Whether to correlate models or questions. With "questions", models and questions are
+        exchanged in the following descriptions.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
-        ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
-        of a correlation matrix (k, k) returning a number or an array.
+        ``"quadratic_r2"`` (R squared of first loadings on thresholds), ``"second_loadings"``, or a
+        function of a correlation matrix (k, k) that returns a number or an array.
     scheme : {"within_model", "within_question", "both_margins"}
         ``"within_model"`` shuffles each model's answers over questions, which removes all common
         factors. ``"within_question"`` shuffles each question's answers over models, which keeps
-        its difficulty. ``"both_margins"`` keeps the yes rates of models and of questions, by
-        curveball trades.
+        its difficulty. ``"both_margins"`` makes curveball trades, which keep the yes rates of
+        models and of questions.
     n_null : int
         Number of replicates.
     alternative : {"greater", "less", "two-sided"}
-        Direction of extreme values.
+        Direction in which values count as extreme.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of 2 x 2 tables with an empty cell, the same in data and replicates.
+        Continuity correction of 2 x 2 tables with an empty cell, in data and replicates alike.
     missing : {"pairwise", "global"}
         Whether thresholds come from each pair's own table, or from all answers of each row.
     trades : int, optional
@@ -151,7 +151,7 @@ def _permuted_block(
 def _mixing(
     design: Design, trades: int, compute: StackStatistic, generator: np.random.Generator
 ) -> Mixing:
-    """Compare the statistic halfway with that at the end of some chains."""
+    """Compare mean statistics of chains with half of the trades and with all trades."""
     stops = np.unique(np.maximum(1, trades * np.array([1, 2, 4, 8]) // 8))
     seeds = replicate_seeds(2 * MIXING_CHAINS, generator)
     changed = np.mean([trade_path(seed, design.packed, stops) for seed in seeds[:10]], axis=0)
