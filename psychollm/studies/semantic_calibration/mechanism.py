@@ -1,10 +1,10 @@
 r"""Relation between predicting one's own answers and semantic calibration.
 
 According to Nakkiran et al., training on the next token removes miscalibration only if the model
-can predict its distribution over answers before it writes the first word. After a long chain of
-thought it cannot, and miscalibration remains. The prediction: the worse an arm (a model on a set
-of questions, in one form) predicts the distribution of its own answers, the worse it is
-calibrated.
+can predict its distribution over answers before it writes the first word. Before a long chain of
+thought it cannot, and miscalibration remains. Their theory thus predicts that an arm (a model on a
+set of questions, in one form) is calibrated worse if it predicts the distribution of its own
+answers worse.
 
 For each question let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
 probability of that class, by a probe on the hidden state at the end of the question or by the
@@ -15,8 +15,8 @@ model itself after tuning. Then
           H_{MM} = H(\hat p) + \frac{K - 1}{2M}                                           \quad (1)
 
 are the cross-entropy and the Kullback-Leibler divergence from the model's distribution. The
-Miller-Madow correction of its entropy is needed because the sample entropy is too small, the more
-so the more diverse the answers are; the divergence would grow with diversity alone.
+entropy of sampled answers is too small, especially if answers are diverse. Without the
+Miller-Madow correction, the divergence would therefore grow with diversity alone.
 
 The relation over arms is a rank correlation with Bonett and Wright's interval. With five arms the
 interval covers nearly the whole range.
@@ -163,14 +163,14 @@ def semantic_mechanism(
     Returns
     -------
     SemanticMechanism
-        An arm without predictions is NaN, and excluded from the correlation.
+        An arm without predictions has NaN, and is excluded from the correlation.
 
     Raises
     ------
     ShapeError
         If there is not one probability per sample.
     CodeError
-        If a probability is outside [0, 1], or samples of one class have different ones.
+        If a probability is outside [0, 1], or samples of one class have different probabilities.
     InputError
         If the arms differ from those of the study.
 

@@ -3,13 +3,14 @@ r"""Null distribution of a semantically calibrated model with a finite number of
 A model is semantically calibrated if the right answer behaves like one more of its samples: it is
 in class k with the probability :math:`\pi(k)` of that class in the model's answers. With M samples
 and counts :math:`n_k`, even such a model looks miscalibrated, for two reasons. Calibration errors
-are never negative, so noise increases them. And the largest observed share overestimates the
-probability of its class, because it was selected. The usual expectation of a calibration error,
-with right answers drawn at the confidence, covers only the first; this null covers both.
+are never negative, so noise increases them. Moreover, the largest observed proportion
+overestimates the probability of its class, because it was selected. The usual expectation of a
+calibration error, in which answers are right with the probability given by the confidence, covers
+only the first reason; this null covers both.
 
 Under calibration the right answer and the samples are exchangeable. Together they have the counts
 :math:`m_k = n_k + 1\{k = g\}`, with g the class of the right answer, a new class if no sample is
-in it. Given these counts each of the M + 1 is the right answer with equal probability,
+in it. Given these counts, each of the M + 1 answers is the right answer with equal probability,
 
 .. math:: P(\text{right} = k) = \frac{m_k}{M + 1}, \quad
           f_k = \frac1M \max_j (m_j - 1\{j = k\}), \quad
@@ -17,8 +18,8 @@ in it. Given these counts each of the M + 1 is the right answer with equal proba
 
 where :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer is in class
 k. Data sets drawn from (1) have the distribution of M samples of a calibrated model, so a test
-against them is exact for every M and every distribution of classes. The expected overconfidence of
-a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
+against these data sets is exact for every M and every distribution of classes. The expected
+overconfidence of a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
 
 Calibration of the largest class alone is a weaker claim; (1) assumes calibration of all classes. A
 class of abstentions is never the right answer. If several classes are right, g is the largest.
@@ -106,8 +107,8 @@ def sample_null(
     """Return the first output of a metric in data sets drawn from (1)."""
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
-    # For an exact test, the shared part must not depend on which data set is the sample, so it
-    # comes from their mean.
+    # For an exact test, the shared part must not depend on which data set is the observed one, so
+    # it is computed from the mean of all.
     shared = metric.shared(_tally(values, *_mean(table, values), len(codes)))
     outputs = [
         metric.compute(shared, *_drawn(table, values, rows, stream))[:, 0]
@@ -200,7 +201,7 @@ def sample_curve(
         accuracy = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
         expected = _binned(hits, bins) / _binned(every, bins)
         row = _binned(every * values, bins) / _binned(every, bins)
-    # No range if most data sets have no question there.
+    # The range is omitted where most data sets have no question.
     often = np.isfinite(shares).mean(axis=0) > 0.5
     interval = np.full((row.size, 2), np.nan)
     interval[often] = np.nanquantile(shares[:, often], [tail, 1.0 - tail], axis=0).T

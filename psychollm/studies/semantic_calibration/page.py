@@ -57,8 +57,8 @@ def _methods(study: "SemanticCalibration") -> tuple[str, ...]:
 
 
 def _wanted(study: "SemanticCalibration", smallest: SmallestEffects) -> Iterator[Criterion]:
-    # The verdict uses a one-sided p-value, with Holm over the arms. Standard errors of the smooth
-    # error vary by about a fifth between studies of 150 to 600 questions.
+    # The verdict uses one-sided p-values, adjusted by Holm over the arms. Standard errors of the
+    # smooth error vary by about a fifth between studies of 150 to 600 questions.
     yield Criterion(
         what="excess error over a calibrated model",
         estimate=study.excess,

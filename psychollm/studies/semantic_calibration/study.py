@@ -1,16 +1,16 @@
 r"""Semantic calibration: the relation of the frequency of an answer to its accuracy.
 
-The semantic confidence of a model is the share of the largest class of meaning among many answers
-to the same question. A semantically calibrated model is right that often. The study compares arms
-(models or forms of prompts) on the same questions: does instruction tuning, or reasoning before
-the answer, impair the calibration of a base model?
+The semantic confidence of a model is the proportion of the largest class of meaning among many
+answers to the same question. A model is semantically calibrated if it is right with this
+frequency. The study compares arms (models or forms of prompts) on the same questions: does
+instruction tuning, or reasoning before the answer, impair the calibration of a base model?
 
-The calibration error of every arm is compared with two expectations: that of calibrated
-confidences (`smooth`, `binned`), and that of a calibrated model with as many samples (`expected`;
-see `null`). They differ: with five samples the share of the largest class exceeds its probability
-by 0.15 if answers are diverse, and hardly if they are all the same. Of two calibrated arms, the
-one with more diverse answers therefore has a larger raw error, and raw differences between arms
-reflect diversity more than calibration. Verdicts use the excess
+The calibration error of every arm is compared with two expected errors: the error of calibrated
+confidences (`smooth`, `binned`), and the error of a calibrated model with as many samples
+(`expected`; see `null`). The two differ: with five samples, the proportion of the largest class
+exceeds its probability by 0.15 if answers are diverse, and by almost nothing if they are all the
+same. Of two calibrated arms, the one with more diverse answers therefore has a larger raw error,
+and raw differences between arms reflect diversity more than calibration. Verdicts use the excess
 
 .. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
 
@@ -103,12 +103,12 @@ class SemanticCalibration(Study, Result):
     (array([0.13]), array([0.14]))
     """
 
-    confidence: SemanticConfidence  # (arms, questions) share of the largest class
-    split_confidence: SemanticConfidence | None  # share in the half not used to choose the class
+    confidence: SemanticConfidence  # (arms, questions) proportion of the largest class
+    split_confidence: SemanticConfidence | None  # in the half not used to choose the class
     accuracy: Estimate  # of the largest class
     mean_confidence: Estimate
     overconfidence: Estimate  # mean confidence minus accuracy
-    excess_overconfidence: Estimate  # minus that of a calibrated model with as many samples
+    excess_overconfidence: Estimate  # minus its value for a calibrated model with as many samples
     smooth: SmoothCalibrationError
     binned: BinnedCalibrationError
     split_smooth: SmoothCalibrationError | None  # of `split_confidence`

@@ -1,1 +1,1 @@
-"""Shared confidence: one common factor or several, and what a model's own confidence adds."""
+"""Shared confidence: number of common factors, and information in a model's own confidence."""

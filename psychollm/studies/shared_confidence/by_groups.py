@@ -58,7 +58,7 @@ class SharedByGroups(Study, Result):
     common: CommonLoadings | None  # test over the groups studied; None with fewer than two
     without: str  # why `common` is None
     thresholds: Mapping[str, MonitoringLink]  # by pair of groups: rank correlation over models
-    congruence: FloatArray  # (pairs,) of loadings, Tucker's
+    congruence: FloatArray  # (pairs,) Tucker's congruence of loadings
     n: IntArray  # (groups,) questions
     labels: Labels  # (groups,)
     level: float
@@ -219,12 +219,13 @@ def shared_confidence_by(
     Returns
     -------
     SharedByGroups
-        With the study of each group in `results`, and the test of a common factor in `common`.
+        The result has the study of each group in `results`, and the test of a common factor in
+        `common`.
 
     Raises
     ------
     LabelError
-        If there is only one group, or a question has none.
+        If there is only one group, or a question has no group.
     ShapeError
         If no group can be studied.
     CodeError

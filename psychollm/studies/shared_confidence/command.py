@@ -162,7 +162,7 @@ def _fields(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _of_predictions(command: "OfTables", readings: "Readings") -> Callable[[], Found]:
-    """Return a function that studies who said yes and who was right."""
+    """Return a function that studies the models' self-predictions and their correctness."""
     from psychollm.instruments.self_prediction import confidence_and_correctness
 
     both = confidence_and_correctness(readings.pooled_scores(), repeats=command.repeats)

@@ -25,8 +25,9 @@ _POLYNOMIAL_RANGE = 3.0
 _LARGEST_LOADING = 0.999
 _LARGEST_Z = 6.0
 _LEAST_CHANCE = 1e-300
-# Precision of a normal prior on c, d, the coefficients of a, and z: wide for slopes, moderate for
-# the higher terms of a, which few questions would let diverge; none for the rest.
+# Precision of the normal prior on c, d, the coefficients of a, and z. The prior is wide for slopes
+# and moderate for the higher terms of a, which could diverge with few questions. The other
+# parameters have no prior.
 PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
 
 
@@ -66,7 +67,7 @@ class Evidence:
 
     def without(self, m: int, which: IntArray) -> FloatArray:
         """Return weights w of (2) of some patterns, given all models but m (which, nodes)."""
-        # Subtracting one model from the sum over all takes 1/k of the time of k - 1 models.
+        # Subtracting one model from the sum over all k models is faster than adding k - 1 models.
         log_weight, row = self.joint[which], self.row[m]
         if row >= 0:
             log_weight -= self.patterns.yes[which, row, None] * self.log_yes[row]

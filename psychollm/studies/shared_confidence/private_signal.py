@@ -1,14 +1,14 @@
 r"""Test for privileged access: confidence predicts correctness beyond the common factor.
 
-Model m says yes, and is correct, if two latent quantities exceed zero,
+Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exceeds zero,
 
 .. math:: Y^* = c + d f + e, \qquad A^* = a(f) + u, \qquad
           \operatorname{corr}(e, u) = \rho,                                               \quad (1)
 
 where f is the common factor of the question, e and u are standard normal, and a(f) is a cubic
 polynomial, so that correctness may depend on f in many ways. If confidence predicts correctness
-through the common factor alone, :math:`\rho = 0`: both are independent *given f*. f is not
-observed, and the error of an estimate of f would leave confidence and correctness dependent.
+through the common factor alone, :math:`\rho = 0`: they are independent *given f*. The factor is
+not observed, and the error of an estimate of f would leave confidence and correctness dependent.
 Therefore f is integrated out over its posterior given the answers of all *other* models,
 
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
@@ -16,8 +16,8 @@ Therefore f is integrated out over its posterior given the answers of all *other
 
 with given loadings and thresholds of the other models. If models lapse, with asymptotes
 :math:`\ell` and :math:`1 - e`, the probabilities of their answers come from the fit with lapses,
-and the model's own :math:`\Phi_2` of a yes (or no) becomes
-:math:`\ell\,\Phi(\pm a) + (1 - \ell - e)\,\Phi_2` (e in place of :math:`\ell`).
+and the model's own :math:`\Phi_2` of a yes becomes :math:`\ell\,\Phi(\pm a) + (1 - \ell -
+e)\,\Phi_2`. For a no, e replaces the first :math:`\ell`.
 
 The other parameters are estimated by maximum likelihood, with a wide normal prior that keeps
 slopes and higher terms finite with few questions; :math:`\rho = 0` is tested by the likelihood
@@ -67,9 +67,9 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.studies.shared_confidence.private_likelihood import DEGREE, Evidence, Likelihood
 
-BOUND_Z = 4.0  # |rho| = .9993: the likelihood rises to the bound
+BOUND_Z = 4.0  # |rho| = .9993; beyond it, the estimate counts as being at the bound
 MAX_ITERATIONS = 200
-# On z, without the ridge: with less, the ridge would determine the standard error.
+# Smallest information on z without the ridge. With less, the ridge determines the standard error.
 _LEAST_INFORMATION = 1e-4
 _LEAST_SE = 1e-9
 _GRADIENT = 1e-4  # tolerance of the gradient, in units of 1 / standard error
@@ -176,7 +176,7 @@ class PrivateSignal(Study, Result):
     mean: float  # precision-weighted mean of z over the models, as a correlation
     mean_interval: FloatArray  # (2,)
     mean_p: float  # two-sided, of mean = 0
-    n_models: int  # models behind the mean
+    n_models: int  # number of models in the mean
     iterations: IntArray  # (models,)
     reason: tuple[Reason, ...]  # (models,) why the estimate is missing
     adjustment: str
@@ -277,13 +277,13 @@ def private_signal(
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of p-values for the number of models.
     level : float
-        Coverage of the intervals. Those of single models use the profile likelihood, so they
-        exclude 0 if the likelihood ratio does.
+        Coverage of the intervals. Intervals of single models use the profile likelihood, so they
+        exclude 0 if the likelihood ratio test rejects it.
 
     Returns
     -------
     PrivateSignal
-        A model with constant confidence or correctness has NaN and a reason; so has one whose
+        A model has NaN and a reason if its confidence or correctness is constant, or if its
         answers have the same likelihood under any correlation.
 
     Raises

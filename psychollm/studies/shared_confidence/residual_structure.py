@@ -112,7 +112,7 @@ def residual_structure(
     Returns
     -------
     ResidualStructure
-        NaN with a reason if fewer than four models vary in both.
+        The correlation is NaN with a reason if fewer than four models vary in both.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def _mantel(
     pairs = np.triu_indices(len(own), 1)
     u, v = own - own[pairs].mean(), right - right[pairs].mean()
     u[np.tril_indices(len(own))] = 0.0
-    np.fill_diagonal(v, 0.0)  # NaN
+    np.fill_diagonal(v, 0.0)  # its diagonal was NaN
     observed, draws = np.einsum("ij,ij->", u, v), np.empty(n)
     for k in range(n):
         order = rng.permutation(len(own))

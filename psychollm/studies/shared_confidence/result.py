@@ -64,9 +64,9 @@ class SharedConfidence(Study, Result):
     thresholds: FloatArray  # (models,) of the same solution
     scores: QuestionScores  # on the common factor, with and without each model
     individuation: Individuation  # information that each self-report adds to the factor score
-    private_signal: PrivateSignal  # the same with error in the score: privileged access
+    private_signal: PrivateSignal  # the same, allowing for error in the score: privileged access
     ensemble: EnsembleGain  # mean vote against the best single model
-    pairwise: PairwiseCalibration  # who is correct if models disagree about whether they know
+    pairwise: PairwiseCalibration  # which model is correct if two disagree about whether they know
     residuals: ResidualStructure  # residuals after the factor, in confidence and correctness
     dropped: Mapping[Hashable, str]  # excluded from all results (screen="drop"), with reasons
     uncorrelated: Mapping[Hashable, str]  # excluded from the correlations only, with reasons

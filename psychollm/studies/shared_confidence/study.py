@@ -86,14 +86,14 @@ def shared_confidence(
     Returns
     -------
     SharedConfidence
-        With `summary()`, `to_frame()`, `plot()` and `report(path)`.
+        The result has `summary()`, `to_frame()`, `plot()` and `report(path)`.
 
     Raises
     ------
     LabelError
         If the two tables do not have the same models and questions.
     CodeError
-        If they are not binary.
+        If the tables are not binary.
     ShapeError
         If the confidence of fewer than four models varies.
 
@@ -275,8 +275,8 @@ def unusable(validity: Screen) -> dict[Hashable, str]:
 
 def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
     """Return the models excluded from correlations, each with the reason."""
-    # Models with constant or too few answers; then, greedily, those that share no question with
-    # another model on which both vary.
+    # Models with constant or too few answers are excluded first; then, greedily, models that share
+    # no question with another model on which both vary.
     screened = zip(
         validity.models, validity.too_few, validity.constant, validity.reasons, strict=True
     )

@@ -1,1 +1,1 @@
-"""Steering matched to targets: best strengths, what they reproduce, and the controls."""
+"""Steering matched to targets: best strengths, agreement with the targets, and controls."""

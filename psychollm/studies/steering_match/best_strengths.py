@@ -5,8 +5,8 @@ the interval of its :math:`R^2` comes from Fisher's z of the correlation,
 
 .. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3},                                   \quad (1)
 
-For these targets and other questions, it comes from strengths estimated again in each resample of
-questions. This interval is too low, because resampled strengths contain sampling noise twice.
+To generalise to other questions with these targets, strengths are estimated again in each resample
+of questions. This interval is too low, because resampled strengths contain sampling noise twice.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _strength(
 
 
 def _fisher(line: Line, level: float) -> FloatArray:
-    """Return the interval of R squared by (1); the lower bound is 0 if the sign of r is open."""
+    """Return the interval of R squared by (1); the lower bound is 0 if r may be 0."""
     if line.n < 4 or not np.isfinite(line.r_squared):
         return np.full(2, np.nan)
     z = np.arctanh(min(np.sqrt(line.r_squared), 1.0 - 1e-12))

@@ -1,16 +1,16 @@
-r"""Controls of the headline statistics: the same statistics without any information.
+r"""Controls for the headline statistics: exchanged questions, other tables, and thresholds.
 
 * Exchanged questions. The steered answers keep their yes rates at every strength but are assigned
   to random questions. Best strengths still follow the thresholds, because both follow the yes
-  rates. The remaining :math:`R^2` and agreement are not evidence.
-* Other tables: random directions, directions of shuffled labels.
+  rates. The :math:`R^2` and agreement that remain are therefore not evidence for steering.
+* Other tables, such as random directions and directions of shuffled labels.
 * A threshold on the unsteered log odds. It orders the questions as the unsteered model does. If it
   agrees as well as steering, steering has only moved a threshold.
 
-Controls are compared with the direction by held-out kappa, averaged over targets; the questions
-that choose the strength are not scored, and questions are resampled in pairs. Agreement would be
-misleading: for targets with extreme yes rates it is highest if the model never changes its answer,
-which penalises directions that cannot be scaled that far.
+Controls are compared with the direction by held-out kappa, averaged over targets. The questions
+that choose the strength are not scored, and the comparison is paired by question. Agreement would
+be misleading: for targets with extreme yes rates it is highest if the model never changes its
+answer, which penalises directions that cannot be scaled that far.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def control(
 
 def cut_offs(steered: SteeredAnswers) -> Grid | None:
     """Return a table whose strengths are thresholds on the unsteered log odds, if known."""
-    # At most 200 thresholds, between questions and with equal numbers of questions between them.
+    # There are at most 200 thresholds, with equal numbers of questions between them.
     base = steered.unsteered
     if base is None or not np.isfinite(base).any():
         return None
@@ -253,5 +253,5 @@ def controls_frame(
 
 
 def own_thresholds(profiles: Profiles, thresholds: FloatArray | None) -> FloatArray:
-    """Return the given thresholds, or those from the yes rates."""
+    """Return the given thresholds, or thresholds computed from the yes rates."""
     return plain_thresholds(profiles.yes_rates) if thresholds is None else thresholds

@@ -1,14 +1,15 @@
 r"""Agreement of steered answers with targets, over a grid of strengths.
 
-For weights w of questions (counts of a resample, or one half of the questions), a strength
-:math:`\alpha` and a target m,
+The weights w of questions are counts of a resample, or select one half of the questions. A
+strength :math:`\alpha` and a target m have
 
 .. math:: A = \frac{n - t - s + 2 b}{n}, \qquad
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad
           P_e = \frac{s t + (n - s)(n - t)}{n^2},                                  \quad (1)
 
-with b the questions that both answer yes, and t and s those of the target and of the steered
-model. The target's answers y have the likelihood of a logistic curve in the steered log odds,
+with n the number of questions, b the number of questions to which both answer yes, and t and s the
+numbers of yes answers of the target and of the steered model (all weighted). The target's answers
+y have the likelihood of a logistic curve in the steered log odds,
 
 .. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}, \quad (2)
 
@@ -49,8 +50,9 @@ class Peak:
 
 def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") -> Peak:
     """Find the best strength of each curve (targets, points), NaN if undefined."""
-    # Of equally good strengths take the middle of the widest plateau (the one nearest zero if
-    # several are equally wide), or the one nearest zero (the lower of two equally near).
+    # Among equally good strengths, this takes the middle of the widest plateau (the one nearest
+    # zero if several are equally wide), or the strength nearest zero (the lower of two equally
+    # near).
     filled = np.where(np.isnan(curves), -np.inf, curves)
     top = filled.max(axis=1, keepdims=True)
     defined = np.isfinite(top)
@@ -281,7 +283,7 @@ def criterion_curve(
     parts: FloatArray | None = None,
 ) -> FloatArray:
     """Return the criterion for every target and strength (targets, points)."""
-    # `parts` of `log_likelihoods` use slopes fitted to all questions.
+    # `parts`, from `log_likelihoods`, use slopes fitted to all questions.
     if criterion == "likelihood":
         shares = log_likelihoods(grid, profiles) if parts is None else parts
         return shares.sum(axis=2) if weights is None else shares @ weights

@@ -93,8 +93,9 @@ def steering_match(
     targets : Responses, DataFrame, DataArray or array_like (targets, questions)
         Yes/no answers of the models to reproduce; missing answers are allowed.
     thresholds : mapping, array_like (targets,) or a result with thresholds and labels, optional
-        Latent value above which a target says yes, such as those of `shared_confidence`: high for
-        cautious models. NaN is omitted from the regression. By default computed from yes rates.
+        Latent value above which a target says yes, such as the thresholds of `shared_confidence`,
+        which are high for cautious models. NaN is omitted from the regression. By default,
+        thresholds are computed from yes rates.
     controls : mapping of str to values like `steered`, optional
         Sweeps of random directions or of directions made from shuffled labels, by name.
     criterion : {"agreement", "kappa"}
@@ -114,15 +115,15 @@ def steering_match(
     Returns
     -------
     SteeringMatch
-        With `summary()`, `verdict()`, `to_frame()`, `controls_frame()`, `profile(target)` and
-        `plot()`.
+        The result has `summary()`, `verdict()`, `to_frame()`, `controls_frame()`,
+        `profile(target)` and `plot()`.
 
     Raises
     ------
     InputError
         If a table is not a sweep, or fewer than two strengths are usable.
     LabelError
-        If tables have different questions, or thresholds other targets.
+        If tables have different questions, or thresholds have other targets.
     ShapeError
         If there are fewer than two targets or ten questions.
     CodeError

@@ -104,8 +104,8 @@ def held_out_answers(
 ) -> tuple[Answers, Answers]:
     """Choose each strength on one half of the questions and answer the other half with it."""
     # Strengths for agreement and for kappa are chosen separately: for a target that rarely says
-    # yes, constant no has the highest agreement but no information about which questions get a
-    # yes. Each half of a split serves once for choosing and once for scoring.
+    # yes, always answering no has the highest agreement, but carries no information about which
+    # questions get a yes. Each half of a split serves once for choosing and once for scoring.
     names = ("held out", "held out, chosen for kappa")
     sums = np.zeros((2, 4, *profiles.said.shape))
     every = count(grid, profiles)
@@ -145,7 +145,7 @@ def _other_half(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reconstruction(Result):
-    """Agreement between given answers and those of the targets.
+    """Agreement between given answers and the targets' answers.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class SteeringMatch(Study, Result):
     constant, unsteered : Reconstruction
         Baselines: the target's more frequent answer; the model without steering.
     lift : Estimate
-        Held-out agreement minus that of the constant answer.
+        Held-out agreement minus the agreement of the constant answer.
     null, kappa_null : Null
         For exchanged questions: the five headline statistics, and each target's held-out kappa.
     controls : tuple of Control
@@ -199,7 +199,7 @@ class SteeringMatch(Study, Result):
         return dict(zip(HEADLINES, map(float, self.null.p_value), strict=True))
 
     def to_xarray(self) -> Any:
-        """Return steered answers (strengths, questions) and those of the targets as a Dataset.
+        """Return steered answers (strengths, questions) and the targets' answers as a Dataset.
 
         ``answers`` (targets, questions) is NaN if missing. For each way of choosing a strength,
         ``hits``, ``said``, ``truth`` and ``scored`` (way, target, question) count agreements, yes
@@ -288,9 +288,10 @@ def _curve_frame(grid: Grid, counts: Any, row: int) -> pd.DataFrame:
 
 def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
     """Return the type of the verdict."""
-    # "none": held-out kappa is not above that of exchanged questions. "order": it is, but not
-    # above that of a threshold on the unsteered log odds. "control": it is above both, but not
-    # above some control direction. "direction": it is above all given controls.
+    # "none": held-out kappa is not above its value for exchanged questions. "order": it is, but
+    # not above the kappa of a threshold on the unsteered log odds. "control": it is above both,
+    # but not above the kappa of some control direction. "direction": it is above all given
+    # controls.
     alpha = 1.0 - study.level
     p = study.p_values["held_out_kappa"]
     if not p <= alpha:

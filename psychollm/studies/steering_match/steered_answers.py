@@ -1,6 +1,6 @@
 """Table of steered answers: one model's answers to each question at each strength.
 
-Includes checks of such tables.
+The module also checks such tables.
 """
 
 from __future__ import annotations
@@ -217,8 +217,8 @@ class SteeredAnswers(Result):
         mass : array-like (strengths,) or (strengths, questions), optional
             Probability mass on yes and no.
         unsteered : array-like (questions,), optional
-            Values without steering, on the same scale; by default those at strength 0, linearly
-            interpolated if it is not in the table.
+            Values without steering, on the same scale; by default the values at strength 0,
+            linearly interpolated if strength 0 is not in the table.
         questions : iterable, optional
             Labels; positions by default.
         min_mass : float
@@ -293,7 +293,7 @@ class SteeredAnswers(Result):
         Parameters
         ----------
         sweep : object
-            With ``strengths`` (strengths,), ``margin`` and ``mass`` (strengths, questions),
+            Object with ``strengths`` (strengths,), ``margin`` and ``mass`` (strengths, questions),
             ``base_margin`` and ``labels`` (questions,), and ``min_mass``.
 
         Raises
@@ -325,7 +325,7 @@ class SteeredAnswers(Result):
         Raises
         ------
         LabelError
-            If it does not have the same questions.
+            If the table does not have the same questions.
 
         Examples
         --------

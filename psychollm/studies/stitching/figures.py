@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.stitching.result import StitchedBenchmarks
 
-_MODELS = 30  # models in the plot, the most able ones
+_MODELS = 30  # number of models in the plot; the most able ones are shown
 
 
 @plain_text()

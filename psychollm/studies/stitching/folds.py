@@ -15,12 +15,12 @@ GIVEN = 3  # scores from which held-out models are predicted
 _LEVEL = 0.9
 _LATER = 0.93  # target coverage for the latest models; future models deviate more
 _HELD_MODELS = 0.25
-_BOUNDS = (0.8, 2.5)  # of the factor that scales intervals
-_ONE = 10.0  # weight of a factor of 1, in held-out scores
+_BOUNDS = (0.8, 2.5)  # bounds of the factor that scales intervals
+_ONE = 10.0  # weight of the prior factor of 1, as a number of held-out scores
 _TIMES = 4  # maximum number of sets of given scores per held-out model
 _SETS = 640  # maximum number of sets over all models
 _DRAWS = 400  # draws per held-out score; few, because quantiles are pooled over many scores
-_TOLERANCE, _ROUNDS = 2e-2, 30  # of fits used only for predictions
+_TOLERANCE, _ROUNDS = 2e-2, 30  # tolerance and iterations of fits used only for predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,9 +109,10 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
 
 
 def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) -> HeldOut:
-    """Return scores of held-out models (the latest, or all in folds), predicted from three."""
+    """Return scores of held-out models, predicted from three of their scores."""
     counts = scores.known.sum(axis=1)
     times = int(np.clip(_SETS // max(len(counts), 1), 1, _TIMES))
+    # If most models have dates, the latest are held out; otherwise all models, in folds.
     dated = np.isfinite(scores.years)
     if dated.mean() > 0.8:
         late = scores.years > np.quantile(scores.years[dated], 1.0 - _HELD_MODELS)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 _SHOWN = 10
-LEVEL = 0.9  # of predictions
+LEVEL = 0.9  # coverage of prediction intervals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +53,7 @@ class StitchedBenchmarks(Study, Result):
     second: FloatArray  # (benchmarks,) loading on the second ability, NaN without one
     n_abilities: int
     held_cells: tuple[HeldOut, ...]  # single scores, predicted with one ability, two, ...
-    held_models: HeldOut  # scores of held-out models, predicted from three
+    held_models: HeldOut  # scores of held-out models, predicted from three scores
     marked: Estimate  # (1,) effect of best-of-several reports, in log odds
     scale: Scale
     data: ScoreTable
@@ -106,7 +106,7 @@ class StitchedBenchmarks(Study, Result):
         date : str, date or float, optional
             Release date of a new model; by default that of the latest model.
         level : float
-            Coverage of the intervals, which refer to reports like those of the table.
+            Coverage of the intervals, which apply to scores reported like those in the table.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class StitchedBenchmarks(Study, Result):
         Returns
         -------
         Forecast
-            For a typical model of this date, and for the best model by then.
+            Forecast for a typical model of this date, and for the best model by then.
 
         Raises
         ------

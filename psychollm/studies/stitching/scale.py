@@ -19,7 +19,7 @@ plus the logarithm of normal priors: abilities around a line in the release date
 1; :math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances,
 means and dispersions are updated from the posterior by EM. The posterior is normal around the
 maximum (Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk
-towards that of all benchmarks, which counts as `FEW` scores.
+towards the dispersion of all benchmarks, which counts as `FEW` scores.
 
 Given benchmarks, models are independent. Eliminating their block of the curvature (Schur) makes
 the cost of a step proportional to models times the square of benchmarks.
@@ -38,7 +38,7 @@ from psychollm.studies.stitching.tables import ScoreTable
 FEW = 4.0  # weight of the dispersion of all benchmarks, in scores
 _LEAST = 1e-3  # lower bound of p (1 - p) in variances
 _CURVED = 1e-6
-_SCATTER = (2e-4, 0.5)  # bounds
+_SCATTER = (2e-4, 0.5)  # bounds of dispersions
 _PRIOR = np.array([[2.0, 1.5], [4.0, 0.4], [2.0, 0.3]])  # prior n, SD: d, log a, loadings
 _MARKED = 0.5  # prior SD of the effect of best-of-several scores
 _START = 0.15  # initial variance of new loadings
@@ -263,7 +263,7 @@ def _climb(start: Scale, scores: ScoreTable, tolerance: float, most: int) -> Sca
 
 
 class _Fit:
-    """State of the fit; EM alternates between abilities and curves, and variances."""
+    """State of the fit; EM alternates between abilities and curves, and variance parameters."""
 
     def __init__(self, start: Scale, scores: ScoreTable) -> None:
         self.known = scores.known
@@ -361,7 +361,7 @@ class _Fit:
         self.centre[:2] = curves[:, :2].mean(axis=0)
 
     def _scatter(self, p: FloatArray, uncertain: FloatArray) -> FloatArray:
-        """Return the dispersion of each benchmark, shrunk towards that of all."""
+        """Return the dispersion of each benchmark, shrunk towards the common dispersion."""
         share = self.phi / (self.phi + self.sampling)
         curved = p * (1.0 - p)
         square = ((self.y - p) ** 2 + curved**2 * uncertain) / unit_variance(p)

@@ -1,11 +1,11 @@
 """Put scores in many benchmarks on one scale of ability.
 
-Few models have scores in all benchmarks, so means over benchmarks compare different sets. Here the
-curve of each benchmark relates its scores to common abilities
+Few models have scores in all benchmarks, so means over benchmarks compare different sets of
+benchmarks. Here the curve of each benchmark relates its scores to common abilities
 (`psychollm.studies.stitching.scale`), as in Epoch's capability index. In addition, each benchmark
-has its own residual dispersion, curves are partially pooled, a second ability is included if it
-improves the prediction of held-out scores, and prediction intervals are rescaled to reach their
-nominal coverage of such scores.
+has its own residual dispersion, curves are partially pooled, and a second ability is included if
+it improves the prediction of held-out scores. Prediction intervals are rescaled to reach their
+nominal coverage of held-out scores.
 
 References
 ----------
@@ -65,9 +65,9 @@ def stitch_benchmarks(
     model, benchmark, score : str, optional
         Columns of a long table; by default known names.
     n : int, str, mapping or array_like, optional
-        Number of items: of all scores, of each benchmark or each score; or a column.
+        Number of items, common to all scores or for each benchmark or score; or a column.
     optimized : str, bool or array_like, optional
-        Which scores are the best of several reports: a column, or one value per score or
+        Whether scores are the best of several reports: a column, or one value per score or
         benchmark. If a benchmark has both kinds, their difference is estimated.
     date : str, mapping or Series, optional
         Release date of each model: a column, by default ``date`` if there is one, or a mapping
@@ -84,7 +84,7 @@ def stitch_benchmarks(
     Returns
     -------
     StitchedBenchmarks
-        With `ability`, `benchmarks`, `predict(model, given=None)` and `forecast(date)`.
+        The result has `ability`, `benchmarks`, `predict(model, given=None)` and `forecast(date)`.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class ScoreTable:
     """Scores to fit; every model and every benchmark has at least one."""
 
     value: FloatArray  # (models, benchmarks) between 0 and 1, NaN if missing
-    items: FloatArray  # (models, benchmarks) per score, infinite if unknown
+    items: FloatArray  # (models, benchmarks) items per score, infinite if unknown
     optimized: BoolArray  # (models, benchmarks)
     years: FloatArray  # (models,) release date, as 2024.5; NaN if unknown
     models: Labels
@@ -37,12 +37,12 @@ class ScoreTable:
 
     @property
     def known(self) -> BoolArray:
-        """Which scores are present (models, benchmarks)."""
+        """Whether each score is present (models, benchmarks)."""
         return np.isfinite(self.value)
 
     @property
     def sets(self) -> IntArray:
-        """Set of each model, 0 for the largest; no benchmark links two sets (models,)."""
+        """Connected set of each model, 0 for the largest (models,)."""
         return connected(self.known)
 
     def part(self, models: BoolArray, cells: BoolArray | None = None) -> "ScoreTable":

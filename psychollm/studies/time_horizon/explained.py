@@ -6,20 +6,21 @@ A model m of ability :math:`\theta_m` solves task j of log minutes :math:`x_j` w
     \quad (1)
 
 where :math:`u_j` is the residual ease of task j given its length, common to all models (De Boeck
-and Wilson's explanatory model with an item residual). The horizon for a probability s is that of a
-task with :math:`u = 0`: :math:`x_s = (\theta_m - \operatorname{logit} s) / \beta`. Abilities,
-slope and SD maximise the marginal likelihood, by adaptive Gauss-Hermite quadrature. Abilities have
-Jeffreys' penalty, which keeps those of models with only successes or failures finite.
+and Wilson's explanatory model with an item residual). The horizon for a probability s is the
+length at which a task with :math:`u = 0` is solved with this probability: :math:`x_s = (\theta_m -
+\operatorname{logit} s) / \beta`. Abilities, slope and SD maximise the marginal likelihood, by
+adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which keeps abilities finite
+if a model has only successes or only failures.
 
 The interval is Fieller's: all x with :math:`(\theta_m - \operatorname{logit} s - \beta x)^2` below
-a quantile times its variance. The covariance has two parts. One is the sampling of answers given
-the tasks, the other the sampling of tasks. Let :math:`B_j` be the effect of a one-logit shift of
-task j on the estimates. The second part is :math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of
-tasks with a common shift of variance :math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`.
-Because a line was fitted to the tasks, this part is multiplied by n / (n - 2) and has n - 2
-degrees of freedom. Few families carry little information about :math:`\tau^2`, so intervals
-average over its proportion of the variance, weighted by the restricted likelihood. A mean of
-several attempts counts conservatively as one answer.
+a quantile times its variance. The covariance has two parts. One part is due to the sampling of
+answers given the tasks, the other to the sampling of the n tasks. Let :math:`B_j` be the effect of
+a one-logit shift of task j on the estimates. The second part is :math:`\sigma^2 \sum_j B_j B_j'`,
+plus, for families of tasks with a common shift of variance :math:`\tau^2`, :math:`\tau^2 \sum_{j
+\neq k} B_j B_k'`. Because a line was fitted to the tasks, this part is multiplied by n / (n - 2)
+and has n - 2 degrees of freedom. Few families carry little information about :math:`\tau^2`.
+Intervals therefore average over its proportion of the variance of tasks, weighted by the
+restricted likelihood. A mean of several attempts counts conservatively as one answer.
 
 References
 ----------
@@ -43,8 +44,8 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_NODES)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum()) + _POINTS**2 / 2.0
 _ROUNDS, _SETTLED = 80, 1e-5
 _FLAT = 1e-4  # slope of the likelihood if all answers are equal and it has no maximum
-_FURTHEST = 40.0  # mode of a task, in standard deviations
-_BLOCK = 1_000_000  # cells times nodes
+_FURTHEST = 40.0  # bound of a task's mode, in standard deviations
+_BLOCK = 1_000_000  # maximum number of cells times nodes
 _SHARES = np.linspace(0.025, 0.975, 20)  # proportions of the families in the variance of tasks
 _ABILITY_SD = 6.0  # prior SD of abilities about their mean, in logits
 _PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # of the log SD of tasks, in logits
@@ -173,8 +174,8 @@ class _Moments:
     score: FloatArray  # (models + 2,)
     information: FloatArray  # (models + 2, models + 2), the last for the log SD of tasks
     shift: FloatArray  # (models + 1, tasks) covariance of scores with the location of a task
-    location: FloatArray  # (tasks,) score of its location
-    known: FloatArray  # (tasks,) information on it
+    location: FloatArray  # (tasks,) score of a task's location
+    known: FloatArray  # (tasks,) information on a task's location
     centre: FloatArray  # (tasks,) of the nodes
 
 
@@ -218,7 +219,7 @@ def _block(
     n, size = y.shape
     scatter = np.exp(at[-1])
     base = at[:n, None] - at[n] * x
-    # The derivative decreases in the centre, so Newton steps are bracketed.
+    # The derivative is a decreasing function of the centre, so Newton steps are bracketed.
     low, high = np.full(size, -_FURTHEST), np.full(size, _FURTHEST)
     for _ in range(60):
         p = expit(base + scatter * centre)
@@ -303,9 +304,9 @@ def _forms(c: FloatArray, matrix: FloatArray) -> FloatArray:
 def _quantile(
     whole: FloatArray, part: FloatArray, weights: FloatArray, freedom: float, level: float
 ) -> FloatArray:
-    """Return the half-widths (models,) that errors exceed with probability 1 - level."""
+    """Return the margins (models,) that errors exceed with probability 1 - level."""
     # Errors have variance `whole` (models, shares). Its component `part` is estimated with
-    # `freedom` degrees of freedom, so errors are t with the degrees of freedom `df`.
+    # `freedom` degrees of freedom, so errors have a t distribution with `df` degrees of freedom.
     sd = np.sqrt(whole)
     df = np.minimum(freedom * (whole / np.maximum(part, 1e-12)) ** 2, 1e6)
     low, high = np.zeros(len(whole)), 1e3 * sd.max(axis=1)

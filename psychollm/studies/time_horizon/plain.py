@@ -9,9 +9,9 @@ difficulty between tasks of equal length makes the curve (1) flatter. Coefficien
 likelihood with Jeffreys' penalty, which is finite even if short and long tasks are separated.
 
 An interval contains the horizons of all (a, b), b > 0, whose penalised likelihood is within the
-chi-squared quantile of its maximum: a profile interval (Heinze and Schemper). If these include a
-slope of zero, the interval is unbounded. Tasks of a family have correlated successes. With
-:math:`r_j = (y_j - P_j) / (P_j (1 - P_j))^{1/2}`, their correlation is estimated from all models,
+chi-squared quantile of its maximum: a profile interval (Heinze and Schemper). If these pairs
+include a slope of zero, the interval is unbounded. Successes in tasks of one family are
+correlated. The correlation is estimated from all models,
 
 .. math:: \rho = \sum_{j \neq k} (y_j - P_j)(y_k - P_k) \big/
           \sum_{j \neq k} (P_j (1 - P_j) P_k (1 - P_k))^{1/2}    \quad (2)
@@ -50,7 +50,7 @@ class Plain:
     slope: FloatArray  # (models,) b
     contour: FloatArray  # (models, directions, 2) a and b at the ends of the interval
     influence: FloatArray  # (models, 2, units) of tasks or families on a and b
-    correlation: float  # within families (2)
+    correlation: float  # correlation of tasks within families (2)
 
     def horizons(self, share: float) -> tuple[FloatArray, FloatArray]:
         """Return log horizons (models,), NaN for nondecreasing curves, and bounds (models, 2)."""
@@ -191,7 +191,7 @@ def _contour(
     covariance: FloatArray,
     drop: float,
 ) -> FloatArray:
-    """Return the contour `drop` below twice the maximum likelihood (models, directions, 2)."""
+    """Return contours where twice the log-likelihood is `drop` lower (models, directions, 2)."""
     angle = np.linspace(0.0, 2.0 * np.pi, _DIRECTIONS, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     out = np.empty((len(y), _DIRECTIONS, 2))
@@ -211,7 +211,7 @@ def _contour(
             low[left], high[left] = np.where(inside, r[left], low[left]), np.where(
                 inside, high[left], r[left]
             )  # fmt: skip
-            # Steps as for a parabola, within the bracket.
+            # Steps assume a parabola and stay within the bracket.
             new = r[left] * np.clip(np.sqrt(drop / np.maximum(fell, 1e-9)), 0.3, 2.0)
             middle = np.where(np.isinf(high[left]), 2.0 * r[left], (low[left] + high[left]) / 2.0)
             fits = (new > low[left]) & (new < high[left])

@@ -2,10 +2,11 @@
 
 A time horizon is the length, in minutes that people need, of tasks that a model solves with a
 given probability. Two definitions answer different questions. Over **all tasks**, it is the length
-at which this proportion of tasks is solved (`psychollm.studies.time_horizon.plain`). For a
-**typical task**, it is the length at which a task of median difficulty for its length is solved
-with this probability (`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in
-difficulty, so the curve over all tasks is flatter: for probabilities above one half its horizon is
+at which the proportion of solved tasks equals this probability
+(`psychollm.studies.time_horizon.plain`). For a **typical task**, it is the length at which a task
+of median difficulty for its length is solved with this probability
+(`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in difficulty, so the
+curve over all tasks is flatter: for probabilities above one half, the horizon over all tasks is
 shorter.
 
 The units of the intervals are tasks, or families of tasks if given, because similar tasks carry
@@ -73,8 +74,8 @@ def time_horizon(
     Returns
     -------
     TimeHorizon
-        NaN with a reason if a model solved everything or nothing, or success does not decrease
-        with length; intervals are then unbounded towards 0 or infinity.
+        Horizons are NaN with a reason if a model solved everything or nothing, or success does not
+        decrease with length; intervals are then unbounded towards 0 or infinity.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class HorizonTrend(Result):
     share: FloatArray  # (rows,)
     definition: tuple[str, ...]  # (rows,)
     doubling_days: FloatArray  # (rows,) NaN if horizons do not grow
-    interval: FloatArray  # (rows, 2) of the days
+    interval: FloatArray  # (rows, 2) of `doubling_days`
     per_year: FloatArray  # (rows,) doublings per year
     per_year_interval: FloatArray  # (rows, 2)
     intercept: FloatArray  # (rows,) log2 minutes at day 0, 1970-01-01
@@ -151,7 +151,7 @@ def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
 def _slope(
     horizons: "Horizons", place: int, kind: int, days: FloatArray
 ) -> tuple[float, list[float], float, int, Reason]:
-    """Return doublings per year, their interval, the intercept, models used, and the reason."""
+    """Return doublings per year, interval, intercept, number of models, and the reason."""
     y = np.log2(horizons.estimates[kind][place].value)
     there = np.isfinite(y) & np.isfinite(days)
     k = int(there.sum())

@@ -107,7 +107,7 @@ def ballot_of(
 def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
     """Read only the required columns of a table that is read in batches.
 
-    The other columns are empty, so that messages name them.
+    The other columns are kept but empty, so that error messages can name them.
     """
     import pandas as pd
 
@@ -221,7 +221,7 @@ def _numbered_together(
 
 
 def _plain(labels: Any) -> list[Any]:
-    """Return labels as Python objects; floats that missing values made of integers become int."""
+    """Return labels as Python objects; whole floats among missing values become integers."""
     plain = [one.item() if isinstance(one, np.generic) else one for one in list(labels)]
     if plain and all(isinstance(one, float) and one.is_integer() for one in plain):
         return [int(one) for one in plain]

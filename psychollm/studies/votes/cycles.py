@@ -1,16 +1,16 @@
 r"""Test whether strengths are additive around triangles of models, or votes are cyclic.
 
 On the logit scale, votes on a pair deviate from the difference :math:`\theta_i - \theta_j` by
-:math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Around a triangle
-strengths cancel. The curl
+:math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Strengths cancel around a triangle.
+The curl
 
 .. math:: c_{ijk} = e_{ij} + e_{jk} - e_{ik}, \qquad
           \operatorname{var} c_{ijk} = 1 / I_{ij} + 1 / I_{jk} + 1 / I_{ik},          \quad (1)
 
 has mean 0 for any additive strengths (Jiang and others 2011). The test includes every triangle;
-selecting cyclic ones would bias the null distribution. Its statistic is the mean of the squared
-curls in units of their variances (1), which is 1 for additive strengths. A single triangle is
-tested by its :math:`|c|` in standard errors against the maximum over all triangles. Both null
+selecting cyclic triangles would bias the null distribution. The statistic is the mean of the
+squared curls in units of their variances (1), which is 1 for additive strengths. A single triangle
+is tested by its :math:`|c|` in standard errors against the maximum over all triangles. Both null
 distributions come from a parametric bootstrap of the fitted model. Residuals of pairs are sums
 over many votes, so they are drawn from a normal distribution with the model's variance
 :math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.

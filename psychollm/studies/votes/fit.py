@@ -6,10 +6,10 @@ The log odds of left against right for voter v, and the log tie parameter, are
           + u_{gl} - u_{gr} + \sigma + s_v, \\
           \nu &= \tau + t_v,                                                              \quad (1)
 
-with normal voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination. A kind of
-voters g has normal deviations :math:`u_g`; so has a single voter with very many votes, who is
-linked with the others but not pooled. Strengths also have a normal prior. All standard deviations
-are estimated.
+with normal voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination. A kind g of
+voters has normal deviations :math:`u_g`. A single voter with very many votes also has deviations;
+this voter is linked with the others but not pooled. Strengths also have a normal prior. All
+standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around it, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's identity,
@@ -18,11 +18,11 @@ information at the mode, with the effects of voters eliminated,
 
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P,                 \quad (2)
 
-where P is the precision of the priors. A standard deviation of k effects follows MacKay's rule:
-their sum of squares over k minus the sum of the ratios of posterior to prior variance.
+where P is the precision of the priors. The variance of k effects follows MacKay's rule: it is
+their sum of squares, divided by k minus the sum of the ratios of posterior to prior variance.
 
-With very many votes, those of a subset of voters are fitted first. The remaining steps are short,
-so the information (2) of the first iteration is reused.
+With very many votes, the votes of a subset of voters are fitted first. The remaining steps are
+short, so the information (2) of the first iteration is reused.
 """
 
 from dataclasses import dataclass
@@ -49,13 +49,13 @@ _MOST_ROUNDS = 60
 _SETTLED = 2e-3  # tolerance of steps, in standard errors, and of log standard deviations
 _SETTLED_MANY = 1e-2
 _LONGEST = 1.0  # largest step
-_SD = np.array([0.5, 0.5, 0.3])  # of voters' effects: start and centre of a weak prior
+_SD = np.array([0.5, 0.5, 0.3])  # SDs of voters' effects: start and centre of a weak prior
 _SD_SPREAD = 1.5  # prior SD of the logarithm of an SD
 _LEAST_SD = 1e-3
 _SMALL_SD = 0.1
 _CURVES = 8.0  # largest ratio of secant to expected curvature, and its inverse
-_FIRST_SD = 1.0  # of strengths
-_WEAK = 10.0  # SD of side and ties
+_FIRST_SD = 1.0  # initial SD of strengths
+_WEAK = 10.0  # prior SD of side and ties
 _MANY = 200_000  # above this number of votes: fewer nodes, and a first fit to a subset
 _SHORT = 0.1  # step below which the information is reused
 
@@ -174,7 +174,7 @@ def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
         slope[_constant(p, options)] = 0.0
         step = cho_solve(factor, slope)
         moved = float(np.sqrt(slope @ step / max(p, 1)))
-        # The scale of strengths and the discrimination of voters trade off.
+        # Damping is needed because the scale of strengths and discriminations trade off.
         damping = 0.6 if votes.n_voters and rounds > 3 else 1.0
         longest = float(np.abs(step).max())
         state.phi += damping * step * min(1.0, _LONGEST / max(longest, 1e-300))
@@ -238,7 +238,7 @@ def _estimated(state: State) -> BoolArray:
 
 
 def _remaining(votes: Votes, precision: FloatArray, total: float, lost: float) -> FloatArray:
-    """Return the precision of the priors that the estimates are shrunk by (parameters,)."""
+    """Return the precision of the priors by which the estimates are shrunk (parameters,)."""
     # The discrimination of voters leaves the scale of strengths weakly determined. The joint mode
     # ignores the posterior volume, which would offset the prior of many strengths along this
     # scale. So the prior is scaled by the proportion of information that remains without voters'
@@ -260,8 +260,8 @@ def _precision(votes: Votes, state: State) -> FloatArray:
 class _Secant:
     """Curvature of the likelihood in log standard deviations, from the last two iterations.
 
-    Near a standard deviation of 0, the expected information can be much too large or too small:
-    steps that use it creep, or oscillate about the maximum.
+    Near a standard deviation of 0, the expected information can be much too large or too small.
+    Steps that use it are then too short, or oscillate about the maximum.
     """
 
     def __init__(self) -> None:

@@ -5,12 +5,14 @@ and P the precision of the priors (`psychollm.studies.votes.fit`), the covarianc
 
 .. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1} + b b',           \quad (1)
 
-where :math:`b = A^{-1} P \phi` is the distance by which the priors shrink the estimates.
-For part of a voter's votes, the gradient is reduced by its effect on the voter's effects.
-:math:`h_g` is the proportion of cluster g in the information on a contrast; degrees of freedom are
-those of `psychollm.estimates.clustered`. If the model is correct, (1) is the posterior covariance.
-With voters and prompts it is the sum of both, minus that of their cells, and at least the larger
-one. Many small clusters are merged at random, which keeps their sums independent.
+where :math:`b = A^{-1} P \phi` is the distance by which the priors shrink the estimates. For a
+subset of a voter's votes, the gradient is corrected for the change that the subset causes in the
+voter's effects. :math:`h_g` is the proportion of cluster g in the information on a contrast;
+degrees of freedom are those of `psychollm.estimates.clustered`. If the model is correct, (1) is
+the posterior covariance. With both voters and prompts, the covariance is the sum of the
+covariances clustered by voters and by prompts, minus the covariance clustered by their cells. It
+is at least the larger of the first two. one. Many small clusters are merged at random, which keeps
+their sums independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
 simultaneous intervals (`max_t_of`).
@@ -78,7 +80,7 @@ class Errors:
     shares: tuple[tuple[FloatArray, ...], ...]  # information of each cluster on strengths
     cells: FloatArray  # sums over voter-prompt cells; empty if there is one kind of cluster
     prior: FloatArray  # (parameters + 1, models) root of the contribution of the priors
-    over: str  # what the clusters are
+    over: str  # kind of clusters in words
 
     def of(self, contrasts: Contrasts) -> tuple[FloatArray, FloatArray]:
         """Return variances and degrees of freedom of contrasts (m,)."""
@@ -163,8 +165,8 @@ def _sums(
     sums = sums - sums.mean(axis=0)
     if not informed:
         return sums, ()
-    # Votes carry no information about the common level of a set. A wide prior makes its variance
-    # large: rounding errors would exceed the information of one vote on differences.
+    # Votes carry no information about the common level of a set. With a wide prior, the variance
+    # of this level is so large that rounding errors would exceed the information of one vote.
     member = np.equal.outer(part, np.arange(part.max() + 1)).astype(np.float64)
     top = bread[: votes.k]
     top = top - member @ (member.T @ top / member.sum(axis=0)[:, None])
@@ -272,7 +274,7 @@ def max_t_p(value: FloatArray, se: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def better_of(differences: Comparisons, k: int) -> BoolArray:
-    """Return whether the row is significantly stronger than the column (models, models)."""
+    """Return whether the row's model is significantly stronger than the column's."""
     i, j = np.triu_indices(k, 1)
     enough = np.array([flag != Reason.FEW_CLUSTERS for flag in differences.flags])
     lower, upper = np.where(enough[:, None], differences.interval, np.nan).T

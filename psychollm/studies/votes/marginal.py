@@ -118,7 +118,7 @@ def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
 def taken_by_vote(votes: Votes, state: State, at: Here) -> FloatArray:
     """Return the cross information (3, votes) of a vote's log odds with its voter's effects.
 
-    In units of the root of the posterior covariance: the sum of squares over voters is the
+    The unit is the root of the posterior covariance, so that the sum of squares over voters is the
     information lost to their effects.
     """
     one = at.terms

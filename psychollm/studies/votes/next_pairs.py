@@ -1,23 +1,23 @@
-r"""Choose the next pairs: those that determine the boundaries of tiers soonest.
+r"""Choose the next pairs of models, to determine the boundaries of tiers soonest.
 
 A tier ends before the first model that is significantly weaker than its best. So only the
-differences between the best model of a tier and the models of the next one determine the tiers. A
+differences between the best model of a tier and the models of the next tier determine the tiers. A
 difference d becomes significant after
 
 .. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
 
 times the present votes, where c is the multiple of the simultaneous intervals. The target tiers
-are those expected with three times the votes; if these are already established, with six times,
-and so on. A vote on the pair (a, b) adds the information I to the difference of its strengths, and
-lowers the variance of another difference by
+are the tiers expected with three times the votes or, if these are already established, with six
+times the votes, and so on. A vote on the pair (a, b) adds the information I to the difference
+between a and b, and lowers the variance of another difference by
 
 .. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q},                                        \quad (2)
 
 where q is the contrast of a and b, and C the covariance of the strengths. Pairs are chosen
-sequentially, each with the C expected after the votes chosen before. The criterion is the
-reduction by (2) of the sum of :math:`m_d` over the inconclusive differences at the boundaries.
-Every third pair is instead the one whose own difference a vote makes most precise, because chance
-may have misplaced a boundary.
+sequentially, each with the C expected after the votes on the previously chosen pairs. The
+criterion is the reduction by (2) of the sum of :math:`m_d` over the inconclusive differences at
+the boundaries. Every third pair is instead the pair whose own difference becomes most precise by a
+vote, because a boundary may be misplaced by chance.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from psychollm.studies.comparison.ranks import tiers
 from psychollm.studies.votes.davidson import chances
 
 _AHEAD = 3.0  # multiple of the present votes at which boundaries of tiers are predicted
-_EVERY = 3  # one pair in so many is chosen for the precision of its own difference
+_EVERY = 3  # every third pair is chosen for the precision of its own difference
 _MOST = 1e6
 _TARGETS = 400  # number of targets: the inconclusive differences nearest to significance
 
@@ -74,7 +74,7 @@ def next_pairs_of(
     gap = value[i] - value[j]
     left, _, right = chances(gap, np.full(gap.size, np.log(max(tie, 1e-30))))
     information = 0.25 * (left + right - (left - right) ** 2)
-    # Pairs without a link come first: their differences are undetermined.
+    # Pairs of unconnected models come first, because their differences are undetermined.
     apart = component[i] != component[j]
     c = covariance.copy()
     multiple = np.nanmax(np.append(half / se, 1.0)) if np.isfinite(half).any() else 3.0

@@ -10,7 +10,7 @@ from psychollm.studies.votes.table import Votes
 
 
 def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
-    """Return residuals of pairs, and the information on each, voters' effects eliminated."""
+    """Return residuals of pairs, and the information on each without voters' effects."""
     k = votes.k
     place = np.empty(k, dtype=np.int64)
     place[first] = np.arange(k)
@@ -22,7 +22,7 @@ def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
     sums = [np.bincount(where, each) for each in (votes.n, sign * fit.scores[0], fit.weight)]
     n, residual, information = (np.asarray(each, np.float64) for each in sums)
     if votes.n_voters:
-        mean = fit.mean_discrimination(votes)  # scores are means over it
+        mean = fit.mean_discrimination(votes)  # scores are means over the discrimination
         information = np.asarray(np.bincount(where, mean**2 * fit.weight), np.float64)
         information = information - _taken(votes, fit, where, sign * mean, kinds.size)
     return Pairs(i=kinds // k, j=kinds % k, n=n, residual=residual, information=information)

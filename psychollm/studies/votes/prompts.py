@@ -1,9 +1,10 @@
 r"""Variation of strengths between prompts.
 
-The fit averages over prompts: its strengths describe the wins over all of them, and are smaller
-than those on a typical prompt, from which the strengths on other prompts deviate with standard
-deviation :math:`\sigma` for each model. With :math:`s_v` the score of vote v in the strengths, and
-:math:`w_v` its information, products of two votes v and v' on the same prompt have the expectation
+The fit averages over prompts, so its strengths describe the wins over all prompts. They are
+smaller than the strengths on a typical prompt. On each prompt, the strength of a model deviates
+from its typical strength with standard deviation :math:`\sigma`. With :math:`s_v` the score of
+vote v in the strengths, and :math:`w_v` its information, products of two votes v and v' on the
+same prompt have the expectation
 
 .. math:: E[s_v' s_{v'}] = \sigma_f^2 \operatorname{tr}(L_v L_{v'}),                      \quad (1)
 
@@ -30,8 +31,8 @@ from psychollm.studies.votes.fit import Fit
 from psychollm.studies.votes.table import Votes
 
 _LOGISTIC = (16.0 * np.sqrt(3.0) / (15.0 * np.pi)) ** 2  # c^2
-_LARGEST = 0.5  # of 2 c^2 sigma_f^2; strengths are at most multiplied by the root of 2
-_FEWEST = 5  # prompts
+_LARGEST = 0.5  # bound of 2 c^2 sigma_f^2; strengths grow at most by the root of 2
+_FEWEST = 5  # smallest number of prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
     """Estimate how much strengths vary between prompts."""
     if not votes.prompt.size or np.unique(votes.prompt).size < _FEWEST:
         return PromptVariation(sd=None)
-    weight = fit.mean_discrimination(votes) ** 2 * fit.weight  # scores are means over it
+    weight = fit.mean_discrimination(votes) ** 2 * fit.weight  # the scores use it too
     product, information = _products(votes, fit.scores[0], weight)
     total = information.sum()
     if total <= 0.0:
@@ -88,6 +89,7 @@ def _products(
     product = squares(ends, np.concatenate([score, -score])) - 2.0 * of(score**2)
     information = squares(ends, np.tile(weight, 2)) + 2.0 * squares(pair, weight)
     information -= 4.0 * of(weight**2)
-    # The fitted strengths follow the votes: each prompt's scores are smaller by its part in them.
+    # The fitted strengths depend on the votes, which reduces each prompt's scores by its part in
+    # the fit.
     share = of(weight) / max(weight.sum(), 1e-300)
     return product + 2.0 * share * of(weight), information * (1.0 - share)

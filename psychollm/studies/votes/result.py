@@ -188,7 +188,7 @@ class BradleyTerry(Study, Result):
         Parameters
         ----------
         centre : float
-            Mean of the models.
+            Mean rating of the models.
 
         Examples
         --------
@@ -273,7 +273,8 @@ class BradleyTerry(Study, Result):
         Returns
         -------
         Cycles
-            The p-value of no cycles, and the triangles with p-values adjusted for all triangles.
+            The p-value for the absence of cycles, and the triangles with p-values adjusted for all
+            triangles.
         """
         value = self.strengths.value / (self.fit.prompt_scale or 1.0)
         return cycles_of(
@@ -368,7 +369,7 @@ class BradleyTerry(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            With `share`, the smallest proportion of wins over one half that is of interest.
+            `share` is the smallest excess of a win rate over one half that is of interest.
         """
         pairs = self.differences
         least = 4.0 * smallest.share  # logits, between models that are nearly equal
@@ -388,7 +389,7 @@ class BradleyTerry(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            With `share`, the smallest proportion of wins over one half that is of interest.
+            `share` is the smallest excess of a win rate over one half that is of interest.
         """
         found = self.findings(smallest=smallest)
         rows = ["| model | strength | rank | tier |", "|---|---|---|---|"]

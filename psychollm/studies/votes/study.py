@@ -50,8 +50,8 @@ from psychollm.studies.votes.prompts import PromptVariation, prompt_variation
 from psychollm.studies.votes.result import BradleyTerry, FitStatistics, Kinds, Voters
 from psychollm.studies.votes.table import Options, Votes
 
-_OWN_VOTES = 10  # per model, and
-_OWN_SHARE = 0.15  # of all votes: a voter with more has separate strengths
+_OWN_VOTES = 10  # a voter with more votes per model than this, and
+_OWN_SHARE = 0.15  # with more than this proportion of all votes, has separate strengths
 _FEW_OWN = 5  # maximum number of such voters
 _ZERO = 1e-12
 
@@ -94,8 +94,8 @@ def bradley_terry(
         Kind of voter, such as "people" and "judge". The kind with most voters determines the
         strengths; other kinds are linked with it and have deviations.
     prompt : str or array_like (votes,), optional
-        Prompt that the models answered. Prompts are clusters, and strengths are those on a
-        typical prompt. By default a known column.
+        Prompt that the models answered. Prompts are clusters, and strengths refer to a typical
+        prompt. By default a known column.
     covariates : str, sequence of str, or mapping
         Covariates, such as "length": two columns (length_left and length_right), or one column
         with the difference, left minus right; or a mapping from names to these.
@@ -116,7 +116,7 @@ def bradley_terry(
     Returns
     -------
     BradleyTerry
-        With the strongest model first. Strengths have mean 0 in each connected set of models.
+        The strongest model comes first. Strengths have mean 0 in each connected set of models.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
 
 
 def _own(ballot: Ballot) -> tuple[IntArray, IntArray]:
-    """Return which set of deviations each vote has (-1 for none), and the owner of each set."""
+    """Return each vote's set of deviations (-1 for none), and the owner of each set."""
     n, k = ballot.left.size, len(ballot.models)
     none = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int64)
     if len(ballot.kinds) > 1:

@@ -54,7 +54,7 @@ class Votes:
 
     @cached_property
     def ends(self) -> IntArray:
-        """Where the votes of each voter begin and end (voters + 1,)."""
+        """Index of the first vote of each voter, and the number of votes (voters + 1,)."""
         each = np.bincount(self.voter, minlength=self.n_voters)
         return np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
 
