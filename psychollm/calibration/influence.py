@@ -1,25 +1,28 @@
 r"""Standard errors and intervals from the influence of each answer.
 
-A statistic :math:`\theta` of the numbers of correct and wrong answers at each score has, to first
-order, the sampling variance
+Let the statistic :math:`\theta` be a function of the numbers of correct and wrong answers at each
+score. To first order, its sampling variance is
 
 .. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
 
-over single answers i. With clustered or weighted questions, sums over clusters replace answers,
-because these sums are independent for any dependence within clusters (Liang & Zeger). Corrections
-for few clusters are those of `estimates.clustered`. With weights only, each question is a cluster.
-Standard errors are the root of (1). Few errors, like few clusters, limit the precision of
-statistics that compare wrong with correct answers. For intervals the variance is therefore also
-computed within and between correct and wrong answers, with the degrees of freedom of Welch and
-Satterthwaite; the larger variance and the fewer degrees of freedom are used. Intervals are
-symmetric on a scale on which the statistic is nearly normal, so that they stay inside its bounds:
+where the sum is over single answers i. With clustered or weighted questions, sums over clusters
+replace the terms of single answers, because these sums are independent for any dependence within
+clusters (Liang & Zeger). `estimates.clustered` corrects for small numbers of clusters. If there
+are weights but no clusters, each question is a cluster. Standard errors are the square root of
+(1). A small number of errors, like a small number of clusters, limits the precision of statistics
+that compare wrong with correct answers. For intervals, the variance is therefore also computed
+separately from correct and from wrong answers, with the degrees of freedom of Welch and
+Satterthwaite. The interval uses the larger variance and the smaller degrees of freedom. It is
+symmetric on a scale on which the statistic is nearly normal, so that it does not exceed the bounds
+of the statistic:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
-* ``"proportion"``: Wilson's interval with as many trials as would give the variance (1);
+* ``"proportion"``: Wilson's interval with the number of trials that gives the variance (1);
 * ``"log"`` for positive statistics, ``"real"`` for unbounded ones.
 
-At a bound the variance is zero; Wilson's interval then uses a given number of trials.
+For a value at a bound the variance is zero; the number of trials of Wilson's interval is then an
+argument.
 
 References
 ----------
@@ -44,11 +47,11 @@ from psychollm.estimates.clustered import (
 )
 from psychollm.estimates.intervals import normal_multiplier, wilson
 
-_FEW_HOLD = 4.0  # least degrees of freedom of wrong, and of correct, answers
+_FEW_HOLD = 4.0  # smallest degrees of freedom of wrong or of correct answers
 
 
 def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
-    """Return sums of scores over clusters, weighted; over single questions without clusters."""
+    """Return weighted sums of scores over clusters; without clusters, the weighted scores."""
     # Shapes: scores (n, k); returns (clusters, k).
     weighted = tally.weight[:, None] * scores
     if tally.cluster is None:
@@ -66,9 +69,8 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, are in a few clusters."""
-    # With fewer degrees of freedom, bootstrap intervals have a coverage of 69 to 93 % if one
-    # answer in eleven is wrong. With more degrees of freedom, coverage is at least 93 %
-    # (validation/coverage_clusters.py).
+    # Below this limit of degrees of freedom, bootstrap intervals cover 69 to 93 % if one answer in
+    # eleven is wrong; above it they cover at least 93 % (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
     sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T
@@ -84,23 +86,24 @@ def spread_of_sum(sums: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def student_multiplier(level: float, df: float) -> float:
-    """Return the quantile of t that bounds an interval; NaN without degrees of freedom."""
+    """Return the t quantile of a two-sided interval; NaN without degrees of freedom."""
     return float(stdtrit(df, 0.5 + 0.5 * level)) if df > 0 else float("nan")
 
 
 def skew_allowance(growth: float, level: float) -> float:
-    """Return the increase of an upper bound if the variance is `growth` times the true value."""
-    # The variance of squares and of information grows with their value, so that small samples
-    # underestimate it. On the scale of square roots the variance is constant, so that the bound is
-    # (x^(1/2) + z growth^(1/2) / 2)^2.
+    """Return the widening of an upper bound if the variance is `growth` times the true value."""
+    # The variance of sums of squares and of information is proportional to their value, so that it
+    # is underestimated if the estimate is too small. The variance is constant on the scale of
+    # square roots, which gives the bound (x^(1/2) + z growth^(1/2) / 2)^2.
     return 0.25 * normal_multiplier(level) ** 2 * growth
 
 
 Scale: TypeAlias = Literal["log odds", "Fisher z", "proportion", "log", "real"]
-# Influence of one correct and one wrong answer at each score on a statistic: (groups,) each.
+# Influence on a statistic of one more correct answer, and of one more wrong answer, at each score
+# (groups,).
 Gradient: TypeAlias = tuple[FloatArray, FloatArray]
 
-_ZERO = 1e-20  # a smaller variance is rounding error
+_ZERO = 1e-20  # smaller variances are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Sandwich:
     variance: FloatArray  # (statistics,) variances by equation (1)
     apart: FloatArray  # (statistics,) variances from correct and wrong answers separately
     df: FloatArray  # (statistics,) degrees of freedom of intervals
-    skewed: FloatArray  # (statistics,) degrees of freedom of statistics skewed with few clusters
+    skewed: FloatArray  # (statistics,) degrees of freedom if few clusters cause skewness
     clusters: int  # number of clusters, or of answers without clusters
 
     @property
@@ -158,7 +161,7 @@ def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Contribution of the correct, or the wrong, answers to the variance of statistics."""
+    """Contribution of either the correct or the wrong answers to the variance of statistics."""
 
     mean: FloatArray  # (statistics,) means of the scores
     sums: FloatArray  # (clusters, statistics) sums of deviations from the mean, corrected
@@ -166,14 +169,14 @@ class _Kind:
 
 
 def _of_kind(tally: Tally, scores: FloatArray, counted: FloatArray) -> _Kind:
-    """Use only correct, or only wrong, answers; `counted` (n, 1) is the weight of each answer."""
+    """Compute the contribution of one class; `counted` (n, 1) is the weight of each answer."""
     sizes = cluster_sums(tally, counted)
     total = float(sizes.sum())
     if total <= 0.0:
         return _Kind(np.zeros(scores.shape[1]), np.zeros((len(sizes), scores.shape[1])), 1.0)
     mean = cluster_sums(tally, counted * scores).sum(axis=0) / total
     sums, shares = cluster_sums(tally, counted * (scores - mean)), sizes / total
-    # Within a single cluster deviations sum to zero.
+    # Within a single cluster the deviations sum to zero.
     corrected = np.where(shares < 1.0, corrected_sums(sums, shares), 0.0)
     df = float(satterthwaite(shares[:, 0]))
     return _Kind(mean, corrected, df if df > 0.0 else 1.0)
@@ -194,8 +197,8 @@ def interval_on(
     level: float = 0.95,
 ) -> FloatArray:
     """Return the interval (2,) of a statistic from its variance, symmetric on a scale."""
-    # The interval is NaN for a NaN value, and for zero variance on an unbounded scale. `trials` is
-    # the number of trials of Wilson's interval for a value at a bound.
+    # The interval is NaN if the value is NaN, or if the variance is zero on an unbounded scale.
+    # `trials` is the number of trials of Wilson's interval for a value at a bound.
     multiplier = student_multiplier(level, df)
     if np.isnan(value) or np.isnan(multiplier):
         return np.full(2, np.nan)
@@ -233,8 +236,8 @@ def _inside_unit(
         reach = student_multiplier(level, df) * np.sqrt(variance) / spread
         step = reach * np.array([-1.0, 1.0])
         return np.asarray(1.0 / (1.0 + (1.0 - value) / value * np.exp(-step)))
-    # This is the effective number of trials. A value within rounding error of a bound counts as
-    # equal to it.
+    # This is the effective number of trials. A value that differs from a bound only by a rounding
+    # error counts as equal to the bound.
     size = spread / variance if inside else trials
     return wilson(np.clip(value * size, 0.0, size), size, level=level, df=df)
 

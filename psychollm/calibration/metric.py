@@ -1,8 +1,9 @@
-"""Definition of a metric, and estimation of any set of metrics for all models together.
+"""Definition of a metric, and joint estimation of a set of metrics for all models.
 
-A metric computes numbers from tallies. Its `compute` takes the distinct confidences of one model
-and any number of resampled tallies, so that the sample, the bootstrap and the jackknife each need
-one call. Resamples of questions are drawn once and shared by all models and all metrics.
+A metric computes statistics from tallies. Its function `compute` takes the distinct confidences of
+one model and any number of resampled tallies, so that the sample, the bootstrap and the jackknife
+each require one call. Resamples of questions are drawn once and are shared by all models and
+metrics.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,12 +38,12 @@ Bounds = Callable[[FloatArray, FloatArray, float], FloatArray]
 # tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
 Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 
-# Size of a block, in resamples times distinct confidences. Tallies of this size fit in the cache,
-# and the overhead of calls is small.
+# Size of a block, in resamples times distinct confidences. Tallies of this size fit into the
+# processor's cache, and the overhead of function calls is small.
 _CELLS = 80_000
 
 
-NOISY = "positive by chance even under calibration"  # for errors that cannot be negative
+NOISY = "positive by chance even under calibration"  # note for errors that cannot be negative
 
 Better: TypeAlias = Literal["higher", "lower", "near", ""]
 Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
@@ -50,24 +51,24 @@ Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Description of one statistic in panels, tables, plots and reports.
+    """Description of one statistic for panels, tables, plots and reports.
 
     Attributes
     ----------
     key : str
         Name in a panel, such as ``"aurc_normalised"``.
     heading : str
-        Heading of its column and title of its axis.
+        Heading of the column and title of the axis.
     meaning : str
         Definition in one line.
     better : {"higher", "lower", "near", ""}
         Direction of better values; ``"near"`` means that values close to `neutral` are better.
     neutral : float, optional
-        Value for uninformative, or for calibrated, confidence.
+        Value that uninformative or calibrated confidence has.
     digits : int
         Number of decimals.
     listed : bool
-        Whether the table of its section has a column for it.
+        Whether the table of the section has a column for the statistic.
     section : {"scores", "ranking", "selection", "decisions"}
         Section of the report.
 
@@ -81,9 +82,9 @@ class Output:
     heading: str
     meaning: str = ""  # definition in one line
     better: Better = ""  # "near": close to `neutral` is better; "": no direction
-    neutral: float | None = None  # value of uninformative or calibrated confidence
+    neutral: float | None = None  # value for uninformative or calibrated confidence
     digits: int = 2  # decimals
-    listed: bool = True  # whether it has a column in the table of its section in a report
+    listed: bool = True  # whether the table of the section has a column for it
     section: Section = "scores"
 
 
@@ -99,16 +100,16 @@ class Metric:
     names : tuple of str
         Names of the statistics.
     compute : callable
-        Function of one model's distinct confidences (groups,) and of its correct and wrong answers
-        at each (resamples, groups). It returns the statistics (resamples, names), NaN where
-        undefined. With weights the counts need not be whole numbers.
+        Function with three arguments: one model's distinct confidences (groups,), and the numbers
+        of correct and of wrong answers at each confidence (resamples, groups). It returns the
+        statistics (resamples, names), NaN where undefined. With weights, the counts need not be
+        whole numbers.
     flags : callable, optional
-        Function of a `Tally` that returns, for each statistic, why it is undefined or what
-        qualifies it.
+        Function of a `Tally` that returns the reason why each statistic is undefined or qualified.
     interval : {"bca", "percentile", ...} or tuple of these
-        Interval method of the resamples: one for all statistics, or one each.
+        Method of computing intervals from resamples: one for all statistics, or one for each.
     outputs : tuple of Output, optional
-        Description of each statistic in panels; by default its name.
+        Description of each statistic in panels; the default is its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
         Fields of the library's own metrics: closed forms of standard errors and intervals with
         their names, values shared by resamples, columns that only bounds use, and position in a
@@ -130,32 +131,33 @@ class Metric:
 
     # names of the statistics, one per output
     names: tuple[str, ...]
-    # values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN where
-    # undefined
+    # maps values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN
+    # where undefined
     compute: Compute
-    # returns one reason per output, for undefined or qualified values
+    # returns one reason per output for undefined or qualified values
     flags: Callable[[Tally], tuple[Reason, ...]] | None = None
-    # interval method of the draws, for all outputs or one each
+    # method of intervals from draws: one for all outputs, or one for each
     interval: Interval | tuple[Interval, ...] = "bca"
-    # closed form of standard errors and bounds for independent binary answers with equal weights;
-    # resamples are still drawn for differences between models
+    # standard errors and bounds in closed form, for independent binary answers with equal weights;
+    # differences between models still use resamples
     analytic: Analytic | None = None
-    # name of the closed form, for all outputs or one each; empty for outputs whose intervals use
-    # draws
+    # name of the closed form: one for all outputs, or one for each; empty for outputs whose
+    # intervals use draws
     method: str | tuple[str, ...] = ""
-    # closed form for weights, clusters or fractional correctness (a sandwich); `analytic` itself
-    # if only the name of the method differs
+    # sandwich variance for weights, clusters or fractional correctness; equal to `analytic` if
+    # only the name of the method differs
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
-    # input of `compute` instead of the values: quantities shared by resamples, such as bin edges
+    # returns quantities shared by all resamples, such as bin edges, which `compute` receives
+    # instead of the values
     prepare: Callable[[Tally], Any] | None = None
-    # number of columns appended by `compute` for the bounds only
+    # number of columns that `compute` appends for the bounds only
     carried: int = 0
-    # computes all bounds of one model from its draws with carried columns; `method` is its name
+    # computes all bounds of one model from its draws and carried columns; `method` is its name
     bounds: Bounds | None = None
-    # description in panels; empty for metrics that panels include only on request
+    # descriptions in panels; empty for metrics that panels include only on request
     outputs: tuple[Output, ...] = ()
-    # position in its section of the panel; metrics without one are last
+    # position in the section of a panel; metrics without a position are last
     rank: int = 100
 
     def __post_init__(self) -> None:
@@ -187,7 +189,7 @@ class Metric:
 
     @property
     def words(self) -> tuple[Output, ...]:
-        """Descriptions of the statistics in panels: the outputs, or else the names."""
+        """Descriptions of the statistics in panels; by default their names."""
         keys = [name.lower().replace(" ", "_") for name in self.names]
         return self.outputs or tuple(map(Output, keys, self.names))
 
@@ -208,7 +210,7 @@ class Metric:
 
     @property
     def sandwich(self) -> Analytic | None:
-        """Closed form for weighted or clustered questions; None without one."""
+        """Closed form for weighted or clustered questions, or None."""
         return self.analytic if self.robust is None and self.robust_method else self.robust
 
     @property
@@ -246,7 +248,7 @@ def draw(
     *,
     counts: KeptCounts | None = None,
 ) -> "Drawn":
-    """Compute metrics for every model in the sample, its resamples and its jackknife."""
+    """Compute metrics of every model for the sample, the resamples and the jackknife."""
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
     counted = answers.counted
@@ -282,8 +284,8 @@ def _computed(
     outputs = np.empty((counts.shape[0], len(tables), width))
     for row, tally in enumerate(tables):
         correct, wrong = tally.resampled(counts)
-        # Models are computed separately: rounding in matrix products depends on their shape, and
-        # other models in the table must not change the last bit of a result.
+        # Models are computed separately, because rounding in matrix products depends on the shapes
+        # of the matrices. Results therefore do not depend on the other models in the table.
         rows = max(16, _CELLS // max(1, tally.values.size))
         for start in range(0, counts.shape[0], rows):
             block = slice(start, start + rows)
@@ -310,12 +312,12 @@ def _checked(metric: Metric, columns: FloatArray, counts: FloatArray) -> FloatAr
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Values and resamples of all metrics, from which estimates are made."""
+    """Values and resamples of all metrics, from which estimates are computed."""
 
     metrics: tuple[Metric, ...]
     answers: StatedAnswers
     tables: Sequence[Tally]
-    replicates: Replicates  # of values (models, columns)
+    replicates: Replicates  # resamples of values (models, columns)
 
     @property
     def value(self) -> FloatArray:
@@ -324,7 +326,7 @@ class Drawn:
 
     @property
     def draws(self) -> FloatArray:
-        """Columns in resamples (resamples, models, columns); a row of NaN without resamples."""
+        """Columns in resamples (resamples, models, columns); one row of NaN without resamples."""
         draws = self.replicates.draws
         return np.full((1, *self.value.shape), np.nan) if draws is None else draws
 
@@ -363,16 +365,16 @@ class Drawn:
         if not tally.n:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
-        # Sandwich variances account for the number of clusters with errors, unlike resamples.
+        # Unlike resamples, sandwich variances account for the number of clusters with errors.
         if not one and metric.sandwich is None and in_few_clusters(tally):
             one = Reason.FEW_CLUSTERS
-        if metric.flags is None:  # a user's metric gives no reason for NaN
+        if metric.flags is None:  # user-defined metrics need not give a reason for NaN
             return tuple(one if known else Reason.NO_VALUE for known in defined)
         return tuple(flag or one for flag in metric.flags(tally))
 
     @property
     def _single(self) -> BoolArray:
-        """Mask of models with a single question or cluster (models,)."""
+        """Whether each model has a single question or cluster (models,)."""
         units = self.answers.units
         return np.asarray((self.answers.n if units is None else units.count) <= 1)
 
@@ -439,7 +441,7 @@ class Drawn:
 
 
 def _without_interval(estimate: Estimate, single: BoolArray) -> Estimate:
-    """Remove intervals of models with a single question or cluster: resamples do not vary."""
+    """Remove intervals of models with a single question or cluster, whose resamples are equal."""
     return replace(
         estimate,
         se=np.where(single, np.nan, estimate.se),

@@ -1,4 +1,4 @@
-"""Aligned confidence and correctness: stated confidence, or yes and no."""
+"""Aligned confidence and correctness, for stated and for binary confidence."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,10 +64,10 @@ def stated_answers(
     weights: ArrayLike | None = None,
 ) -> StatedAnswers:
     """Return aligned and checked confidence and correctness (models, questions)."""
-    # Confidence is inside [0, 1]; yes/no answers are 1 and 0, and a vector is one model.
-    # Fractional correctness is the probability of being correct, over several samples. Both may be
-    # missing (NaN). Correctness, and clusters and weights that are Series, are put in the order of
-    # `confidence`.
+    # Confidence is inside [0, 1], with 1 and 0 for yes and no; a vector holds the values of one
+    # model. Fractional correctness is the probability of being correct, estimated from several
+    # samples. Both may be missing (NaN). Correctness is reordered to match `confidence`, as are
+    # clusters and weights that are Series.
     table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
@@ -86,7 +86,7 @@ def stated_answers(
 def cluster_codes(
     clusters: ArrayLike, questions: Labels, *, argument: str = "clusters"
 ) -> IntArray:
-    """Return the cluster of each question as a number from zero, in order of first appearance."""
+    """Return the cluster of each question, numbered from zero in order of first appearance."""
     return unit_codes(clusters, questions, argument=argument)
 
 
@@ -125,25 +125,25 @@ def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedAnswers(Result):
-    """Yes/no confidence and correctness of the same models on the same questions."""
+    """Binary confidence and correctness of the same models on the same questions."""
 
     # `yes` and `correct` are 0 if `present` is False, so that sums and products skip missing
-    # values. `said` and `right` also include values without the other one, because a vote counts
-    # even if the model's correctness is unknown.
+    # values. `said` also includes answers without correctness, because a vote counts even if
+    # correctness is unknown; `right` also includes correctness without a yes or no.
 
-    yes: FloatArray  # (models, questions) 1 if both are known and the model said yes
-    correct: FloatArray  # (models, questions) 1 if both are known and it was correct
+    yes: FloatArray  # (models, questions) 1 if both are known and the answer is yes
+    correct: FloatArray  # (models, questions) 1 if both are known and it is correct
     present: BoolArray  # (models, questions) whether both are known
-    said: FloatArray  # (models, questions) 1 if the model said yes, with or without correctness
+    said: FloatArray  # (models, questions) 1 for yes, with or without correctness
     answered: BoolArray  # (models, questions) whether confidence is known
-    right: FloatArray  # (models, questions) 1 if the model was correct, with or without confidence
+    right: FloatArray  # (models, questions) 1 if correct, with or without yes or no
     graded: BoolArray  # (models, questions) whether correctness is known
     models: tuple[Any, ...]
     questions: tuple[Any, ...]
 
     @classmethod
     def of_binary(cls, said: Responses, known: Responses) -> "PairedAnswers":
-        """Pair tables that are known to be binary and in one order."""
+        """Pair tables that are known to be binary and in the same order."""
         present = ~(said.missing | known.missing)
         return cls(
             said=np.asarray(said.codes == 1, dtype=np.float64),
@@ -164,7 +164,7 @@ class PairedAnswers(Result):
 
     @property
     def no(self) -> FloatArray:
-        """1 if both values are known and the model said no (models, questions)."""
+        """1 if both values are known and the model answered no (models, questions)."""
         return self.present - self.yes
 
     @property
@@ -174,7 +174,7 @@ class PairedAnswers(Result):
 
 
 def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> PairedAnswers:
-    """Align confidence and correctness; a pair that is already aligned is returned unchanged."""
+    """Align confidence and correctness; an aligned pair is returned unchanged."""
     for given in (confidence, correctness):
         if isinstance(given, PairedAnswers):
             return given
@@ -184,6 +184,6 @@ def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> Pai
 def binary_tables(
     confidence: ResponsesLike, correctness: ResponsesLike
 ) -> tuple[Responses, Responses]:
-    """Return both tables as binary `Responses`, with correctness in the order of confidence."""
+    """Return both tables as binary `Responses`; correctness is in the order of confidence."""
     said = as_responses(confidence, argument="confidence", binary=True)
     return said, as_responses(correctness, argument="correctness", like=said, binary=True)

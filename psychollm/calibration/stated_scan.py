@@ -1,10 +1,10 @@
-"""Stated confidence and correctness of tables larger than memory, read in one data pass.
+"""Stated confidence and correctness from tables larger than memory, read in one data pass.
 
 Metrics of confidence and correctness need the answers of one model at a time. Answers are
-therefore stored by model in a folder (`data.cells`), and read a few models at a time. They are
-returned as the same `StatedAnswers` as from a table in memory, with the same order of questions
-and thus the same resamples. A cell holds the question, the index of the confidence level, and
-correctness, in four bytes.
+therefore stored by model in a folder (`data.cells`), and a few models are read at a time. The
+resulting `StatedAnswers` are the same as from a table in memory: questions have the same order, so
+that resamples are the same. A cell stores the question, the index of the confidence level, and
+correctness in four bytes.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 LEVELS = 1024  # largest number of distinct confidences
 MAX_QUESTIONS = (1 << 32) // (2 * LEVELS)
-BLOCK_BYTES = 48_000_000  # size of the tables of some models in memory
+BLOCK_BYTES = 48_000_000  # size of one block of models in memory
 DENSE_BYTES = 1_000_000_000
 SMALL_MODELS, SMALL_BYTES = 100, 100_000_000
-_CELL = 17  # bytes: two numbers and a flag
+_CELL = 17  # bytes in memory: two numbers and a flag
 _BUCKET = 8  # number of models sorted together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=True)
 class StatedScan:
-    """Stated confidence and correctness kept in a folder, by model; the result of `scan_stated`.
+    """Stated confidence and correctness in a folder, by model; returned by `scan_stated`.
 
     Pass it to `calibration_panel` instead of two tables.
 
@@ -80,7 +80,7 @@ class StatedScan:
         return k <= SMALL_MODELS and k * len(self.questions) * _CELL <= SMALL_BYTES
 
     def grouped(self, clusters: ArrayLike | None, weights: ArrayLike | None) -> StatedScan:
-        """Return the same answers with clusters and weights of the questions.
+        """Return the same answers, with clusters and weights of the questions.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class StatedScan:
         )
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Divide the models into ranges whose tables fit into little memory."""
+        """Divide the models into ranges whose tables have at most `BLOCK_BYTES` bytes."""
         size = max(1, BLOCK_BYTES // (_CELL * len(self.questions)))
         k = len(self.models)
         return [(low, min(low + size, k)) for low in range(0, k, size)]
@@ -107,7 +107,7 @@ class StatedScan:
         Parameters
         ----------
         low, high : int
-            Positions of the first model, and of the one after the last.
+            Position of the first model, and position after the last model.
         """
         rows, question, code = _unpacked(self._cells, low, high)
         shape = (high - low, len(self.questions))
@@ -166,7 +166,7 @@ def scan_stated(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> StatedScan:
-    """Read confidence and correctness that need not fit into memory.
+    """Read confidence and correctness from a table that may exceed memory.
 
     Parameters
     ----------
@@ -174,20 +174,21 @@ def scan_stated(
         Long table with one row per answer: Parquet files, a DuckDB database, or tables of Arrow,
         pandas, polars, DuckDB or Dask.
     model, question : str
-        Columns of the model's and of the question's label.
+        Columns with the labels of models and of questions.
     confidence, correct : str
-        Columns of the stated probability and of correctness (1, 0, true or false). Rows with a
+        Columns with the stated probability and with correctness (1, 0, true or false). Rows with a
         missing value are skipped.
     scale : float
         Largest possible confidence, such as 10 or 100; values are divided by it.
     levels : int, optional
-        Number of evenly spaced values from 0 to 1 to round confidence to, such as 101 for whole
-        per cent. By default values are not rounded, and at most 1,024 distinct ones are allowed.
+        Number of evenly spaced values from 0 to 1 to which confidence is rounded, such as 101 for
+        whole per cent. By default values are not rounded, and at most 1,024 distinct values are
+        allowed.
     table, query : str, optional
         Table of a database with several tables, or an SQL query that selects the rows.
     folder : path, optional
-        Folder for the answers (five bytes each) that holds nothing else. By default a temporary
-        folder, removed with the result.
+        Empty folder for the answers, which take five bytes each. By default a temporary folder is
+        used and removed together with the result.
     n_jobs : int or None
         Number of workers that read row groups of Parquet files; -1 uses all processors.
     progress : bool
@@ -201,16 +202,16 @@ def scan_stated(
     Raises
     ------
     CodeError
-        If a confidence is not inside [0, 1], an answer is neither correct nor wrong, or there are
-        more than 1,024 distinct confidences.
+        If a confidence is outside [0, 1], correctness is not 0 or 1, or there are more than 1,024
+        distinct confidences.
     LabelError
         If a model answers a question twice, a label is missing, or a column does not exist.
     InputError
         If the source has no answers or cannot be read, or the folder cannot be written.
     OptionError
-        If the folder is not empty, or a database has several tables and none is named.
+        If the folder is not empty, or if a database has several tables and `table` is missing.
     MissingPackageError
-        If pyarrow, or for a database file duckdb, is not installed.
+        If pyarrow is not installed, or if a database file is read and duckdb is not installed.
 
     Examples
     --------
@@ -238,13 +239,13 @@ def scan_stated(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Checks of the values of two columns."""
+    """Parser of the two columns, which checks their values."""
 
     scale: float
     levels: int | None
 
     def read(self, *columns: Any) -> FloatArray:
-        """Return both columns of Arrow as numbers (2, n), NaN if either is missing."""
+        """Return both Arrow columns as numbers (2, n), NaN if either value is missing."""
         stated, correct = map(_numbers, columns)
         confidence = stated / self.scale
         with np.errstate(invalid="ignore"):
@@ -271,7 +272,7 @@ class _Pair:
 
 
 class _Stated:
-    """Writer of cells by model, which numbers the distinct confidences."""
+    """Writer that stores cells by model and numbers the distinct confidences."""
 
     def __init__(self, writer: CellWriter) -> None:
         self.n_answers = 0
@@ -321,12 +322,12 @@ class _Stated:
 
 
 def _packed(question: AnyArray, level: IntArray, right: IntArray) -> AnyArray:
-    """Return question, level and correctness, packed into the column number of a cell."""
+    """Return question, level and correctness packed into the column number of a cell."""
     return question.astype(np.int64) * (2 * LEVELS) + 2 * level + right
 
 
 def _unpacked(cells: FolderCells, low: int, high: int) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Return model (from 0), question, and twice the level plus correctness, of each answer."""
+    """Return each answer's model (from 0), question, and 2 x level + correctness."""
     part = cells.read(low, high)
     rows = np.repeat(np.arange(high - low), np.diff(part.start))
     question, code = np.divmod(part.columns, np.uint32(2 * LEVELS))
@@ -334,7 +335,7 @@ def _unpacked(cells: FolderCells, low: int, high: int) -> tuple[AnyArray, AnyArr
 
 
 def _check_once(cells: FolderCells) -> None:
-    """Raise RepeatedCellError if a model answers a question twice, even identically."""
+    """Raise `RepeatedCellError` if a model has two answers to a question, even equal ones."""
     for low, high in parts(cells):
         rows, question, _ = _unpacked(cells, low, high)
         twice = np.flatnonzero((rows[1:] == rows[:-1]) & (question[1:] == question[:-1]))

@@ -1,4 +1,4 @@
-"""Tally of correct and wrong answers by confidence, from which metrics are computed."""
+"""Numbers of correct and wrong answers by confidence, from which metrics are computed."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from psychollm.kernels.tally import tally_counts, tally_resamples
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tally:
-    """Correct and wrong answers of one model at each distinct confidence."""
+    """Numbers of correct and wrong answers of one model at each distinct confidence."""
 
     values: FloatArray  # (groups,) distinct confidences, increasing
     correct: FloatArray  # (groups,) weighted number of correct answers
@@ -26,14 +26,14 @@ class Tally:
     def resampled(
         self, counts: AnyArray, unit: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return correct and wrong answers (resamples, groups) for counts per question.
+        """Return correct and wrong answers (resamples, groups), given how often questions are drawn.
 
         Parameters
         ----------
         counts : ndarray of shape (resamples, questions)
-            How often each question is drawn in each resample.
+            Number of times that each question is drawn in each resample.
         unit : ndarray of shape (questions,), optional
-            The column of each question, if the questions of a cluster share one.
+            Column of `counts` for each question, if the questions of a cluster share a column.
         """
         shape = (counts.shape[0], self.values.size)
         correct, wrong = np.empty(shape), np.empty(shape)
@@ -72,7 +72,7 @@ def _tally(answers: StatedAnswers, row: int) -> Tally:
 
 
 def _numbered(clusters: IntArray) -> IntArray:
-    """Return renumbered clusters, without clusters that have no answers of this model."""
+    """Renumber clusters, omitting clusters without answers of this model."""
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 

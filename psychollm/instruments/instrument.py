@@ -78,7 +78,7 @@ class Instrument(ABC, Generic[Scores]):
         ShapeError
             If a sequence has the wrong length.
         LabelError
-            If a key belongs to no prompt.
+            If a key does not belong to any prompt.
 
         Examples
         --------

@@ -7,11 +7,11 @@ Agreement with the line y = x *on average*, at every accuracy, is tested by
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
 
 with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of the fitted line.
-The error variance is the variance of models about their line. If half of the models are above
-y = x and half below, they therefore agree with this line on average. A second test asks whether
-*every* model says yes as often as it is right. McNemar's exact test (a t test with clusters or
-fractional correctness) compares each model's false positives and false negatives; the p-value is k
-times the smallest of the k p-values.
+The error variance is the variance of the models about the fitted line. Models that scatter evenly
+above and below y = x therefore agree with it on average. A second test asks whether *every* model
+answers yes as often as it is correct. For each model, McNemar's exact test compares false
+positives with false negatives; with clusters or fractional correctness a t test is used. The
+p-value is k times the smallest of the k p-values (Bonferroni).
 
 Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
 eight models.
@@ -47,7 +47,7 @@ _EXACT_UP_TO = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line(Result):
-    """Least-squares line through the models, with standard errors and a test against y = x.
+    """Least-squares line through the models, with standard errors and a test of y = x.
 
     Examples
     --------
@@ -129,11 +129,11 @@ class BetweenModels(Result):
     pearson: float
     pearson_interval: FloatArray  # (2,) Fisher z
     spearman: float
-    spearman_interval: FloatArray  # (2,) Bonett-Wright
+    spearman_interval: FloatArray  # (2,) Bonett and Wright
     spearman_p: float  # two-sided p-value by permutation
     permutations: int  # number of permutations
     exact: bool  # whether all permutations were used
-    equal_p: float  # p-value: every model says yes as often as it is right
+    equal_p: float  # p-value of equal yes rate and accuracy in every model
     reason: Reason  # reason if the correlations are undefined
     n: int  # number of models with both rates
     level: float
@@ -174,7 +174,7 @@ def between_models(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Only questions with both values count.
+        1 = yes or correct, 0 = no or wrong. Questions without both values are ignored.
     n_null : int
         Number of permutations for Spearman's p-value. With up to eight models all permutations are
         used.
@@ -186,12 +186,13 @@ def between_models(
     Returns
     -------
     BetweenModels
-        Coefficients; NaN with fewer than three models, or if all rates are equal.
+        Regression coefficients and correlations. They are NaN if there are fewer than three
+        models, or if all rates are equal.
 
     Raises
     ------
     LabelError, CodeError
-        If the tables do not match, or are not binary.
+        If the tables do not match or are not binary.
 
     Examples
     --------
@@ -254,8 +255,8 @@ def least_squares(
     level: float = 0.95,
 ) -> Line:
     """Fit a line by least squares with exact small-sample inference."""
-    # With fewer than three points, or if all `x` are equal, results are NaN with a reason. Shapes:
-    # x, y (points,).
+    # The results are NaN with a reason if there are fewer than three points, or if all `x` are
+    # equal. Shapes: x, y (points,).
     n = x.size
     centred = x - x.mean() if n else x
     square = float(centred @ centred)
@@ -319,7 +320,7 @@ def _t_p(value: float, se: float, df: int) -> float:
 
 
 def _identity_test(x: FloatArray, y: FloatArray, residual: float) -> tuple[float, float]:
-    """F statistic (1) and its p-value."""
+    """Return the F statistic (1) and its p-value."""
     df = x.size - 2
     if df < 1 or not np.isfinite(residual):
         return np.nan, np.nan
@@ -344,7 +345,7 @@ def _equal_p(table: Confusion) -> float:
 
 
 def _fisher_interval(r: float, n: int, factor: float, level: float) -> FloatArray:
-    """Fisher-z interval with variance factor / (n - 3); NaN below four points."""
+    """Return the Fisher-z interval with variance factor / (n - 3); NaN below four points."""
     if n < 4 or not np.isfinite(r):
         return np.full(2, np.nan)
     if abs(r) == 1.0:
@@ -372,6 +373,6 @@ def _permutation_p(
 
 
 def _shuffled(u: FloatArray, v: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """Absolute products of `u` with `n` random orders of `v`."""
+    """Return the absolute inner products of `u` with `n` random permutations of `v`."""
     orders = rng.permuted(np.broadcast_to(v, (n, v.size)), axis=1)
     return np.asarray(np.abs(orders @ u), dtype=np.float64)

@@ -3,8 +3,9 @@
 For each model's correctness, the mean vote of all models is compared with the answer of the best
 single model. The best model is chosen on one half of the questions and evaluated on the other
 half, and vice versa, which avoids selection bias. The AUROC favours a mean vote, which has many
-levels, over a binary answer. A fair comparison therefore converts the vote to yes and no at the
-single model's own yes rate. Bootstrap intervals condition on the chosen models.
+levels, over a binary answer. For a fair comparison, the vote is therefore also converted to yes
+and no at the single model's yes rate. The bootstrap intervals are conditional on the chosen
+models.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ _VOTE, _SINGLE, _VOTE_CUT = range(3)
 
 
 def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
-    """Return the label of the best single model evaluated on a half (models,), or None."""
+    """Return the label of the single model evaluated on a half, or None (models,)."""
     import pandas as pd
 
     labels = [None if model < 0 else found.labels[model] for model in found.chosen[half]]
@@ -65,7 +66,7 @@ class EnsembleGain(Result):
 
     vote: Estimate  # AUROC of the mean vote of all models
     single: Estimate  # AUROC of the best single answer, chosen on the other half
-    vote_cut: Estimate  # AUROC of the vote split at that single model's yes rate
+    vote_cut: Estimate  # AUROC of the vote, made binary at the single model's yes rate
     gain: Estimate  # vote - single
     gain_at_equal_rate: Estimate  # vote_cut - single
     chosen: IntArray  # (2, models) index of the single model evaluated on each half, or -1
@@ -73,7 +74,7 @@ class EnsembleGain(Result):
     mean_gain_interval: FloatArray  # (2,)
     mean_gain_at_equal_rate: float
     mean_gain_at_equal_rate_interval: FloatArray  # (2,)
-    reason: tuple[Reason, ...]  # (models,) reason if there is no comparison
+    reason: tuple[Reason, ...]  # (models,) reason if the comparison is undefined
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
@@ -116,12 +117,12 @@ def ensemble_gain(
     Returns
     -------
     EnsembleGain
-        Gains; NaN with a reason if a model is always or never correct in a half.
+        Gains in AUROC; NaN with a reason if a model is always or never correct in one half.
 
     Raises
     ------
     LabelError, CodeError
-        If the tables do not match, or are not binary.
+        If the tables do not match or are not binary.
 
     Examples
     --------
@@ -164,9 +165,9 @@ class _Half:
 
 @dataclass(frozen=True, slots=True)
 class _Contest:
-    """The comparison for one model's correctness."""
+    """Data for the comparison of predictors of one model's correctness."""
 
-    halves: tuple[_Half, ...]  # two, or none without a comparison
+    halves: tuple[_Half, ...]  # two, or none if the comparison is undefined
 
     @classmethod
     def prepare(cls, paired: PairedAnswers, m: int, first: BoolArray) -> "_Contest":
@@ -201,7 +202,7 @@ class _Contest:
 
 
 def _best_single(paired: PairedAnswers, m: int, where: BoolArray) -> int:
-    """Return the model whose answer has the largest AUROC for the correctness of m; else -1."""
+    """Return the model whose answer has the largest AUROC for the correctness of m, or -1."""
     answered = paired.answered * where
     said, right = paired.said * where, paired.right[m]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -260,6 +261,6 @@ def _mean(values: FloatArray) -> float:
 
 
 def _means(draws: FloatArray) -> FloatArray:
-    """Return the mean over models with a value, in each resample (replicates,)."""
+    """Return the mean over the models with a defined value, in each resample (replicates,)."""
     kept = draws[:, np.isfinite(draws).any(axis=0)]
     return np.full(len(draws), np.nan) if not kept.size else np.asarray(kept.mean(axis=1))

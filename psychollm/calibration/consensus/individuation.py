@@ -1,4 +1,4 @@
-r"""Own confidence and the common factor, compared as predictors of a model's correctness.
+r"""Comparison of own confidence and the common factor as predictors of correctness.
 
 For each model m, with s the factor score of a question estimated *without* model m, two nested
 logistic regressions of its correctness A on s and on s with its own answer Y,
@@ -8,13 +8,14 @@ logistic regressions of its correctness A on s and on s with its own answer Y,
 
 are compared by their likelihood ratio (1 degree of freedom), adjusted for the number of models. A
 second test replaces s by the mean vote of the other models, which needs no factor model. AUROCs
-measure how well each signal discriminates: s, the mean vote, Y, s with Y, and s converted to yes
-and no at the model's own yes rate. The last signal allows a fair comparison with a binary answer,
-because the AUROC favours graded scores.
+measure how well five signals discriminate correct from wrong answers: s, the mean vote, Y, s with
+Y, and s converted to yes and no at the model's own yes rate. The last signal allows a fair
+comparison with a binary answer, because the AUROC favours graded scores.
 
-A small p-value in (1) does *not* by itself establish privileged access. The score s is measured
-with error. An answer that reflects only the common factor therefore still improves the prediction,
-significantly so with many questions. `private_signal` corrects for that error.
+A small p-value in (1) does *not* by itself establish privileged access. Because the score s
+contains measurement error, even an answer that reflects only the common factor improves the
+prediction. With many questions this improvement is significant. `private_signal` corrects for the
+measurement error.
 """
 
 from dataclasses import dataclass, replace
@@ -58,7 +59,7 @@ SIGNALS = ("shared", "consensus", "own", "shared_cut", "shared_fitted", "both")
 
 @dataclass(frozen=True, slots=True)
 class AnswerTest:
-    """Likelihood ratio (1) of one model, and its log odds ratio."""
+    """Likelihood ratio test (1) and log odds ratio of one model."""
 
     log_odds: float
     se: float
@@ -97,7 +98,7 @@ def own_answer(
     present: BoolArray,
     folds: IntArray,
 ) -> OwnAnswer:
-    """Compute the parts that do not depend on the resample."""
+    """Compute the quantities that do not depend on the resample."""
     used = present & np.isfinite(shared) & np.isfinite(consensus)
     reason = _why_not(yes[used], correct[used], shared[used], present)
     n = int(used.sum())
@@ -129,7 +130,7 @@ def own_answer(
 def _why_not(
     yes: FloatArray, correct: FloatArray, shared: FloatArray, present: BoolArray
 ) -> Reason:
-    """Return the reason why a model cannot be tested; arguments contain only used questions."""
+    """Return the reason why a model cannot be tested, from the questions used for it."""
     if not yes.size and present.any():
         return Reason.NO_SHARED_SCORE
     if reason := untestable(yes, correct):
@@ -144,7 +145,7 @@ def _spread(values: FloatArray, used: BoolArray) -> FloatArray:
 
 
 def _likelihood_ratio(plain: FloatArray, own: FloatArray, correct: FloatArray) -> AnswerTest:
-    """Compare the two regressions (1)."""
+    """Test the two nested regressions (1) by their likelihood ratio."""
     full = np.column_stack([plain, own])
     fit = logistic(full, correct)
     statistic = max(2.0 * (fit.log_likelihood - logistic(plain, correct).log_likelihood), 0.0)
@@ -168,7 +169,7 @@ CONTRASTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Individuation(Result):
-    """How much each model's self-report adds to the common factor in predicting its correctness.
+    """Gain in predicting each model's correctness from its self-report and the common factor.
 
     Examples
     --------
@@ -183,18 +184,18 @@ class Individuation(Result):
     statistic: FloatArray  # (models,) likelihood ratio of (1)
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
-    consensus_p_value: FloatArray  # (models,) p-value with the mean vote for s
+    consensus_p_value: FloatArray  # (models,) p-value with the mean vote in place of s
     consensus_p_adjusted: FloatArray  # (models,)
     shared: Estimate  # AUROC of the factor score
     consensus: Estimate  # AUROC of the mean vote of the others
     own: Estimate  # AUROC of the model's own answer
-    shared_cut: Estimate  # AUROC of the factor score split at the own yes rate
+    shared_cut: Estimate  # AUROC of the factor score, made binary at the own yes rate
     both: Estimate  # AUROC of factor score and own answer, cross-fitted
     own_minus_shared: Estimate  # paired difference of AUROCs
     own_minus_cut: Estimate  # paired difference of AUROCs at equal yes rates
     both_minus_shared: Estimate  # paired difference of cross-fitted AUROCs
     average: Estimate  # AUROCs and differences averaged over models; labels name them
-    reason: tuple[Reason, ...]  # (models,) reason if there is no test
+    reason: tuple[Reason, ...]  # (models,) reason if the test is undefined
     adjustment: str
     n_bootstrap: int
     level: float
@@ -232,7 +233,7 @@ def individuation(
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct, 0 = no or wrong.
     scores : array_like (models, questions), optional
-        Factor score of each question, estimated without the model of the row; NaN where missing.
+        Factor score of each question, estimated without the model in that row; NaN where missing.
         By default the mean vote of the other models is used.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of models.
@@ -250,12 +251,13 @@ def individuation(
     Individuation
         Values are NaN with a reason for a model without variation in its answers or in its
         correctness. If a cell of the 2 x 2 table of answer and correctness is empty, the odds
-        ratio is Firth's and flagged `SEPARATED`. The likelihood ratio remains valid.
+        ratio is Firth's penalised estimate and is flagged `SEPARATED`. The likelihood ratio test
+        remains valid in this case.
 
     Raises
     ------
     LabelError, CodeError, ShapeError
-        If the tables or the scores do not match, or answers are not binary.
+        If the tables or the scores do not match, or if the answers are not binary.
 
     Examples
     --------
@@ -342,7 +344,7 @@ def _column(name: str, areas: FloatArray) -> FloatArray:
 def _average(
     observed: FloatArray, draws: FloatArray, left_out: BoolArray, level: float
 ) -> Estimate:
-    """Average AUROCs and differences over the models that have them; one row for each."""
+    """Average each AUROC and difference over the models for which it is defined."""
     names = (*_AREAS, *CONTRASTS)
     reason = Reason.TOO_FEW if left_out.all() else Reason.NONE
     tested = int((~left_out).sum())
@@ -363,7 +365,7 @@ def _average(
 
 
 def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) -> Estimate:
-    """exp(c) of (1) with its Wald interval; the standard error is on the scale of the ratio."""
+    """Return exp(c) of (1) with its Wald interval and the standard error of the ratio."""
     log_odds = np.array([model.test.log_odds for model in models])
     se = np.array([model.test.se for model in models])
     step = normal_multiplier(level) * se

@@ -1,12 +1,12 @@
-r"""Logistic regression with a few predictors, plain or with Firth's penalty.
+r"""Logistic regression with few predictors, with or without Firth's penalty.
 
 Newton's method with step halving maximises
 
 .. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\},        \quad (1)
 
-where :math:`\ell` is the log likelihood and I its information. With Firth's penalty
-(:math:`\pi = 1`) estimates are finite even under separation, when a combination of predictors
-predicts the outcome perfectly.
+where :math:`\ell` is the log likelihood and I the information matrix. With Firth's penalty
+(:math:`\pi = 1`) estimates are finite even under separation, that is, if a combination of
+predictors predicts the outcome perfectly.
 
 References
 ----------
@@ -43,7 +43,7 @@ class Logistic(Result):
     coefficients: FloatArray  # (predictors,)
     covariance: FloatArray  # (predictors, predictors) inverse information
     log_likelihood: float  # log likelihood: (1) without its penalty
-    objective: float  # the maximum of (1)
+    objective: float  # maximum of (1)
     separated: bool  # whether a combination of predictors predicts the outcome perfectly
     penalised: bool
     convergence: Convergence
@@ -56,8 +56,8 @@ class Logistic(Result):
 
 def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
     """Fit a logistic regression."""
-    # If the outcome is `separated`, the log likelihood is the supremum and the coefficients are
-    # meaningless. Shapes: design (observations, predictors); outcome (observations,).
+    # If the outcome is `separated`, the log likelihood is its supremum, and the coefficients have
+    # no meaning. Shapes: design (observations, predictors); outcome (observations,).
     problem = _Problem(design, outcome, penalised)
     beta = np.zeros(design.shape[1])
     point = problem.at(beta)
@@ -124,7 +124,7 @@ class _Problem:
     def climb(
         self, beta: FloatArray, step: FloatArray, value: float
     ) -> tuple[FloatArray, _Point] | None:
-        """Halve the Newton step until the objective increases; None if it never does."""
+        """Halve the Newton step until the objective increases; return None if it never does."""
         for _ in range(_MAX_HALVINGS):
             point = self.at(beta + step)
             if point.value > value:
@@ -133,8 +133,8 @@ class _Problem:
         return None
 
     def is_recession(self, step: FloatArray) -> bool:
-        """Return whether a step lowers no observation's likelihood (Albert & Anderson 1984)."""
-        # If the maximum is finite, no such step exists. If not, Newton's steps converge to such a
-        # step within a few iterations.
+        """Return whether a step reduces no observation's likelihood (Albert & Anderson, 1984)."""
+        # Such a step exists only if there is no finite maximum. Newton's steps then converge to
+        # its direction within a few iterations.
         gain = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ step)
         return bool(gain.max() > 0.5 and gain.min() >= -_RECESSION * gain.max())

@@ -1,18 +1,19 @@
-r"""Pairwise calibration: which model is more often correct if one says yes and another no.
+r"""Pairwise calibration: correctness of two models when one answers yes and the other no.
 
 For each ordered pair of models (i, j), on the questions with :math:`Y_i = 1, Y_j = 0`,
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 
-Part of this difference needs no self-knowledge: the better model is right more often on any
-questions (base rate), and questions on which i says yes and j no differ in difficulty. `excess` is
-(1) minus its expectation without self-knowledge. With factor scores, the expectation is the
-difference of the two models' probabilities of being correct given the score. Without them it is
-the base rate :math:`E[A_i - A_j]` over all common questions.
+Part of this difference arises without self-knowledge. The better model is correct more often on
+any questions (base rate), and the questions on which i answers yes and j answers no differ in
+difficulty. `excess` is (1) minus its expectation without self-knowledge. With factor scores, the
+expectation is the difference of the two models' probabilities of being correct given the score.
+Without factor scores, the expectation is the base rate :math:`E[A_i - A_j]` over all common
+questions.
 
-Pooled values are means over all disagreements: each pair that disagrees on a question counts once
-for this question. Standard errors are clustered by question. Unanimous questions are counted and
-left out.
+Pooled values are means over all disagreements: a pair of models counts once for each question on
+which it disagrees. Standard errors are clustered by question. Unanimous questions are excluded,
+and their number is reported.
 """
 
 from dataclasses import dataclass
@@ -50,10 +51,10 @@ class PairwiseCalibration(Result):
            [nan, nan]]))
     """
 
-    difference: FloatArray  # (models, models) (1), NaN if the two never disagree this way
+    difference: FloatArray  # (models, models) (1), NaN without such questions
     se: FloatArray  # (models, models)
     interval: FloatArray  # (models, models, 2) Bonett-Price
-    n: FloatArray  # (models, models) questions on which row says yes and column no
+    n: FloatArray  # (models, models) number of questions: row yes, column no
     base_rate: FloatArray  # (models, models) difference over all common questions
     expected: FloatArray  # (models, models) difference expected without self-knowledge
     excess: FloatArray  # (models, models) difference - expected
@@ -64,9 +65,9 @@ class PairwiseCalibration(Result):
     pooled_excess_se: float
     pooled_excess_interval: FloatArray  # (2,)
     control: str  # basis of `expected`: factor scores or base rates
-    n_disagreements: int  # number of disagreements, over pairs and questions
-    n_questions_split: int  # questions on which at least two models disagree
-    n_questions_unanimous: int  # questions left out because all agree
+    n_disagreements: int  # number of disagreements over all pairs and questions
+    n_questions_split: int  # number of questions on which two or more models disagree
+    n_questions_unanimous: int  # number of questions excluded because all models agree
     level: float
     labels: tuple[Any, ...]  # (models,)
 
@@ -102,9 +103,10 @@ def pairwise_calibration(
         1 = yes or correct, 0 = no or wrong. A pair is compared on questions for which both models
         have both values.
     scores : array_like (questions,), optional
-        Factor score of each question, from the answers of all models; questions with NaN are
-        skipped. A cubic logistic regression on the score then estimates each model's probability
-        of being correct. By default the accuracies of the two models replace these probabilities.
+        Factor score of each question, estimated from the answers of all models; questions with NaN
+        are skipped. A logistic regression on a cubic polynomial of the score then estimates each
+        model's probability of being correct. By default the accuracies of the two models are used
+        instead of these probabilities.
     level : float
         Coverage of the intervals, between 0 and 1.
 
@@ -116,7 +118,7 @@ def pairwise_calibration(
     Raises
     ------
     LabelError, CodeError, ShapeError
-        If the tables or the scores do not match, or answers are not binary.
+        If the tables or the scores do not match, or if the answers are not binary.
 
     References
     ----------
@@ -174,7 +176,7 @@ def pairwise_calibration(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Answers restricted to common questions; all (models, questions)."""
+    """Answers to the common questions, as arrays (models, questions)."""
 
     yes: FloatArray
     no: FloatArray
@@ -182,7 +184,7 @@ class _Table:
     present: FloatArray
 
     def disagreements(self) -> FloatArray:
-        """Pairs that disagree on each question (questions,)."""
+        """Return the number of pairs that disagree on each question (questions,)."""
         return np.asarray(self.yes.sum(axis=0) * self.no.sum(axis=0), dtype=np.float64)
 
     def weight(self) -> FloatArray:
@@ -193,7 +195,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Pooled:
-    """Return averages over all disagreements, with standard errors clustered by question."""
+    """Averages over all disagreements, with standard errors clustered by question."""
 
     difference: float
     difference_se: float
@@ -234,7 +236,7 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sums of base rates over each question's disagreements, and their sampling error."""
+    """Return each question's sum of base rates over disagreements, and its sampling error."""
     # The sampling error is each question's influence on the sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Signals that may rank correct answers above wrong ones, and their AUROCs.
+"""Signals that may discriminate correct from wrong answers, and their AUROCs.
 
 A signal is one number per question: a factor score, the mean vote of the other models, or the
 model's own answer. AUROCs are computed for many resamples of the questions at once.
@@ -19,9 +19,9 @@ from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 class RankedSignal:
     """The questions sorted by one signal, prepared for any number of resamples."""
 
-    order: IntArray  # (used,) questions by increasing signal
-    opens: BoolArray  # (used,) whether a group of tied questions begins here
-    correct: BoolArray  # (used,) whether the model was correct, in that order
+    order: IntArray  # (used,) questions in order of increasing signal
+    opens: BoolArray  # (used,) whether the question is the first of a group of ties
+    correct: BoolArray  # (used,) whether the model was correct, in the same order
 
     def areas(self, counts: FloatArray) -> FloatArray:
         """Return the AUROC in each resample (replicates,); NaN if one class is absent."""
@@ -29,7 +29,7 @@ class RankedSignal:
 
 
 def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> RankedSignal:
-    """Sort the questions that are used by a signal."""
+    """Sort the used questions by their signal."""
     # Shapes: signal, correct (questions,); used (questions,).
     where = np.flatnonzero(used)
     order = where[np.argsort(signal[where], kind="stable")]
@@ -41,16 +41,16 @@ def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> R
 
 @dataclass(frozen=True, slots=True)
 class CutSignal:
-    """A yes/no signal, prepared for any number of resamples."""
+    """A binary signal, prepared for any number of resamples."""
 
-    # All questions tied at the threshold have the same probability of yes, `share`.
+    # All questions tied at the threshold have the same probability of a yes, `share`.
 
     codes: NDArray[np.uint8]  # (questions,) class of each question, 0 if not used
     share: float
 
     def areas(self, counts: FloatArray) -> FloatArray:
         """Return (1 + hit rate - false alarm rate) / 2 in each resample (replicates,)."""
-        # The value is NaN if no answer, or every answer, is correct.
+        # The value is NaN if all answers are correct or all are wrong.
         sums = coded_sums(counts, self.codes, _N_CODES)
         with np.errstate(invalid="ignore", divide="ignore"):
             alarms, hits = (
@@ -64,7 +64,7 @@ _N_CODES = 7  # classes: not used; wrong (no, tied, yes); correct (no, tied, yes
 
 
 def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSignal:
-    """Prepare a yes/no signal for resampling."""
+    """Prepare a binary signal for resampling."""
     # Shapes: cut (questions,); correct (questions,); used (questions,).
     tied = used & (cut > 0.0) & (cut < 1.0)
     level = np.where(cut >= 1.0, 2, tied.astype(np.int64))
@@ -76,10 +76,11 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
     """Return a yes for the questions with the highest signal, with yes rate `rate`."""
-    # Questions tied at the threshold get a fraction, which is the expected yes if ties are broken
+    # Questions tied at the threshold get a fraction: the probability of a yes if ties are broken
     # at random. Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
-    # Signals that differ only by rounding count as tied, so that results agree on all machines.
+    # Signals that differ only by rounding errors count as tied, so that results do not depend on
+    # the machine.
     values = signal[used]
     values = np.round(values / max(np.abs(values).max(initial=0.0), 1e-300), 10)
     wanted = rate * values.size
@@ -101,8 +102,8 @@ def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
 
 
 def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> FloatArray:
-    """Return log odds predicted for each question from the other folds."""
-    # Fits are penalised, so that they are finite under separation. Shapes: design (questions,
+    """Return the log odds of each question, predicted by a fit to the other folds."""
+    # The penalty makes the estimates finite under separation. Shapes: design (questions,
     # predictors); outcome (questions,); folds (questions,); returns (questions,).
     predicted = np.empty(outcome.size)
     for fold in np.unique(folds):
@@ -114,11 +115,11 @@ def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class SharedExpectation:
-    """The probability that each model is correct, given the factor score alone."""
+    """Probability that each model is correct, given the factor score alone."""
 
-    chance: FloatArray  # (models, questions) NaN without a score
+    chance: FloatArray  # (models, questions) NaN if the score is missing
     residual: FloatArray  # (models, questions) correctness - probability, 0 if unknown
-    design: FloatArray  # (questions, predictors) 0 without a score
+    design: FloatArray  # (questions, predictors) 0 if the score is missing
     covariance: FloatArray  # (models, predictors, predictors) covariances of the coefficients
 
     def drift(self, weight: FloatArray) -> FloatArray:
@@ -134,9 +135,9 @@ def shared_expectation(
     scores: FloatArray, right: FloatArray, graded: BoolArray
 ) -> SharedExpectation:
     """Predict each model's correctness from the factor score alone."""
-    # Each model's correctness is regressed on a cubic in the score by logistic regression. A
-    # penalty makes the fit finite for a model that is always correct. Shapes: scores (questions,);
-    # right (models, questions); graded (models, questions).
+    # A logistic regression predicts each model's correctness from a cubic polynomial of the score.
+    # The penalty makes the estimates finite for a model that is always correct. Shapes: scores
+    # (questions,); right (models, questions); graded (models, questions).
     scored = np.isfinite(scores)
     design = _cubic(scores, scored)
     chance = np.full(right.shape, np.nan)

@@ -1,6 +1,7 @@
-"""Yes/no confidence as a classifier of correctness: the 2 x 2 table of every model.
+"""Binary confidence as a classifier of correctness: the 2 x 2 table of every model.
 
-Positive is "the answer was correct", predicted positive is "yes, I can answer this":
+The positive class is "the answer was correct"; the positive prediction is "yes, I can answer
+this":
 
 ======== ================ ================
 .        correct          wrong
@@ -9,7 +10,7 @@ yes      true positive    false positive
 no       false negative   true negative
 ======== ================ ================
 
-The statistics and their intervals are those of `psychollm.calibration.decisions.two_by_two`.
+`psychollm.calibration.decisions.two_by_two` defines the statistics and their intervals.
 """
 
 from dataclasses import dataclass, replace
@@ -84,10 +85,10 @@ class Confusion(Result):
     (array([1., 2.]), array([0.5, 0. ]))
     """
 
-    tp: FloatArray  # (models,) number of correct answers to which the model said yes
-    fp: FloatArray  # (models,) number of wrong answers to which the model said yes
-    fn: FloatArray  # (models,) number of correct answers to which the model said no
-    tn: FloatArray  # (models,) number of wrong answers to which the model said no
+    tp: FloatArray  # (models,) number of correct answers with a yes
+    fp: FloatArray  # (models,) number of wrong answers with a yes
+    fn: FloatArray  # (models,) number of correct answers with a no
+    tn: FloatArray  # (models,) number of wrong answers with a no
     n: FloatArray  # (models,) number of questions with both values
     left_out: FloatArray  # (models,) number of questions with only one value
     yes_rate: Estimate  # proportion of yes, (tp + fp) / n
@@ -95,11 +96,11 @@ class Confusion(Result):
     precision: Estimate  # proportion correct among yes, tp / (tp + fp)
     recall: Estimate  # proportion of yes among correct answers, tp / (tp + fn)
     specificity: Estimate  # proportion of no among wrong answers, tn / (tn + fp)
-    npv: Estimate  # proportion wrong among no, tn / (tn + fn)
-    agreement: Estimate  # proportion of yes-correct and no-wrong, (tp + tn) / n
+    npv: Estimate  # proportion wrong among no, tn / (tn + fn): negative predictive value
+    agreement: Estimate  # proportion of correct with yes and wrong with no, (tp + tn) / n
     overconfidence: Estimate  # yes rate - accuracy, (fp - fn) / n
     f_score: Estimate  # weighted harmonic mean of precision and recall, at `beta`
-    f1_abstain: Estimate  # F1 of no as a prediction of wrong answers
+    f1_abstain: Estimate  # F1 score of no as a prediction of wrong answers
     phi: Estimate  # correlation of yes and correct: Matthews' coefficient
     kappa: Estimate  # agreement beyond chance (Cohen)
     youden: Estimate  # recall + specificity - 1
@@ -127,12 +128,12 @@ def confusion(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Confusion:
-    """Compare every model's yes/no confidence with its correctness.
+    """Compare every model's binary confidence with its correctness.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Only questions with both values count.
+        1 = yes or correct, 0 = no or wrong. Questions without both values are ignored.
     yes_above : float, optional
         Threshold for stated probabilities in [0, 1]: a confidence above it counts as yes. By
         default confidence must be binary.
@@ -143,8 +144,8 @@ def confusion(
     weights : array_like (questions,), optional
         Weight of each question. Requires ``bootstrap``.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals have a
-        closed form unless there are weights, clusters or fractional correctness.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
+        Intervals have a closed form unless there are weights, clusters or fractional correctness.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -159,11 +160,11 @@ def confusion(
     Raises
     ------
     LabelError
-        If the two tables do not hold the same models and questions.
+        If the two tables differ in their models or questions.
     CodeError
         If one of them is not binary, or, with `yes_above`, confidence is not a probability.
     OptionError
-        If an option is out of range, or clusters or weights come without resamples.
+        If an option is out of range, or if clusters or weights are given with ``bootstrap=0``.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def _answers(
     clusters: ArrayLike | None,
     weights: ArrayLike | None,
 ) -> StatedAnswers:
-    """Return confidence, binary or stated as a probability, with correctness."""
+    """Return confidence (binary or a stated probability) and correctness."""
     if yes_above is not None:
         return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     paired = paired_answers(confidence, correctness)
@@ -235,7 +236,7 @@ def _answers(
 
 
 def _cells(answers: StatedAnswers, cut: float) -> Cells:
-    """Return the tables (models,), in which all questions have equal weight."""
+    """Return the tables of the models (models,); all questions have equal weight."""
     with np.errstate(invalid="ignore"):
         yes = answers.present & (answers.confidence > cut)
     correct = np.where(answers.present, answers.correct, 0.0)

@@ -6,13 +6,13 @@ of correct answers. Then
 .. math:: F_\beta = \frac{(1 + \beta^2)\, TP}{\beta^2 C + Y}, \qquad
           \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}                 \quad (1)
 
-with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1) :math:`(1 + \beta^2) / F_\beta`
-of every model is a straight line in :math:`\beta^2`, and the lower envelope gives the best model
-at each beta. Two models cross at most once, at
+with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1), :math:`(1 + \beta^2) /
+F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of these lines
+gives the best model at each beta. Two models cross at most once, at
 
 .. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j},                                \quad (2)
 
-so that the betas at which the best model changes are exact.
+so that the betas at which the best model changes can be computed exactly.
 
 Two uninformative baselines are computed for each model with accuracy a and yes rate q: always yes,
 and yes at random at the same rate,
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 class FBeta(Result):
     """F-beta of every model over a range of beta, the best models, and two baselines.
 
-    The model ``leaders[0]`` is best for betas below ``crossings[0]``, ``leaders[1]`` from there to
-    ``crossings[1]``, and so on.
+    The model ``leaders[0]`` is best for betas below ``crossings[0]``, the model ``leaders[1]`` for
+    betas between ``crossings[0]`` and ``crossings[1]``, and so on.
 
     Examples
     --------
@@ -62,10 +62,10 @@ class FBeta(Result):
     betas: FloatArray  # (betas,)
     value: FloatArray  # (models, betas)
     interval: FloatArray  # (models, betas, 2) bootstrap percentiles
-    all_yes: FloatArray  # (models, betas) F-beta if the model always said yes
-    rate_matched: FloatArray  # (models, betas) F-beta expected for yes at random at its rate
-    beats_all_yes: FloatArray  # (models, betas) proportion of resamples in which F-beta > all-yes
-    win_probability: FloatArray  # (models, betas) proportion of resamples with it best
+    all_yes: FloatArray  # (models, betas) F-beta if the model always answered yes
+    rate_matched: FloatArray  # (models, betas) expected F-beta of random yes answers at its rate
+    beats_all_yes: FloatArray  # (models, betas) proportion of resamples above `all_yes`
+    win_probability: FloatArray  # (models, betas) proportion of resamples in which it is best
     winner: IntArray  # (betas,) index of the best model, -1 if all are zero or undefined
     leaders: IntArray  # (segments,) successive best models from beta = 0 to infinity
     crossings: FloatArray  # (segments - 1,) betas at which the best model changes
@@ -111,14 +111,15 @@ def f_beta(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> FBeta:
-    """Compute F-beta of yes/no confidence over a range of beta.
+    """Compute F-beta of binary confidence over a range of beta.
 
-    A low beta punishes overconfidence (yes and wrong), a high beta underconfidence.
+    A low beta penalises overconfidence (a yes to wrong answers), a high beta underconfidence (a no
+    to correct answers).
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Only questions with both values count.
+        1 = yes or correct, 0 = no or wrong. Questions without both values are ignored.
     betas : array_like (betas,), optional
         Values of beta; by default 101 from 0.1 to 10, evenly spaced on a log scale.
     bootstrap : int or Bootstrap
@@ -136,7 +137,7 @@ def f_beta(
     Raises
     ------
     LabelError, CodeError
-        If the tables do not match, or are not binary.
+        If the tables do not match or are not binary.
     OptionError
         If a beta is not positive and finite.
 
@@ -189,7 +190,7 @@ def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
 def lower_envelope(
     tp: FloatArray, yes: FloatArray, correct: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the successive best models from beta = 0 to infinity, and the betas between them."""
+    """Return the best models in order of beta, and the betas at which the best one changes."""
     # The best models form the lower envelope of the lines (1), whose crossings follow from (2).
     # Among models with equal lines, the first is chosen. Models without a correct yes are never
     # best.
@@ -236,7 +237,7 @@ def _rate_matched(
 def _bands(
     draws: FloatArray, grid: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return by beta: bands, and proportions of resamples above always-yes, and best."""
+    """Return bands, and proportions of resamples above always-yes and best, for each beta."""
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))
@@ -254,7 +255,7 @@ def _share(event: Any, defined: Any) -> FloatArray:
 
 
 def _win_share(score: FloatArray) -> FloatArray:
-    """Return the proportion of resamples in which each model is best; ties are divided."""
+    """Return the proportion of resamples in which each model is best; ties share a resample."""
     filled = np.where(score > 0, score, 0.0)
     best = (filled == filled.max(axis=1, keepdims=True)) & (filled > 0)
     among = np.maximum(best.sum(axis=1, keepdims=True), 1)

@@ -1,4 +1,4 @@
-r"""Type-2 signal detection: sensitivity and criterion of yes answers for correctness.
+r"""Type-2 signal detection: sensitivity and criterion of yes answers as signs of correctness.
 
 The signal is a correct answer and the response is yes. Of C correct answers, TP have a yes; of W
 wrong answers, FP have a yes. Half an answer is added to each cell, so that rates are never 0 or 1
@@ -13,8 +13,9 @@ criterion. With :math:`\varphi` the normal density (Gourevitch and Galanter),
 .. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
         = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
 
-Because of the correction, a model that always says yes has a d' near but not at zero if its
-numbers of correct and wrong answers differ. Tables with an empty cell are flagged `CORRECTED`.
+Because of the correction, a model that always answers yes has a d' close to zero, but exactly zero
+only if it has equal numbers of correct and wrong answers. Tables with an empty cell are flagged
+`CORRECTED`.
 
 References
 ----------
@@ -101,7 +102,7 @@ def signal_detection(
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
         Yes (1) and no (0), or stated probabilities of being correct, inside [0, 1].
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong. Only questions with both values count.
+        1 = correct, 0 = wrong. Questions without both values are ignored.
     yes_above : float
         Threshold: a stated confidence above it counts as yes.
     clusters : array_like (questions,), optional
@@ -109,7 +110,7 @@ def signal_detection(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -119,7 +120,7 @@ def signal_detection(
     -------
     SignalDetection
         Values are NaN with a reason for a model that is always or never correct. Intervals of d'
-        and c use (2); intervals of the rates are Wilson's. With weights or clusters all intervals
+        and c use (2); intervals of the rates are Wilson's. With weights or clusters, all intervals
         are estimated from the resamples.
 
     Raises
@@ -127,9 +128,9 @@ def signal_detection(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------
@@ -173,7 +174,7 @@ def _criterion(t: Cells) -> FloatArray:
 
 
 def _gradients(t: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return derivatives (4, tables) of z(H) and of z(F) by the cells."""
+    """Return the derivatives (4, tables) of z(H) and z(F) with respect to the cells."""
     hits, alarms = _rates(t)
     zero = np.zeros_like(t.tp)
     to_hits = 1.0 / ((t.correct + 1.0) * _density(hits))
@@ -209,7 +210,7 @@ def _error(t: Cells) -> FloatArray:
 
 
 def _hidden(t: Cells) -> FloatArray:
-    """Return the variance (2) of rates of 0 or 1, which cluster sums underestimate."""
+    """Return the variance (2) of rates equal to 0 or 1, which cluster sums underestimate."""
     hits, alarms = _variances(t)
     extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
     return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)

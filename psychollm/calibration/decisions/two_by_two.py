@@ -1,4 +1,4 @@
-r"""Statistics of a 2 x 2 table with their intervals, for any number of tables.
+r"""Statistics of 2 x 2 tables, with intervals.
 
 Cells are named as for binary confidence: TP and FP are correct and wrong answers with a yes, FN
 and TN are correct and wrong answers with a no. The margins yes, no, correct and wrong are Y, N, C
@@ -10,16 +10,17 @@ and W.
 .. math:: F_\beta = \frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}, \qquad
           J = \frac{TP}{C} - \frac{FP}{W}.                                              \quad (2)
 
-These statistics do not change if all cells are multiplied by a number. With derivatives
-:math:`g_i` by the cells :math:`n_i`, the delta method therefore gives
+These statistics do not change if all cells are multiplied by the same number. With :math:`g_i` the
+derivative with respect to the cell :math:`n_i`, the delta method therefore gives
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 
-Proportions have Wilson's interval, J has Newcombe's interval from two of these, and the yes rate
-minus accuracy has the interval of Bonett and Price. Intervals of phi and kappa (on Fisher's z) and
-of F (on log odds) use (3) in the table with half an answer added to each cell, and are widened to
-include the estimate. They are defined even with empty cells. With 50 answers their coverage is 92
-to 97 % at nominal 95 %; the coverage of the plain delta method is as low as 81 %.
+Proportions have Wilson's interval, and J has Newcombe's interval, which combines two Wilson
+intervals. The yes rate minus accuracy has the interval of Bonett and Price. Intervals of phi and
+kappa (on the scale of Fisher's z) and of F (on the scale of log odds) apply (3) to the table with
+half an answer added to each cell. They are widened to include the estimate, and are defined even
+with empty cells. With 50 answers, 95 % intervals cover 92 to 97 %; the plain delta method covers
+as little as 81 %.
 
 References
 ----------
@@ -62,7 +63,7 @@ Bounds: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (...), inte
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The four cells of any number of 2 x 2 tables, all of one shape; counts may be fractions."""
+    """Four cells of any number of 2 x 2 tables, as arrays of one shape."""
 
     tp: FloatArray  # yes and correct
     fp: FloatArray  # yes and wrong
@@ -110,13 +111,13 @@ class CellStatistic:
 
     name: str
     value: Callable[[Cells], FloatArray]  # (...), NaN where undefined
-    gradient: Callable[[Cells], FloatArray]  # (4, ...) derivatives by the cells
-    closed_form: Callable[[Cells, float], Bounds]  # interval for independent answers
+    gradient: Callable[[Cells], FloatArray]  # (4, ...) derivatives with respect to the cells
+    closed_form: Callable[[Cells, float], Bounds]  # errors and intervals of independent answers
     method: str  # name of the closed form
     scale: Scale  # scale of the interval
     size: Callable[[Cells], FloatArray]  # number of answers in the denominator
     cases: Callable[[Cells], Cases]  # reasons for undefined or qualified values
-    hidden: Callable[[Cells], FloatArray] | None = None  # variance that clusters underestimate
+    hidden: Callable[[Cells], FloatArray] | None = None  # variance that cluster sums underestimate
 
     def flags(self, cells: Cells) -> tuple[Reason, ...]:
         """Return the first reason that applies to each table (tables,)."""
@@ -142,7 +143,7 @@ class CellStatistic:
 def cells_of(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, *, yes_above: float
 ) -> Cells:
-    """Return the tables of tallies (resamples, groups); a confidence above `cut` is a yes."""
+    """Return the tables of tallies (resamples, groups); confidence above `yes_above` is a yes."""
     cut = int(np.searchsorted(values, yes_above, side="right"))
     return Cells(
         correct[:, cut:].sum(axis=1),
@@ -171,7 +172,8 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
         errors = sandwich(tally, gradients)
-        # Differences of proportions have skewed distributions if few clusters contain a rare cell.
+        # A difference of proportions has a skewed distribution if answers of a rare cell are in
+        # few clusters.
         contrasts = np.array([each.scale == "Fisher z" for each in statistics])
         hidden = np.array(
             [float(one.hidden(cells)[0]) if one.hidden else 0.0 for one in statistics]
@@ -201,7 +203,7 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
 
 
 def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
-    """Return derivatives by the groups of a tally from derivatives by the cells (4,)."""
+    """Return derivatives with respect to the groups of a tally, from those for the cells (4,)."""
     tp, fp, fn, tn = gradient
     return np.where(yes, tp, fn), np.where(yes, fp, tn)
 
@@ -216,8 +218,8 @@ def share(
     name: str, part: Sequence[float], whole: Sequence[float], *reasons: Reason
 ) -> CellStatistic:
     """Return a proportion with Wilson's interval."""
-    # `part` and `whole` mark the counts among TP, FP, FN, TN in the numerator and in the
-    # denominator; the reasons explain an empty denominator.
+    # `part` and `whole` select the counts among TP, FP, FN and TN that form the numerator and the
+    # denominator. The reasons explain an empty denominator.
 
     def closed_form(cells: Cells, level: float) -> Bounds:
         hits, n = _summed(cells, part), _summed(cells, whole)
@@ -238,7 +240,7 @@ def share(
 
 
 def f_score(beta: float) -> CellStatistic:
-    """Return F-beta (2) of yes for correct answers."""
+    """Return F-beta (2) of yes as a prediction of correct answers."""
     square = beta**2
 
     def cases(t: Cells) -> Cases:
@@ -276,12 +278,12 @@ def weighted_fraction(
 
 
 def one_class(t: Cells) -> Cases:
-    """Return the reason if all answers are correct or all are wrong."""
+    """Return the reason that applies if all answers are correct or all are wrong."""
     return ((t.correct == 0, Reason.NO_CORRECT), (t.wrong == 0, Reason.NO_WRONG))
 
 
 def delta_error(gradient: Callable[[Cells], FloatArray], t: Cells) -> FloatArray:
-    """Return the standard error of independent answers (3)."""
+    """Return the standard error (3) for independent answers."""
     return np.asarray(np.sqrt((t.array * gradient(t) ** 2).sum(axis=0)), dtype=np.float64)
 
 

@@ -1,7 +1,6 @@
-"""Coefficients of association between a score and correctness.
+"""Association of a score with correctness: gamma, Somers' d, tau-b, point-biserial correlation.
 
-The statistics and their intervals are those of
-`psychollm.calibration.discrimination.ranking`.
+`psychollm.calibration.discrimination.ranking` defines the statistics and their intervals.
 """
 
 from numpy.typing import ArrayLike
@@ -23,17 +22,17 @@ def gamma(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Goodman and Kruskal's gamma of score and correctness (Yule's Q for yes and no).
+    """Compute Goodman and Kruskal's gamma of score and correctness (Yule's Q if binary).
 
     Gamma is the proportion of concordant pairs minus the proportion of discordant pairs. A pair
     consists of a correct and a wrong answer with different scores. Because gamma ignores ties, it
-    also depends on how freely a model uses the ends of its scale (Masson and Rotello, 2009).
+    also depends on how a model uses its confidence scale (Masson and Rotello, 2009).
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
@@ -41,7 +40,7 @@ def gamma(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -51,16 +50,16 @@ def gamma(
     -------
     Estimate
         Values are NaN with a reason if a model is always or never correct, or its score is
-        constant. The flag `AT_BOUND` marks an order that is perfect except for ties.
+        constant. The flag `AT_BOUND` marks a perfect order, apart from ties.
 
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     References
     ----------
@@ -96,8 +95,8 @@ def somers_d(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
@@ -105,7 +104,7 @@ def somers_d(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -119,11 +118,11 @@ def somers_d(
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     References
     ----------
@@ -150,15 +149,16 @@ def tau_b(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Kendall's tau-b of a score and correctness (phi for yes/no scores).
+    """Compute Kendall's tau-b of a score and correctness (phi for binary scores).
 
-    With a graded score, tau-b cannot reach one, because all pairs of equal correctness are ties.
+    With a graded score, tau-b is always below one, because two correct or two wrong answers are
+    tied in correctness.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
@@ -166,7 +166,7 @@ def tau_b(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -181,11 +181,11 @@ def tau_b(
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     References
     ----------
@@ -219,8 +219,8 @@ def point_biserial(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
@@ -228,7 +228,7 @@ def point_biserial(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -243,11 +243,11 @@ def point_biserial(
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------

@@ -1,29 +1,31 @@
-r"""Meta-information: bits of information of stated confidence about correctness.
+r"""Meta-information: mutual information of stated confidence and correctness.
 
 Dayan's meta-I is the mutual information of correctness Y and confidence C. With the binary entropy
 H of a proportion of correct answers, it is
 
 .. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g),                        \quad (1)
 
-which is 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence.
-The ratio of meta-I to :math:`H(\bar y)` compares models of unequal accuracy. Meta-I requires
-neither a scale of confidence nor two classes of stimuli, so it suits open questions. It does not
-measure calibration.
+It is 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence.
+Models of unequal accuracy can be compared by the ratio of meta-I to :math:`H(\bar y)`. Meta-I does
+not depend on the scale of confidence and does not require two classes of stimuli, so it is
+suitable for open questions. It does not measure calibration.
 
-The plug-in estimate (1) is biased upwards, because by chance accuracy differs between confidence
-groups. Its mean over all permutations of correctness is known in closed form (Vinh, Epps & Bailey)
-and is subtracted: the result is unbiased within a few thousandths of a bit from 50 answers on, and
-may be negative. More than `n_bins` distinct confidences are pooled into that many groups of about
-equal size, with ties kept together.
+The plug-in estimate (1) is biased upwards, because accuracy differs by chance between confidence
+groups. The bias is estimated by the mean over all permutations of correctness, which has a closed
+form (Vinh, Epps & Bailey), and is subtracted. With 50 or more answers the remaining bias is at
+most a few thousandths of a bit. The corrected estimate may be negative. If there are more than
+`n_bins` distinct confidences, they are pooled into `n_bins` groups of about equal size; ties are
+not split.
 
 The standard error combines two parts. The first is the standard error of the mean pointwise
 information,
 
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C),             \quad (2)
 
-summed over clusters if any; it vanishes for uninformative C. The second, due to chance, is
-:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups and an effective number of n answers. The first
-part increases with the information; the upper bound allows for the resulting skewness.
+where the deviations are summed over clusters, if there are clusters. This part is zero for
+uninformative C. The second part is the standard deviation of (1) for independent Y and C,
+:math:`\sqrt{(G - 1)/2}/(n \ln 2)` with G groups and n effective answers. The first part increases
+with the information; the upper bound corrects for the resulting skewness.
 
 References
 ----------
@@ -111,10 +113,10 @@ def confidence_information(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     n_bins : int
-        Largest number of confidence groups. More distinct values are pooled into this many groups
-        of about equal size.
+        Largest number of confidence groups. If there are more distinct values, they are pooled
+        into this number of groups of about equal size.
     corrected : bool
         Whether to subtract the value expected under a random order of correctness.
     clusters : array_like (questions,), optional
@@ -122,8 +124,8 @@ def confidence_information(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none. The interval has
-        a closed form and does not use them.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling. The
+        interval has a closed form and does not use the resamples.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -132,8 +134,8 @@ def confidence_information(
     Returns
     -------
     ConfidenceInformation
-        Values are NaN with a reason for a model that is always or never correct. Constant
-        confidence gives 0 with the reason `CONSTANT`.
+        Values are NaN with a reason for a model that is always or never correct. For constant
+        confidence the value is 0 with the reason `CONSTANT`.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def confidence_information(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Notes
     -----
@@ -164,7 +166,7 @@ def confidence_information(
 
 
 def information_metric(*, n_bins: int = N_BINS, corrected: bool = True) -> Metric:
-    """Return the record that `confidence_information` computes."""
+    """Return the metric that `confidence_information` computes."""
     n_bins = check_count("n_bins", n_bins, low=2)
 
     def prepare(tally: Tally) -> IntArray:
@@ -192,7 +194,7 @@ def information_metric(*, n_bins: int = N_BINS, corrected: bool = True) -> Metri
 
 
 def _edges(mass: FloatArray, n_bins: int) -> IntArray:
-    """Return the starts of the groups of distinct confidences, and the number of groups."""
+    """Return the first distinct confidence of each group, and the number of groups."""
     if mass.size <= n_bins or not mass.sum() > 0.0:
         return np.arange(mass.size + 1, dtype=np.int64)
     middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
@@ -222,7 +224,7 @@ def _flags(tally: Tally) -> tuple[Reason, ...]:
 def _closed_form(
     tally: Tally, edges: IntArray, values: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds of both outputs, from (2) and chance."""
+    """Return standard errors and bounds of both outputs, from both parts of the variance."""
     counts = np.add.reduceat(np.stack([tally.correct, tally.wrong]), edges[:-1], axis=1)
     table = counts / counts.sum()
     margin, mass = table.sum(axis=1), table.sum(axis=0)
@@ -237,15 +239,15 @@ def _closed_form(
     shares = cluster_shares(tally)
     variance = partial(_mean_variance, tally, shares)
     varied = variance(right - margin[0])
-    # Clusters with equal accuracy have zero variance, so the effective size is limited to the
-    # number of answers.
+    # Clusters with equal accuracy have zero variance, and their effective size would be infinite.
+    # The effective size is therefore limited to the number of answers.
     effective = min(margin[0] * margin[1] / varied, tally.n) if varied > 0.0 else tally.n
     chance = np.sqrt(0.5 * (np.count_nonzero(mass) - 1)) / (effective * np.log(2.0))
     sampled = [variance(told - bits), variance(share)]
     errors = np.sqrt(np.array(sampled) + np.array([chance, chance / entropy]) ** 2)
     df = np.inf if tally.cluster is None else float(satterthwaite(shares))
     reach = student_multiplier(level, df) * errors
-    # The estimated variance increases with the information, here without correction for chance.
+    # The estimated variance increases with the information before the bias correction.
     skew = [
         skew_allowance(own / counted, level) if counted > 0.0 else 0.0
         for own, counted in zip(sampled, (bits, bits / entropy), strict=True)

@@ -1,30 +1,31 @@
-r"""Seven rank statistics of a score and correctness, computed in one pass.
+r"""Seven statistics of the association of a score with correctness, computed in one pass.
 
 Consider all pairs of one correct and one wrong answer: P pairs are concordant (the correct answer
-scores higher), Q are discordant, and T are tied. Of n answers C are correct and W wrong, and
-:math:`m_g` answers have the g-th score. Then
+scores higher), Q are discordant, and T are tied. Of n answers, C are correct and W are wrong;
+:math:`m_g` answers have the g-th distinct score. Then
 
 .. math:: A = \frac{P + T/2}{C W}, \quad \gamma = \frac{P - Q}{P + Q}, \quad
           d = \frac{P - Q}{C W} = 2 A - 1, \quad
           \tau_b = \frac{P - Q}{\sqrt{C W \cdot \tfrac12 (n^2 - \sum_g m_g^2)}}:        \quad (1)
 
 are the area under the ROC curve, Goodman and Kruskal's gamma (Yule's Q for yes/no answers),
-Somers' d of the score given correctness, and Kendall's tau-b. The other statistics are average
-precision, for correct answers from the highest score and for wrong answers from the lowest (tied
-answers enter together), and the correlation of score and correctness.
+Somers' d of the score given correctness, and Kendall's tau-b. The other statistics are two average
+precisions and the correlation of score and correctness. The average precision retrieves correct
+answers from the highest score down, or wrong answers from the lowest score up; tied answers are
+retrieved together.
 
-These statistics do not change if all answers are counted twice. They have derivatives by the
-numbers of answers, from which `psychollm.calibration.influence` computes standard errors and
+These statistics do not change if all answers are counted twice. From their derivatives with
+respect to the numbers of answers, `psychollm.calibration.influence` computes standard errors and
 intervals. For gamma the result is Goodman and Kruskal's standard error. For independent answers,
-the area and d have DeLong's variance instead, which differs by terms of order 1/n. It is
+DeLong's variance is used for the area and d; it differs by terms of order 1/n. It is
 :math:`s^2(V^+)/C + s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W` of each
-correct answer among the wrong ones, and likewise of each wrong answer.
+correct answer among the wrong answers, and the analogous placement of each wrong answer among the
+correct answers.
 
-At values of 0, 1 or -1 the estimated variance is zero. The bound is then Wilson's bound with
-min(C, W) trials, which is conservative because no score has a variance larger than A (1 - A) /
-min(C, W) (Birnbaum and Klose). At nominal 95 %, intervals had a coverage of 93 to 96 % in
-simulations with 50, 200 and 1,000 answers; only the interval of average precision near one (.97)
-had 90 % with 50 answers.
+At values of 0, 1 or -1 the estimated variance is zero. The interval is then Wilson's with min(C,
+W) trials. It is conservative, because the variance of A is at most A (1 - A) / min(C, W) (Birnbaum
+and Klose). In simulations with 50, 200 and 1,000 answers, 95 % intervals covered 93 to 96 %. The
+exception is average precision near one (.97), whose interval covered 90 % with 50 answers.
 
 References
 ----------
@@ -80,7 +81,7 @@ NAMES = (
     "point-biserial correlation",
 )
 _ROUNDING = 1e-12
-_FEW = 10  # with fewer correct or wrong answers, intervals may be too short
+_FEW = 10  # intervals may be too short with fewer correct or wrong answers
 _PRIOR_DF = 2.0  # prior weight, in answers, of Hanley and McNeil's variance
 _SCALES: tuple[Scale, ...] = (
     "log odds",
@@ -124,11 +125,11 @@ def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
 
 
 def gradients(tally: Tally) -> list[Gradient]:
-    """Return the derivatives of the seven statistics by the numbers of answers."""
+    """Return the derivatives of the seven statistics with respect to the numbers of answers."""
     c, w = tally.correct, tally.wrong
     below_c, below_w = np.cumsum(c) - c, np.cumsum(w) - w
     above_c, above_w = c.sum() - below_c - c, w.sum() - below_w - w
-    up, down = (below_w, above_c), (above_w, below_c)  # of P, of Q; by correct, by wrong answers
+    up, down = (below_w, above_c), (above_w, below_c)  # derivatives of P and of Q
     with np.errstate(invalid="ignore", divide="ignore"):
         area, gamma, somers, tau = _of_pairs(c, w, up, down)
         precision = _of_precision(c, w)
@@ -155,7 +156,7 @@ def _of_pairs(c: FloatArray, w: FloatArray, up: Gradient, down: Gradient) -> lis
 
 
 def _of_precision(c: FloatArray, w: FloatArray) -> Gradient:
-    """Return derivatives of the average precision of class `c`, by decreasing confidence."""
+    """Return derivatives of the average precision of class `c`, by decreasing score."""
     total = c.sum()
     hits, given = np.cumsum(c[::-1])[::-1], np.cumsum((c + w)[::-1])[::-1]
     share = hits / np.where(given > 0, given, 1.0)
@@ -178,7 +179,7 @@ def _of_correlation(tally: Tally) -> Gradient:
 
 
 def hanley_mcneil_variance(area: float, correct: float, wrong: float) -> float:
-    """Return the variance of an area under exponential scores."""
+    """Return the variance of the area if scores have exponential distributions."""
     best, worst = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     square = area**2
     if not min(correct, wrong) > 0.0:
@@ -188,7 +189,7 @@ def hanley_mcneil_variance(area: float, correct: float, wrong: float) -> float:
 
 
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors (7,) and intervals (7, 2) of independent answers."""
+    """Return standard errors (7,) and intervals (7, 2) for independent answers."""
     errors = sandwich(tally, gradients(tally))
     se, moderate, df = errors.se, errors.larger, errors.df
     correct, wrong = float(tally.correct.sum()), float(tally.wrong.sum())
@@ -206,7 +207,7 @@ def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatA
 
 
 def _sandwich(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors (7,) and intervals (7, 2) of weighted or clustered answers."""
+    """Return standard errors (7,) and intervals (7, 2) for weighted or clustered answers."""
     errors = sandwich(tally, gradients(tally))
     return errors.se, _bounded(tally, values, errors.larger, errors.df, level, errors.clusters)
 
@@ -347,8 +348,8 @@ def auroc(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
@@ -356,9 +357,9 @@ def auroc(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none. The interval does
-        not use them: it is DeLong's on the logit scale. With weights or clusters it uses a
-        sandwich variance.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling. The
+        interval does not use the resamples: it is DeLong's interval on the logit scale, or uses a
+        sandwich variance if there are weights or clusters.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -367,13 +368,13 @@ def auroc(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model that is always or never correct. A constant score
-        gives 0.5 with the reason `CONSTANT`.
+        Values are NaN with a reason for a model that is always or never correct. For a constant
+        score the value is 0.5 with the reason `CONSTANT`.
 
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
 
@@ -405,27 +406,28 @@ def average_precision(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute the mean precision at each correct answer, from the highest score downwards.
+    """Compute the average precision: the mean of the precision at each correct answer.
 
-    Tied answers enter together, so that their order does not matter. The expected value of an
-    uninformative score is about the proportion of correct answers.
+    Answers are retrieved from the highest score downwards. Tied answers are retrieved together, so
+    that their order does not matter. The expected average precision of an uninformative score is
+    about the proportion of correct answers.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     of : {"correct", "errors"}
-        What to retrieve: correct answers from the highest score down, or errors from the lowest
-        up.
+        Answers to retrieve: correct answers from the highest score down, or errors from the lowest
+        score up.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -434,16 +436,17 @@ def average_precision(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model without answers of the class to retrieve.
+        Values are NaN with a reason for a model without any correct answers (or errors) to
+        retrieve.
 
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------

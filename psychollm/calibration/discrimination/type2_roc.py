@@ -1,9 +1,9 @@
 """The type-2 ROC curve of every model: hit rate against false-alarm rate.
 
-A criterion is a value of stated confidence; an answer at or above it counts as confident. The hit
-rate is the proportion of correct answers that are confident, and the false-alarm rate is the same
-proportion of wrong answers. Between criteria the curve is straight, as if ties were broken at
-random. The area below it is the AUROC.
+A criterion is a value of stated confidence; an answer with at least this confidence counts as
+confident. The hit rate is the proportion of correct answers that are confident, and the
+false-alarm rate is the proportion of wrong answers that are confident. Between criteria the curve
+is straight, as if ties were broken at random. The area under the curve is the AUROC.
 """
 
 from dataclasses import dataclass
@@ -44,10 +44,10 @@ class Type2ROC(Result):
     """
 
     false_alarms: FloatArray  # (points,) false-alarm rates, increasing
-    hits: FloatArray  # (models, points) hit rates at these
+    hits: FloatArray  # (models, points) hit rates at these false-alarm rates
     interval: FloatArray  # (models, points, 2) pointwise
-    criteria: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
-    criterion_false_alarms: tuple[FloatArray, ...]  # false-alarm rate at each
+    criteria: tuple[FloatArray, ...]  # for each model: distinct scores, decreasing
+    criterion_false_alarms: tuple[FloatArray, ...]  # false-alarm rate at each criterion
     criterion_hits: tuple[FloatArray, ...]  # hit rate at each criterion
     n_correct: FloatArray  # (models,) number of correct answers
     n_wrong: FloatArray  # (models,) number of wrong answers
@@ -65,7 +65,7 @@ class Type2ROC(Result):
     )
 
     def criteria_frame(self) -> "pd.DataFrame":
-        """Return one row per model and score: both rates at or above it, with Wilson intervals."""
+        """Return both rates at each model's scores, with Wilson intervals, one row per score."""
         import pandas as pd
 
         sizes = [values.size for values in self.criteria]
@@ -102,8 +102,8 @@ def type2_roc(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     false_alarms : array_like (points,), optional
@@ -114,7 +114,7 @@ def type2_roc(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the pointwise bands and of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -123,23 +123,23 @@ def type2_roc(
     Returns
     -------
     Type2ROC
-        Values are NaN with a reason for a model that is always or never correct. Bands are
-        pointwise: each covers the hit rate at one false-alarm rate. They are Wilson intervals with
-        the bootstrap variance, made monotone.
+        Values are NaN with a reason for a model that is always or never correct. The bands are
+        Wilson intervals with the bootstrap variance, made monotone. They are pointwise: each
+        interval covers the hit rate at one false-alarm rate.
 
     Raises
     ------
     OptionError
         If a false-alarm rate is not inside [0, 1].
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
 
     Notes
     -----
-    The band under-covers near the ends of the curve: with n wrong answers, at false-alarm rates
-    below 3 / n or above 1 - 3 / n.
+    The band covers less than the nominal level near the ends of the curve, that is, at false-alarm
+    rates below 3 / n or above 1 - 3 / n with n wrong answers.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def type2_roc(
 
 
 def _rising(band: FloatArray) -> FloatArray:
-    """Make a band (points, 2) increase with the curve."""
+    """Make the bounds of a band (points, 2) non-decreasing, as the curve is."""
     lower = np.maximum.accumulate(band[:, 0])
     return np.stack([lower, np.minimum.accumulate(band[::-1, 1])[::-1]], axis=1)
 
@@ -215,7 +215,7 @@ def _check_rates(false_alarms: Any) -> FloatArray:
 
 
 def _at_criteria(tally: Tally) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return descending scores, and proportions of wrong and correct answers at or above."""
+    """Return descending scores, and proportions of wrong and correct answers at or above each."""
     rates = []
     for counts in (tally.wrong, tally.correct):
         above = np.cumsum(counts[::-1])

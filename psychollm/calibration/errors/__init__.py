@@ -1,1 +1,1 @@
-"""Calibration errors, binned and smooth, with their expectation under calibration."""
+"""Binned and smooth calibration errors, with their expectation under calibration."""

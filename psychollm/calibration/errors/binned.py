@@ -12,26 +12,26 @@ over the B bins with answers. Each error is biased upwards, often severely, beca
 absolute gaps. Every error is therefore reported with its expectation under calibration
 (:math:`E_0`), a p-value, and corrected estimates:
 
-* `debiased`: ECE, MCE and ACE minus :math:`E_0`; the squared RMSCE minus the variance of each
-  bin's accuracy,
+* `debiased`: the ECE, MCE or ACE minus :math:`E_0`; for the RMSCE, the variance of each bin's
+  accuracy is subtracted from its square,
 
   .. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
             \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big),                         \quad (2)
 
-  without bins of a single answer (Kumar, Liang & Ma). :math:`E_0` is the bias of a calibrated
-  model. For a miscalibrated model noise increases and decreases gaps, so that the bias is smaller
-  and ECE minus :math:`E_0` is too small.
+  omitting bins with a single answer (Kumar, Liang & Ma). :math:`E_0` is the bias for a calibrated
+  model. For a miscalibrated model noise increases some absolute gaps and decreases others, so that
+  the bias is smaller and ECE minus :math:`E_0` is too small.
 * `corrected`: the population error for which this sample is the median; see
-  `psychollm.calibration.errors.calibration_error`. It is valid for good and bad calibration, and
-  its interval is for the error in the population, with the same bins.
+  `psychollm.calibration.errors.calibration_error`. It is valid for well and for poorly calibrated
+  models. Its interval covers the error in the population with the same bins.
 
-Coverage of the 95 % interval was simulated for calibrated, mildly (0.06) and strongly (0.30)
-miscalibrated models with continuous, eleven or two different confidences. Coverage for the ECE is
-92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50. It is lowest for strong
-miscalibration; for a calibrated model only the lower bound can miss. Coverage for the RMSCE with
-50 questions, and for the MCE, is 96 to 100 %. Bootstrap percentiles never cover the ECE of a
-calibrated model. In the population, ACE and MCE include rare bins; the interval refers to bins
-with answers in the sample.
+Coverage of the 95 % interval was simulated for calibrated models and for models with an ECE of
+0.06 and 0.30. Confidence was continuous or had eleven or two distinct values. Coverage for the ECE
+is 92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50. It is lowest for strong
+miscalibration; for a calibrated model only the lower bound can be wrong. Coverage is 96 to 100 %
+for the MCE, and for the RMSCE with 50 questions. Percentile bootstrap intervals never cover the
+ECE of a calibrated model, which is zero. The population values of ACE and MCE include rare bins,
+but the interval refers only to bins with answers in the sample.
 
 References
 ----------
@@ -127,9 +127,9 @@ def calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     norm : {"l1", "l2", "max", "average"}
-        ECE, RMSCE, MCE or ACE (1).
+        Norm of the gaps: ECE, RMSCE, MCE or ACE (1), respectively.
     bins : {"auto", "width", "mass", "discrete", "sweep"}
         "auto" makes each distinct confidence a bin if a model states at most 20 values, and uses
         bins of equal width otherwise. "mass" makes bins with equal numbers of answers; ties are
@@ -146,7 +146,7 @@ def calibration_error(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -155,17 +155,17 @@ def calibration_error(
     Returns
     -------
     BinnedCalibrationError
-        The flag `ONE_BIN` marks a model whose answers share one bin. `SPARSE_BINS` marks a
-        debiased RMSCE computed without the bins of a single answer.
+        The flag `ONE_BIN` marks a model with all answers in one bin. `SPARSE_BINS` marks a
+        debiased RMSCE that omits bins with a single answer.
 
     Raises
     ------
     OptionError
-        If an option does not exist.
+        If an option is invalid.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     References
     ----------
@@ -201,7 +201,7 @@ def binned_metric(
     n_bins: int = 15,
     closed: Closed = "right",
 ) -> Metric:
-    """Return the record of a binned calibration error, for `calibration_panel` and the like."""
+    """Return the metric of a binned calibration error, as used by `calibration_panel`."""
     check_choice("norm", norm, Norm)
     binning = Binning(kind=bins, n_bins=n_bins, closed=closed)
     name = "ECE sweep" if (norm, bins) == ("l1", "sweep") else _NAMES[norm]
@@ -222,19 +222,19 @@ class _Shared:
     """Quantities shared by the resamples of one model."""
 
     values: FloatArray  # (groups,)
-    level: IntArray  # (groups,) ranks of distinct confidences
+    level: IntArray  # (groups,) ranks of the distinct confidences
     bins: Bins
     binning: Binning
     norm: Norm
-    gap: FloatArray  # (bins,) sum of residuals in each bin over n, in the sample
+    gap: FloatArray  # (bins,) sum of residuals in each bin, divided by n
     share: FloatArray  # (bins,)
-    shape: FloatArray  # (bins,) gaps, scaled to an error of one
+    shape: FloatArray  # (bins,) gaps, scaled so that the error is one
     scale: FloatArray  # (scales,)
-    short: float  # correction factor for the noise of resamples
+    short: float  # factor that corrects the noise of resamples
 
 
 def _bins(tally: Tally, binning: Binning) -> Bins:
-    """Return the bins of a tally; for "sweep", the final bins."""
+    """Return the bins of a tally; "sweep" returns the bins that it selects."""
     counts = tally.correct + tally.wrong
     if binning.kind != "sweep":
         return bins_of(tally.values, counts, binning)
@@ -250,7 +250,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     share = size[0] / n
     distance, square = gap[0] / size[0], _square_residuals(tally, bins) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)
-    # If all gaps are zero, the direction of the noise replaces their direction.
+    # If all gaps are zero their direction is undefined, so the direction of the noise is used.
     around = np.sqrt(square)
     noise = _norm(around, share, norm)
     shape = distance / value if value > 0.0 else around / noise if noise > 0.0 else around
@@ -269,7 +269,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
 
 
 def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the error of each resample, debiased for l2, and the columns of its family."""
+    """Return each resample's error (for l2 also debiased) and the carried columns (1)."""
     gap, size, hits = _sums(shared.values, shared.bins, correct, wrong)
     outputs = 2 if shared.norm == "l2" else 1
     out = np.empty((len(correct), outputs + shared.scale.size))
@@ -292,7 +292,7 @@ def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatA
 def _sums(
     values: FloatArray, bins: Bins, correct: FloatArray, wrong: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return gap sums, sizes and hits of bins (resamples, bins)."""
+    """Return sums of gaps, numbers of answers and of correct answers by bin (resamples, bins)."""
     gap, size, hits = (np.empty((len(correct), bins.size)) for _ in range(3))
     kernels.bin_gaps(values, bins.stop, correct, wrong, gap, size, hits)
     return gap, size, hits
@@ -301,7 +301,7 @@ def _sums(
 def _swept(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, binning: Binning
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Return gap sums, sizes and hits of the swept bins, and their number."""
+    """Return the sums of `_sums` for the bins that "sweep" selects, and their number."""
     sums = np.empty((3, len(correct), SWEEP_LIMIT))
     used = np.empty(len(correct), dtype=np.int64)
     kernels.swept_gaps(values, levels(values), correct, wrong, binning.left, sums, used)
@@ -327,7 +327,7 @@ def _norm(distance: FloatArray, share: FloatArray, norm: Norm) -> float:
 
 
 def _strays(square: FloatArray, share: FloatArray, norm: Norm) -> float:
-    """Return the increase of the error by noise, from mean squares of gaps (bins,)."""
+    """Return the increase in error caused by noise, from mean squared gaps (bins,)."""
     if not square.size:
         return 0.0
     if norm == "max":

@@ -1,16 +1,16 @@
-r"""Bins of stated confidence: of equal width, of equal mass, or one for each stated value.
+r"""Bins of stated confidence, of equal width, of equal mass, or one for each distinct value.
 
 * *Width*: bin b of B holds :math:`((b-1)/B, b/B]` (closed right, the default; 0 belongs to the
   first bin) or :math:`[(b-1)/B, b/B)` (closed left; 1 belongs to the last).
-* *Mass*: with answers in order of confidence, an answer after a proportion p of all answers
-  belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: they are in the bin of the
-  first of them (closed right), or the last (closed left). An edge between bins is halfway between
-  the neighbouring confidences.
-* *Discrete*: one bin for each confidence that occurs.
+* *Mass*: answers are sorted by confidence. An answer that is preceded by a proportion p of all
+  answers belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: all tied answers
+  belong to the bin of the first one (closed right) or of the last one (closed left). An edge
+  between two bins is halfway between the neighbouring confidences.
+* *Discrete*: each distinct confidence has its own bin.
 
-Floating-point decimals are inexact: 0.1 + 0.2 differs from 0.3, as does 0.3 in single precision.
-Confidences closer than :math:`10^{-7}` therefore count as equal, and a confidence that close to an
-edge counts as on the edge.
+Floating-point numbers are inexact: 0.1 + 0.2 differs from 0.3, as does 0.3 in single precision.
+Confidences that differ by less than :math:`10^{-7}` therefore count as equal, and a confidence
+within this distance of an edge counts as on the edge.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,9 +59,9 @@ class Binning:
 class Bins:
     """The non-empty bins of one model."""
 
-    index: IntArray  # (groups,) the bin of each distinct confidence
+    index: IntArray  # (groups,) bin of each distinct confidence
     edges: FloatArray  # (bins, 2)
-    kind: str  # chosen kind: width, mass or discrete
+    kind: str  # kind of the bins: width, mass or discrete
 
     @property
     def size(self) -> int:
@@ -75,7 +75,7 @@ class Bins:
 
 
 def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
-    """Put the distinct confidences of one model into bins; empty bins are left out."""
+    """Assign the distinct confidences of one model to bins; empty bins are omitted."""
     # Shapes: values (groups,); counts (groups,).
     level = levels(values)
     kind = binning.kind
@@ -94,7 +94,7 @@ def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
 
 
 def levels(values: FloatArray) -> IntArray:
-    """Return ranks, from zero, of increasing confidences; values equal up to rounding are tied."""
+    """Return ranks (from zero) of sorted confidences; values equal up to rounding are tied."""
     return (
         np.concatenate([np.zeros(min(1, values.size)), np.diff(values) > SAME])
         .cumsum()
@@ -106,7 +106,8 @@ def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) 
     """Return the mass bin of each group (groups,) without splitting ties."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
-    # Whole counts are exact. The tolerance prevents rounding of weights from moving an edge.
+    # Whole counts are exact, but weights have rounding errors. The tolerance prevents these errors
+    # from moving an edge.
     position = n_bins * (through if left else before) / through[-1:]
     index = np.ceil(position - _ROUNDING) - 1 if left else np.floor(position + _ROUNDING)
     index = np.clip(index, 0, n_bins - 1)
@@ -124,7 +125,7 @@ def _by_width(values: FloatArray, binning: Binning) -> IntArray:
 
 
 def _spans(values: FloatArray, level: IntArray) -> FloatArray:
-    """Return lowest and highest confidence of each level (levels, 2)."""
+    """Return the lowest and the highest confidence of each level (levels, 2)."""
     starts = np.flatnonzero(np.diff(level, prepend=-1))
     ends = np.flatnonzero(np.diff(level, append=level[-1] + 1 if level.size else 0))
     return np.stack([values[starts], values[ends]], axis=1)
@@ -152,7 +153,7 @@ class ReliabilityBins(Result):
     """
 
     model: IntArray  # (rows,) index in `labels`
-    lower: FloatArray  # (rows,) lower edge; equal to `upper` if the bin is one confidence
+    lower: FloatArray  # (rows,) lower edge; equal to `upper` for a single confidence
     upper: FloatArray  # (rows,)
     confidence: FloatArray  # (rows,) mean confidence
     accuracy: FloatArray  # (rows,) proportion of correct answers
@@ -181,8 +182,8 @@ def reliability_bins(
     level: float,
 ) -> ReliabilityBins:
     """Return the bins of every model."""
-    # The Wilson intervals use the effective number of independent answers, which unequal weights
-    # and clusters reduce.
+    # The Wilson intervals use the effective number of independent answers, which is smaller with
+    # unequal weights or clusters.
     rows = [_rows(tally, binned(tally), level) for tally in tables]
     names = ("lower", "upper", "confidence", "accuracy", "n", "interval")
     columns = {name: np.concatenate([part[i] for part in rows]) for i, name in enumerate(names)}
@@ -209,8 +210,8 @@ def _rows(tally: Tally, bins: Bins, level: float) -> tuple[FloatArray, ...]:
 def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
     """Return the effective number of independent answers of each accuracy (bins,)."""
     # With weights, this is Kish's effective size. With clusters, it is the size implied by the
-    # variance between clusters, limited to at least one and at most the number of answers; without
-    # variance it is the number of clusters.
+    # variance between clusters, limited to the range from one to the number of answers. If this
+    # variance is zero, it is the number of clusters.
     own_bin = bins.index[tally.group]
     weight = np.bincount(own_bin, tally.weight, minlength=bins.size)
     worth = weight**2 / np.bincount(own_bin, tally.weight**2, minlength=bins.size)

@@ -1,32 +1,32 @@
 r"""Shared inference for binned and smooth calibration errors.
 
 A calibration error is a norm of gaps between accuracy and confidence. Noise increases every norm.
-The error of a sample therefore exceeds the error of the population on average, and the error of a
-resample, which has the noise twice, exceeds the error of the sample. Percentiles of resamples thus
-miss the population value, most clearly for well-calibrated models: they never reach zero.
+On average, the error of a sample therefore exceeds the error of the population. Likewise, the
+error of a resample exceeds the error of the sample, because resampling adds further noise.
+Percentiles of resamples therefore do not cover the population value. This is most evident for
+well-calibrated models, because the percentiles never reach zero.
 
-Resamples do estimate the noise. Assume that the gaps of the population are proportional to the
-gaps of the sample, :math:`\theta c` with :math:`\|c\| = 1`. Let :math:`e^*` be the differences
-between a resample's gaps and the sample's gaps. Then
+Resamples do, however, estimate the noise. Assume that the gaps of the population are proportional
+to the gaps of the sample, :math:`\theta c` with :math:`\|c\| = 1`. Let :math:`e^*` be the
+differences between a resample's gaps and the sample's gaps. Then
 
 .. math:: T^*(\theta) = \|\theta c + e^*\|                                                \quad (1)
 
 has the distribution of the error of a sample from a population with error :math:`\theta`. A
-calibrated model has :math:`\theta = 0`; with :math:`\theta` equal to the error of the sample, (1)
+calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample, (1)
 is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of the
-sample is between the :math:`\alpha/2` quantiles of (1). Its lower bound is zero if T is within
-noise. The :math:`\theta` for which T is the median of (1) is the *corrected* error, which is
-median-unbiased.
+sample is between the :math:`\alpha/2` quantiles of (1). Its lower bound is zero if T does not
+exceed the noise. The :math:`\theta` for which T is the median of (1) is the *corrected* error,
+which is median-unbiased.
 
-If a sample has smaller gaps than expected under calibration, the interval would exclude even zero;
-without any gap it would claim perfect calibration. The upper bound is therefore at least the upper
-bound of a sample that has the mean error of calibrated samples, as in the power-constrained limits
-of Cowan et al.
+If a sample has smaller gaps than expected under calibration, the interval could be empty or
+contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean
+error expected under calibration, as in the power-constrained limits of Cowan et al.
 
 Comparisons need draws of the corrected error. The draws are points of its confidence distribution.
-A point is the error :math:`\theta` under which a proportion u of samples has a larger error than
-this sample; u is the rank of the resample's error. The percentiles of these draws form the
-interval, and the draws preserve the correlation between models.
+Each point is the error :math:`\theta` at which a proportion u of samples has a larger error than
+this sample, where u is the relative rank of a resample's error. The percentiles of these draws
+form the interval, and the draws preserve the correlation between models.
 
 Coverage is approximate because the direction c is estimated.
 
@@ -81,8 +81,8 @@ def short(tally: Tally) -> float:
 
 def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:
     """Return lower bound, corrected error and upper bound of a calibration error."""
-    # Draws (resamples, scales) are errors (1), with one column per value of theta. Rows of NaN are
-    # ignored.
+    # The draws (resamples, scales) are the errors (1), with one column per value of theta. Rows of
+    # NaN are ignored.
     tail = 0.5 * (1.0 - level)
     return confidence_points(value, scale, draws, np.array([tail, 0.5, 1.0 - tail]))
 
@@ -91,12 +91,12 @@ def confidence_points(
     value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
 ) -> FloatArray:
     """Return the errors under which given proportions of samples exceed this sample's error."""
-    # The result does not decrease in the shares; it is NaN without a value or draws. Shapes:
-    # shares (n,); returns (n,).
+    # The result is a non-decreasing function of the proportions; it is NaN if there is no value or
+    # no draw. Shapes: shares (n,); returns (n,).
     ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
     if not np.isfinite(value) or len(ordered) < 2:
         return np.full(shares.size, np.nan)
-    if not scale[-1] > 0.0:  # no gap and no noise in any resample
+    if not scale[-1] > 0.0:  # all gaps are zero in all resamples
         return np.zeros(shares.size)
     position = (1.0 - shares) * (len(ordered) - 1)
     before = np.minimum(position.astype(np.int64), len(ordered) - 2)
@@ -117,7 +117,7 @@ def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: flo
 
 def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatArray:
     """Return the largest x at which each curve (n, points) does not exceed a level."""
-    # Beyond the last point, curves have slope one.
+    # Beyond the last point, the curves are extended with slope one.
     below = curves <= level[:, None]
     last = x.size - 1
     here = last - np.argmax(below[:, ::-1], axis=1)
@@ -134,12 +134,12 @@ class CalibrationError(Result):
     """Calibration error of each model, with its expectation under calibration."""
 
     # `value`, `debiased` and `corrected` share one interval, which covers the error in the
-    # population. The interval may be below `value`, which is biased upwards; the flag `OUTSIDE`
-    # marks this. Compare models by `corrected.difference`: the bias by noise cancels in
-    # differences of `value` only if the two errors are equal.
+    # population. Because `value` is biased upwards, it may be above the interval; the flag
+    # `OUTSIDE` marks such values. Models should be compared by `corrected.difference`, because the
+    # bias cancels in differences of `value` only if the two errors are equal.
 
     value: Estimate  # the error of the sample
-    expected: Estimate  # mean error under calibration, with the range of simulated values
+    expected: Estimate  # mean error under calibration, with range of simulated values
     p_value: Estimate  # p-value of calibration, from simulated data sets
     debiased: Estimate  # error minus `expected`; for the RMSCE, Kumar's estimate
     corrected: Estimate  # median-unbiased error
@@ -188,9 +188,9 @@ def assembled(
     metric: Metric, answers: StatedAnswers, options: Resampling, *, n_null: int
 ) -> tuple[Drawn, dict[str, Any]]:
     """Return resamples of a calibration error, and the fields of the result by name."""
-    # Resamples have another bias than the sample. The resamples of `debiased` are therefore the
-    # resamples of the error, shifted to its value; the resamples of `corrected` are points of its
-    # confidence distribution. The metric's first output is the error, with bounds from
+    # Resamples have a different bias from the sample. The resamples of `debiased` are therefore
+    # those of the error, shifted to the debiased value. The resamples of `corrected` are points of
+    # its confidence distribution. The metric's first output is the error, with bounds from
     # `family_bounds`.
     n_null = check_count("n_null", n_null, low=2, high=DRAWS)
     options = replace(options, rng=check_generator(options.rng))
@@ -233,7 +233,7 @@ def _again_qualified(estimate: Estimate) -> Estimate:
 
 
 def _moved(estimate: Estimate, name: str, value: FloatArray) -> Estimate:
-    """Return an estimate with another value, and resamples centred there."""
+    """Return an estimate with another value and the resamples centred on this value."""
     draws = estimate.draws
     known = np.isfinite(draws)
     n = np.maximum(known.sum(axis=0), 1)

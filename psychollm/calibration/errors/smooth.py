@@ -7,11 +7,12 @@ the smoothed residuals,
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
           \qquad \text{smECE} = s(\sigma^*) = \sigma^*,                                   \quad (1)
 
-at the bandwidth that equals the error (Blasiok & Nakkiran). Unlike a binned error it is continuous
-in the stated confidences and needs no number of bins. It has the same upward bias, and is reported
-with the same quantities: its expectation under calibration, a p-value, and the corrected error
-with its interval. The interval uses the bandwidth of the sample; in the simulations described in
-`psychollm.calibration.errors.binned` its coverage is 92 to 99 %.
+at the bandwidth that equals the error (Blasiok & Nakkiran). Unlike a binned error, it is a
+continuous function of the stated confidences and requires no choice of bins. It has the same
+upward bias as a binned error. It is therefore reported with the same quantities: the expectation
+under calibration, a p-value, and the corrected error with its interval. The interval uses the
+bandwidth of the sample. In the simulations described in `psychollm.calibration.errors.binned` it
+covers 92 to 99 %.
 
 References
 ----------
@@ -73,7 +74,7 @@ class ReliabilityCurve(Result):
     """
 
     confidence: FloatArray  # (points,) from 0 to 1
-    accuracy: FloatArray  # (models, points) NaN with fewer than one effective answer
+    accuracy: FloatArray  # (models, points) NaN if below one effective answer
     interval: FloatArray  # (models, points, 2) pointwise, bootstrap percentiles
     density: FloatArray  # (models, points) density of stated confidence
     level: float
@@ -121,21 +122,21 @@ def reliability_curve(
 
 Cosines: TypeAlias = tuple[FloatArray, FloatArray]  # cosines of even and of odd terms
 
-POINTS = 101  # points of a reliability curve; every grid has nodes there
-RESOLUTION = 2.5  # nodes per standard deviation of the kernel
+POINTS = 101  # points of a reliability curve, which are nodes of every grid
+RESOLUTION = 2.5  # number of nodes per standard deviation of the kernel
 MOST_NODES = 4000
-_COMPLETE = 2.2  # smallest number of nodes per SD for a complete series
+_COMPLETE = 2.2  # fewest nodes per SD for which the series is complete
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothingGrid:
-    """Nodes, with the positions of one model's confidences among them."""
+    """Grid of nodes, with the positions of one model's confidences on it."""
 
     values: FloatArray  # (groups,)
-    beyond: FloatArray  # (groups,) position of each within its cell between two nodes, from 0 to 1
+    beyond: FloatArray  # (groups,) position in its cell between two nodes, from 0 to 1
     node: IntArray  # (cells,) node before each cell that holds confidences
-    stop: IntArray  # (cells,) the group after each cell
-    last: int  # number of the last node
+    stop: IntArray  # (cells,) index of the first group after each cell
+    last: int  # index of the last node
     by_node: Cosines
     by_term: Cosines
 
@@ -164,12 +165,12 @@ class SmoothingGrid:
         kernels.node_sums(values, self.beyond, self.node, self.stop, correct, wrong, nodes)
 
     def errors(self, nodes: FloatArray, sigma: float | None, start: float) -> FloatArray:
-        """Return the error at a bandwidth, by default the bandwidth equal to it (resamples,)."""
+        """Return the error at a bandwidth, by default at the fixed point of (1) (resamples,)."""
         out = np.empty(len(nodes))
         kernels.smooth_errors(
             nodes, sigma or 0.0, start, self.finest, self.by_node, self.by_term, out
         )
-        return np.minimum(out, 1.0)  # the grid may round errors above 1
+        return np.minimum(out, 1.0)  # rounding on the grid may give values above 1
 
     def curves(self, nodes: FloatArray, sigma: float) -> FloatArray:
         """Return smoothed sums at the nodes (resamples, nodes)."""
@@ -193,7 +194,7 @@ def smoothing_grid(values: FloatArray, sigma: float) -> SmoothingGrid:
 
 @lru_cache(maxsize=8)
 def _cosines(last: int) -> tuple[Cosines, Cosines]:
-    """Return cosines at the first half of the nodes, with nodes first and with terms first."""
+    """Return cosines at the first half of the nodes, as (nodes, terms) and as (terms, nodes)."""
     angle = np.pi / last * np.outer(np.arange(last // 2 + 1), np.arange(last // 2))
     even, odd = (np.ascontiguousarray(np.cos(angle[:, start::2])) for start in (0, 1))
     return (even, odd), (np.ascontiguousarray(even.T), np.ascontiguousarray(odd.T))
@@ -213,7 +214,7 @@ class SmoothCalibrationError(CalibrationError):
     (array([0.15]), (1, 101))
     """
 
-    bandwidth: FloatArray  # (models,) sigma; equal to the error unless it was given
+    bandwidth: FloatArray  # (models,) sigma; equal to the error by default
     curve: ReliabilityCurve
 
 
@@ -234,7 +235,7 @@ def smooth_calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     sigma : float, optional
         Bandwidth of the kernel on the scale of confidence. By default the bandwidth equals the
         error.
@@ -245,7 +246,7 @@ def smooth_calibration_error(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -254,16 +255,16 @@ def smooth_calibration_error(
     Returns
     -------
     SmoothCalibrationError
-        NaN with a reason for a model without answers.
+        Values are NaN with a reason for a model without answers.
 
     Raises
     ------
     OptionError
-        If an option does not exist or `sigma` is not inside (0.0005, 1).
+        If an option is invalid or `sigma` is not inside (0.0005, 1).
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Examples
     --------
@@ -284,7 +285,7 @@ def smooth_calibration_error(
 
 
 def smooth_metric(sigma: float | None = None) -> Metric:
-    """Return the record of the smooth calibration error, for `calibration_panel` and the like."""
+    """Return the metric of the smooth calibration error, as used by `calibration_panel`."""
     return _metric(sigma, curve=False)
 
 
@@ -319,11 +320,11 @@ class _Shared:
     grid: SmoothingGrid
     sigma: float | None  # bandwidth that the caller requested
     start: float  # start of the search for the fixed point
-    bandwidth: float  # bandwidth of the noise family and of the curve
+    bandwidth: float  # bandwidth of the draws (1) and of the curve
     own: FloatArray  # (nodes,) smoothed residual of the sample
-    shape: FloatArray  # (nodes,) smoothed residual, scaled to an error of one
+    shape: FloatArray  # (nodes,) smoothed residual, scaled so that the error is one
     scale: FloatArray  # (scales,)
-    short: float  # correction factor for the noise of resamples
+    short: float  # factor that corrects the noise of resamples
     curve: bool
 
 
@@ -337,8 +338,8 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         expected = 1.0  # all gaps are zero, also in resamples
     grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
-    # The expected error may be zero if all confidences are 0 or 1. The grid need not be finer than
-    # the smallest error of a resample.
+    # The expected error is zero if all confidences are 0 or 1, so the observed error limits the
+    # bandwidth. The grid need not be finer than the smallest error of a resample.
     needed = value if value < expected else max(expected, value / 64.0)
     if sigma is None and value > 0.0 and needed != expected:
         grid = smoothing_grid(tally.values, needed)
@@ -352,7 +353,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         start=max(value, grid.finest),
         bandwidth=bandwidth,
         own=own,
-        # If all gaps are zero, a constant gap replaces their direction.
+        # If all gaps are zero their direction is undefined, so a constant gap is used.
         shape=own / value if value > 0.0 else np.ones_like(own),
         scale=scales(value, noise),
         short=short(tally),
@@ -373,7 +374,7 @@ def _expected_bandwidth(tally: Tally, n: float) -> float:
 
 
 def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the error of each resample, the columns of its family, and its curve."""
+    """Return each resample's error, the carried columns of the draws, and its curve."""
     grid = shared.grid
     nodes = grid.sums(correct, wrong)
     curves = grid.curves(nodes, shared.bandwidth)

@@ -5,8 +5,8 @@ Under calibration an answer with confidence f is correct with probability f:
 .. math:: y^*_i \sim \text{Bernoulli}(f_i), \qquad E_0 = E[T(f, y^*)], \qquad
           p = \frac{1 + \#\{T^* \ge T\}}{1 + R}.                                          \quad (1)
 
-:math:`E_0` is the expected error due to noise, and p tests calibration. All models and metrics
-share the random numbers of the questions.
+:math:`E_0` is the error expected from noise alone, and p is the p-value of the hypothesis of
+calibration. For each question, all models and metrics use the same random numbers.
 
 Answers in one cluster are dependent, so independent draws would have too little noise. Instead,
 the residuals :math:`y_i - f_i` of each cluster are multiplied by one random factor,
@@ -18,8 +18,9 @@ the residuals :math:`y_i - f_i` of each cluster are multiplied by one random fac
 which preserves any dependence within clusters (the wild bootstrap under the null hypothesis;
 Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and third moment
 one, which preserves the skewness of cluster totals. At a nominal level of 5 %, the test rejects 1
-to 7 % of calibrated models, fewest with few clusters; with random signs instead of (2) it rejects
-6 to 9 %. No p-value is returned if precision is below that of five clusters of equal size.
+to 7 % of calibrated models, and the fewest if there are few clusters. With random signs instead of
+(2) it rejects 6 to 9 %. No p-value is returned if the effective number of clusters is below that
+of five clusters of equal size.
 
 References
 ----------
@@ -129,7 +130,7 @@ def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _wild(tally: Tally, uniforms: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (replicates, groups) by (2), from a number per cluster."""
+    """Return correct and wrong answers (replicates, groups) by (2), one number per cluster."""
     factors = np.where(uniforms < (5.0 + _ROOT) / 10.0, 0.5 * (1.0 - _ROOT), 0.5 * (1.0 + _ROOT))
     if (tally.weight == 1.0).all():
         correct, wrong = tally.resampled(factors, clusters)

@@ -1,1 +1,1 @@
-"""Thresholds of confidence above which a model may answer alone."""
+"""Confidence thresholds above which a model's answers are accepted without review."""

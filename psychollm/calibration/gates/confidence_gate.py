@@ -1,4 +1,4 @@
-"""`confidence_gate`: threshold of confidence above which answers meet a guaranteed error rate."""
+"""`confidence_gate`: confidence threshold above which the error rate has a guaranteed bound."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-ALL = "all"  # the group of a gate without groups
+ALL = "all"  # label of the group if there are no groups
 _SCALES = (1.0, 10.0, 100.0)
-_SHOWN = 12  # gates that the summary lists
+_SHOWN = 12  # number of gates that the summary lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConfidenceGate(Study, Result):
-    """Thresholds of confidence with a guaranteed error rate above them.
+    """Confidence thresholds above which the error rate has a guaranteed bound.
 
     Examples
     --------
@@ -47,11 +47,11 @@ class ConfidenceGate(Study, Result):
     array([False,  True])
     """
 
-    threshold: FloatArray  # (models, groups) lowest answered confidence; NaN without a gate
+    threshold: FloatArray  # (models, groups) lowest accepted confidence; NaN without a gate
     coverage: FloatArray  # (models, groups) proportion of answers at or above the threshold
-    error: FloatArray  # (models, groups) proportion of these that were wrong
+    error: FloatArray  # (models, groups) proportion of these answers that were wrong
     upper: FloatArray  # (models, groups) upper bound on the error rate
-    promised: BoolArray  # (models, groups) whether a threshold has the guarantee
+    promised: BoolArray  # (models, groups) whether a threshold meets the guarantee
     flags: tuple[tuple[Reason, ...], ...]  # (models, groups) reason if there is no threshold
     n: FloatArray  # (models, groups) number of answers with both values
     step_gate: IntArray  # (steps,) index of the gate of each step
@@ -82,7 +82,8 @@ class ConfidenceGate(Study, Result):
         confidence : array_like
             One or more confidences, on the scale of the gate. NaN gives False.
         group : hashable or array_like, optional
-            Group of all questions, or of each. Unknown groups give False, with a warning.
+            Group of all questions, or of each question. Questions of unknown groups give False,
+            with a warning.
         model : hashable, optional
             Model, if the gate has several.
 
@@ -94,7 +95,8 @@ class ConfidenceGate(Study, Result):
         Raises
         ------
         OptionError
-            If the gate has groups or several models, and none is given.
+            If the gate has groups and `group` is missing, or has several models and `model` is
+            missing.
         LabelError
             If the model does not exist.
         CodeError
@@ -124,7 +126,7 @@ class ConfidenceGate(Study, Result):
         columns = self._columns(group, values.shape)
         cut = np.append(self.threshold[row], np.nan)[columns]
         given = np.asarray(confidence)
-        if given.dtype in (np.float16, np.float32):  # precision of the threshold
+        if given.dtype in (np.float16, np.float32):  # use the precision of the threshold
             cut = cut.astype(given.dtype).astype(np.float64)
         with np.errstate(invalid="ignore"):
             return np.asarray(values >= cut, dtype=np.bool_)
@@ -167,7 +169,7 @@ class ConfidenceGate(Study, Result):
         return np.broadcast_to(found[0], shape) if one else found.reshape(shape)
 
     def curve(self) -> "pd.DataFrame":
-        """Return one row per gate and threshold: its coverage, error and upper bound."""
+        """Return coverage, error rate and upper bound, one row per gate and threshold."""
         import pandas as pd
 
         model, group = np.divmod(self.step_gate, len(self.groups))
@@ -196,7 +198,7 @@ class ConfidenceGate(Study, Result):
         return fewest_answers(self.at_most, self.certainty)
 
     def name(self, gate: int) -> str:
-        """Return the name of the nth gate, numbered from 0 by model and then by group."""
+        """Return the name of a gate; gates are numbered from 0, by model and then by group."""
         row, column = divmod(gate, len(self.groups))
         model, group = self.labels[row], self.groups[column]
         if not self.grouped:
@@ -285,30 +287,31 @@ def confidence_gate(
     *,
     clusters: ArrayLike | None = None,
 ) -> ConfidenceGate:
-    """Find the threshold of confidence above which a model's error rate is guaranteed.
+    """Find the confidence threshold above which a model's error rate has a guaranteed bound.
 
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score.
     correct : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
         1 = correct, 0 = wrong; NaN is missing.
     at_most : float
-        Largest tolerated proportion of wrong answers among the answers that a model gives alone.
+        Largest tolerated proportion of wrong answers among the accepted answers.
     certainty : float
-        Probability that the guarantee holds. At .9, at most one gate in ten has an error rate
-        above `at_most`.
+        Probability that the guarantee is met. At .9, a gate has an error rate above `at_most` with
+        a probability of at most 10 %.
     groups : array_like or mapping (questions,), optional
         Group of each question, such as its domain; each group has its own gate.
     clusters : array_like or mapping (questions,), optional
-        Cluster of each question, such as its passage; clustered answers count as fewer independent
-        answers.
+        Cluster of each question, such as its passage. Clustered answers are dependent, so they
+        count as fewer independent answers.
 
     Returns
     -------
     ConfidenceGate
-        Gate, applied by ``decide``. Without a guarantee the threshold is NaN with a reason in
-        ``flags``, and no question is answered alone.
+        Gate, whose method ``decide`` applies it to new answers. If no threshold meets the
+        guarantee, the threshold is NaN with a reason in ``flags``, and no answer is accepted.
 
     Raises
     ------
@@ -321,9 +324,9 @@ def confidence_gate(
 
     Notes
     -----
-    The guarantee is Learn then Test with Clopper-Pearson bounds and a fixed sequence of thresholds
-    (`psychollm.calibration.gates.guarantee`). It is separate for each model and group, and applies
-    to questions from the same population.
+    The method is Learn then Test with Clopper-Pearson bounds and a fixed sequence of thresholds
+    (`psychollm.calibration.gates.guarantee`). The guarantee applies to each model and group
+    separately, for questions from the same population.
 
     Examples
     --------

@@ -1,22 +1,24 @@
 r"""The lowest threshold of confidence with a guaranteed error rate.
 
 Let :math:`R(t)` be the error rate among answers with a confidence of at least t, in the population
-of questions. Of n answers at or above t, e were wrong. The hypothesis :math:`R(t) > \alpha` is
-rejected if the upper Clopper-Pearson bound is at most :math:`\alpha`,
+of questions. Of n observed answers with a confidence of at least t, e are wrong. The hypothesis
+:math:`R(t) > \alpha` is rejected if the upper Clopper-Pearson bound is at most :math:`\alpha`,
 
 .. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha,                        \quad (1)
 
 with B the beta distribution and :math:`1 - \delta` the certainty. Thresholds are tested from high
-to low; the gate is the last threshold before the first that fails (Learn then Test with a fixed
-sequence). A threshold between two observed confidences admits the same answers as the upper one,
-so that the sequence covers all real thresholds and does not depend on the data. Given n, e is
-binomial at each threshold, and the first threshold that is too low passes with probability at most
+to low, and testing stops at the first threshold that fails. The gate is the last threshold that
+passed (Learn then Test with a fixed sequence). A threshold between two observed confidences
+accepts the same answers as the higher confidence. The sequence therefore covers all real
+thresholds and does not depend on the data. Given n, e has a binomial distribution at each
+threshold. The first threshold with :math:`R(t) > \alpha` therefore passes with probability at most
 :math:`\delta`, for any number of tests and any ties.
 
-The sequence begins at the first threshold that passes with one wrong answer: if it began with 22
-answers (for :math:`\alpha = \delta = .1`), a single wrong answer would end it. This start depends
-on the confidences alone. If the error rate is not monotone in confidence, the start may skip a
-short range of thresholds that are too low; `validation/gate_guarantees.py` tests this.
+The sequence begins at the first threshold with enough answers to pass with one wrong answer. A
+sequence that began with the 22 answers needed without wrong answers (for :math:`\alpha = \delta =
+.1`) would often end at once, after a single wrong answer. The start depends on the confidences
+alone. If the error rate is not monotone in confidence, the start may skip a short range of
+thresholds that are too low. `validation/gate_guarantees.py` simulates this case.
 
 Clustered answers are dependent. With :math:`n_g` answers of cluster g at or above t,
 :math:`h_g` of them wrong, r = e / n, and G clusters, there are two effective numbers of
@@ -26,13 +28,14 @@ independent answers,
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}
                 \left(\frac{z}{t_\nu}\right)^2,                                           \quad (2)
 
-The first assumes the worst case, equal answers within clusters (Kish). The second follows from the
-observed variance (Korn and Graubard), with the quantiles z and :math:`t_\nu` of :math:`1 -
-\delta`; the degrees of freedom :math:`\nu` are computed from fourth powers
-(`psychollm.estimates.clustered`). The first number is too conservative; the second fails if large
-clusters happen to have no error. Their geometric mean replaces n in (1): in simulations the
-guarantee then failed in up to 7.1 % of data sets (nominal 10 %), and in up to 17 % with the second
-number alone. Without wrong answers the first number is used.
+The first number assumes the worst case, that all answers within a cluster are equal (Kish). The
+second number is estimated from the observed variance (Korn and Graubard), with the quantiles z and
+:math:`t_\nu` of :math:`1 - \delta`. The degrees of freedom :math:`\nu` are computed from fourth
+powers (`psychollm.estimates.clustered`). The first number is too conservative; the second is too
+large if large clusters contain no errors by chance. Their geometric mean therefore replaces n in
+(1). In simulations with this mean, the error rate exceeded its bound in up to 7.1 % of data sets
+(nominal 10 %); with the second number alone, in up to 17 %. If there are no wrong answers, the
+first number is used.
 
 References
 ----------
@@ -61,17 +64,17 @@ from psychollm.estimates.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Statistics of each threshold, from the highest confidence down."""
+    """Statistics of each threshold, in order of decreasing confidence."""
 
     threshold: FloatArray  # (steps,) distinct confidences
     coverage: FloatArray  # (steps,) proportion of answers at or above each
-    error: FloatArray  # (steps,) proportion of these that are wrong
+    error: FloatArray  # (steps,) proportion of these answers that are wrong
     upper: FloatArray  # (steps,) bound (1)
     size: FloatArray  # (steps,) effective number of independent answers (2)
 
 
 def fewest_answers(at_most: float, certainty: float, wrong: int = 0) -> int:
-    """Return the fewest answers that meet the guarantee with a given number of wrong answers."""
+    """Return the smallest number of answers that passes with a given number of wrong answers."""
     low, high = wrong, wrong + 1
     while bdtr(wrong, high, at_most) > 1.0 - certainty:
         low, high = high, 2 * high
@@ -104,7 +107,7 @@ def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> Float
     before = inside - 1.0, errors - wrong
 
     def total(a: int, b: int) -> FloatArray:
-        """Return running sums over clusters of (wrong answers)^a times (answers)^b."""
+        """Return running values of the sum over clusters of (wrong answers)^a (answers)^b."""
         return np.cumsum(errors**a * inside**b - before[1] ** a * before[0] ** b)
 
     r = np.cumsum(wrong) / n
@@ -130,7 +133,7 @@ def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> Float
 
 
 def _running(values: FloatArray, member: IntArray) -> FloatArray:
-    """Return, for each answer (n,), the sum of its cluster's values up to this answer."""
+    """Return, for each answer, the sum of its cluster's values up to this answer (n,)."""
     order = np.argsort(member, kind="stable")
     ordered, sums = member[order], np.cumsum(values[order])
     first = np.searchsorted(ordered, ordered)
@@ -140,7 +143,7 @@ def _running(values: FloatArray, member: IntArray) -> FloatArray:
 
 
 def guaranteed_step(steps: Steps, at_most: float, certainty: float) -> tuple[int, Reason]:
-    """Return the index of the lowest threshold with the guarantee, or -1 with a reason."""
+    """Return the index of the lowest threshold that meets the guarantee, or -1 with a reason."""
     if not steps.size.size:
         return -1, Reason.NO_ANSWERS
     if steps.size.max() < fewest_answers(at_most, certainty):

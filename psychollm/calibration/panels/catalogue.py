@@ -1,7 +1,7 @@
 """Metrics of panels, collected from their modules, with names and descriptions.
 
-The sections of a panel are ranking (does confidence discriminate?), scores (is it calibrated?),
-and selection and decisions (what are the consequences of acting on it?).
+A panel has four sections. Ranking measures how well confidence discriminates, and scores measure
+how well it is calibrated. Selection and decisions measure the consequences of acting on it.
 """
 
 import pkgutil
@@ -51,7 +51,7 @@ def metric_keys() -> list[str]:
 
 
 def rank_order(output: Output, estimate: "Estimate") -> IntArray:
-    """Return the indices of models from best to worst, undefined ones last."""
+    """Return the indices of models from best to worst; undefined values are last."""
     value = estimate.value
     neutral = 0.0 if output.neutral is None else output.neutral
     distance = {"lower": value, "near": np.abs(value - neutral)}.get(output.better, -value)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# These columns fit the width of the text; calibration errors have a separate table.
+# Only these columns fit into the text width; calibration errors have a separate table.
 _TABLE = ("accuracy", "overconfidence", "auroc", "brier", "aurc_normalised")
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24
@@ -85,7 +85,7 @@ def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
 def _of_section(
     evidence: "Evidence", section: Section, caption: str, *, folded: bool = False
 ) -> Listing | None:
-    """Return the table of a section's metrics; None if the panel has no such metrics."""
+    """Return the table of a section's metrics; None if the panel has no metrics of the section."""
     held = evidence.listed(section)
     table = partial(_metrics, evidence, held, caption)
     return Listing(table=table, folded=folded) if held else None
@@ -293,7 +293,7 @@ def _flagged(evidence: "Evidence") -> Table | None:
 
 
 def definitions(panel: "CalibrationPanel") -> Finding:
-    """Return one line per metric: its meaning and the method of its interval."""
+    """Return the meaning of each metric and the method of its interval, one line per metric."""
     return Finding(
         key="definitions",
         question="What do the metrics mean?",

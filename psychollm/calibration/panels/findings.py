@@ -1,7 +1,7 @@
 """Findings of a panel: overconfidence, discrimination, selection and differences of models.
 
-Each finding is worded once, for the printed summary, the report and JSON. Its outcome is
-significant, negligible or inconclusive (`psychollm.estimates.verdict`).
+The printed summary, the report and JSON share the wording of each finding. The outcome of a
+finding is significant, negligible or inconclusive (`psychollm.estimates.verdict`).
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ UNDRAWN = (
 
 
 def verdict(estimates: Mapping[str, Estimate], smallest: SmallestEffects) -> Finding:
-    """Describe how many models are overconfident, and in how many confidence discriminates."""
+    """Report how many models are overconfident, and for how many confidence discriminates."""
     return Finding(key=VERDICT, statement=" ".join(verdict_sentences(estimates, smallest)))
 
 
@@ -77,7 +77,7 @@ def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
 
 
 def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
-    """Describe in how many models confidence discriminates correct from wrong answers."""
+    """Report for how many models confidence discriminates correct from wrong answers."""
     judged = verdicts(auroc, smallest=smallest.auroc, null=0.5)
     what = "confidence discriminates correct from wrong answers"
     chance = f"within {smallest.auroc:g} of chance"
@@ -111,14 +111,14 @@ _WORDED = (("overconfidence", _bias), ("auroc", _ranks))
 class Evidence:
     """Basis of the findings: estimates, curves and comparisons of models."""
 
-    panel: Any  # the CalibrationPanel
+    panel: Any  # a CalibrationPanel
     curves: PanelCurves
     comparisons: Mapping[str, Comparisons]  # all pairs of models, by metric key
     smallest: SmallestEffects
 
     @classmethod
     def of(cls, panel: Any, curves: PanelCurves, smallest: SmallestEffects) -> "Evidence":
-        """Return the evidence of a panel, with comparisons of all pairs of models."""
+        """Return the basis of a panel's findings, with comparisons of all pairs of models."""
         estimates: Mapping[str, Estimate] = panel.estimates
         compared = [key for key in COMPARED if key in estimates] or list(estimates)[:1]
         comparisons = {
@@ -275,7 +275,8 @@ class Evidence:
             Outcome.SMALL: ("is equivalent", "are equivalent"),
         }
         pairs, least = self._pairs(key), getattr(self.smallest, key, None)
-        # The order within a pair is arbitrary, so differences in both directions count.
+        # The order of the two models in a pair is arbitrary, so differences in both directions
+        # count.
         both = tuple(Outcome.ABOVE if one.shown else one for one in pairs.values())
         told = sentence(counted(Verdicts(tuple(pairs), both), words, kind="pair"))[:-1]
         alike = "" if least is None else f"; equivalent: within {number(least)}"
@@ -304,7 +305,7 @@ class Evidence:
         }
 
     def _front(self, key: str, pairs: Mapping[tuple[Any, Any], Outcome]) -> str:
-        """Return the best model, those equivalent to it, and inconclusive comparisons."""
+        """Return the best model, the models equivalent to it, and inconclusive comparisons."""
         estimate, better = self.estimates[key], self.outputs[key].better
         if better not in {"higher", "lower"}:
             return ""

@@ -152,7 +152,7 @@ def _best(evidence: "Evidence") -> Fact:
 
 
 def _notices(evidence: "Evidence") -> tuple[str, ...]:
-    """Return the models with too few answers."""
+    """Return notices about models without values for most metrics."""
     defined = np.mean([estimate.defined for estimate in evidence.estimates.values()], axis=0)
     little = defined < 0.5
     if not little.any():

@@ -3,7 +3,7 @@
 All metrics and models share the same resamples of questions, so that differences between models
 are paired. Undefined values are NaN with a reason.
 
-For data larger than memory, a few models at a time are processed, on the same resamples.
+If the data exceed memory, a few models are processed at a time, with the same resamples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWS_BYTES = 256_000_000
-ROWS = 10  # models in the printed table
+ROWS = 10  # number of models in the printed table
 
 
 def streamed_estimates(
     metrics: Sequence[Metric], scan: StatedScan, options: Resampling
 ) -> list[Estimate]:
-    """Estimate metrics for every model of a scan, as `estimate_all` does for tables."""
+    """Estimate metrics for every model of a scan; the counterpart of `estimate_all` for tables."""
     numbers = sum(len(metric.names) for metric in metrics)
     task = partial(
         _of_block,
@@ -61,7 +61,7 @@ def streamed_estimates(
     generator = check_generator(options.rng)
     inner = replace(options, n_jobs=1, progress=False)
     pieces = [(block, replace(inner, rng=deepcopy(generator))) for block in scan.blocks()]
-    replicate_seeds(0, generator)  # the generator ends in the state that a panel in memory leaves
+    replicate_seeds(0, generator)  # same state of the generator as after a panel in memory
     bar = progress_bar(show=options.progress, total=len(scan.models), label="models")
     blocks = []
     with closing(in_turn(task, pieces, workers(options.n_jobs), waiting=2)) as results:
@@ -80,14 +80,14 @@ def _of_block(
     counts: KeptCounts,
     keep: bool,
 ) -> list[Estimate]:
-    """Estimate metrics for the models of a block."""
+    """Estimate metrics for one block of models."""
     (low, high), options = piece
     answers = scan.answers(low, high)
     estimates = estimate_all(metrics, answers, options, counts=counts)
     return estimates if keep else [replace(one, _draws=None) for one in estimates]
 
 
-# Metrics of the printed summary, if the panel has them.
+# Metrics of the printed summary, if the panel contains them.
 _TOLD = ("accuracy", "overconfidence", "auroc", "brier", "ece", "corp_mcb", "aurc_normalised")
 
 
@@ -106,7 +106,7 @@ class CalibrationPanel(Study, Result):
     """
 
     estimates: dict[str, Estimate]  # estimates by the key of the metric
-    n: FloatArray  # (models,) questions with confidence and correctness
+    n: FloatArray  # (models,) number of questions with confidence and correctness
     n_bootstrap: int
     level: float
     models: Labels
@@ -169,13 +169,13 @@ class CalibrationPanel(Study, Result):
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> PanelCurves:
-        """Return reliability, risk-coverage and type-2 ROC curves of the same data.
+        """Return the reliability, risk-coverage and type-2 ROC curves of the panel's data.
 
         Parameters
         ----------
         n_draws : int, optional
-            Number of data sets simulated under calibration, for bands and p-values. By default
-            1,000, or more for more than ten models.
+            Number of data sets simulated under calibration, for bands and p-values. The default is
+            1,000; it is larger for more than ten models.
         rng : Generator, int or None
             Random generator or seed. The default is a fixed seed, so that a panel always has the
             same curves.
@@ -187,7 +187,7 @@ class CalibrationPanel(Study, Result):
         Raises
         ------
         OptionError
-            If an option does not exist or is out of range.
+            If an option is invalid or is out of range.
         ShapeError
             If the panel was computed from a scan that does not fit into memory.
 
@@ -206,7 +206,7 @@ class CalibrationPanel(Study, Result):
         return panel_curves(answers, options, n_draws=n_draws)
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the table of metrics. `PanelCurves.tables` has the tables of curves."""
+        """Return the table of metrics; `PanelCurves.tables` returns the tables of curves."""
         return {"metrics": self.to_frame()}
 
     def findings(
@@ -219,7 +219,7 @@ class CalibrationPanel(Study, Result):
         smallest : SmallestEffects
             Smallest effects of interest.
         curves : PanelCurves, optional
-            Result of `curves`; computed if not given.
+            Result of `curves`; computed by default.
 
         Returns
         -------
@@ -244,12 +244,12 @@ class CalibrationPanel(Study, Result):
         smallest : SmallestEffects
             Smallest effects of interest.
         curves : PanelCurves, optional
-            Result of `curves`; computed if not given.
+            Result of `curves`; computed by default.
         """
         return Evidence.of(self, curves or self.curves(), smallest)
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return which models are overconfident and which discriminate, with the main metrics.
+        """Return the number of overconfident and of discriminating models, and the main metrics.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class CalibrationPanel(Study, Result):
         return self.summary()
 
     def plot(self, *, metrics: Sequence[str] | None = None) -> "Figure":
-        """Draw metrics side by side with a row per model; needs the extra ``plot``.
+        """Draw metrics side by side, with one row per model; requires the extra ``plot``.
 
         Parameters
         ----------
@@ -298,16 +298,16 @@ class CalibrationPanel(Study, Result):
         curves: PanelCurves | None = None,
         smallest: SmallestEffects = SMALLEST,
     ) -> Path:
-        """Write the panel as one self-contained HTML page; needs the extra ``plot``.
+        """Write the panel to a self-contained HTML page; requires the extra ``plot``.
 
         Parameters
         ----------
         path : str or Path
             File to write.
         source : str
-            Python code that makes the panel, shown on the page.
+            Python code that creates the panel, shown on the page.
         curves : PanelCurves, optional
-            Result of `curves`; computed if not given.
+            Result of `curves`; computed by default.
         smallest : SmallestEffects
             Smallest effects of interest, used in the conclusions.
 
@@ -331,7 +331,7 @@ class CalibrationPanel(Study, Result):
     def to_xarray(self) -> Any:
         """Return values, standard errors, intervals and draws over metrics and models.
 
-        Draws are NaN for metrics whose intervals do not come from resampling.
+        Draws are NaN for metrics whose intervals are not based on resampling.
 
         Raises
         ------
@@ -354,17 +354,17 @@ class CalibrationPanel(Study, Result):
         return dataset(variables, {"metric": list(self.estimates), "model": self.models}, of=self)
 
     def table(self, *, digits: int = 3) -> "pd.DataFrame":
-        """Return models in rows, metrics in columns, each cell "value [lower, upper]".
+        """Return a table of models by metrics, with cells of the form "value [lower, upper]".
 
         Parameters
         ----------
         digits : int
-            Decimals.
+            Number of decimals.
 
         Returns
         -------
         DataFrame
-            Undefined values are dashes; ``to_frame()`` has their reasons.
+            Undefined values are shown as dashes; ``to_frame()`` gives their reasons.
 
         Examples
         --------
@@ -401,18 +401,19 @@ def calibration_panel(
     ----------
     confidence : Responses, DataFrame, DataArray, array_like (models, questions) or StatedScan
         Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A
-        `StatedScan` holds confidence and correctness, and is processed a few models at a time.
+        `StatedScan` contains both confidence and correctness; a few of its models are processed at
+        a time.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong. Only questions with both values count.
+        1 = correct, 0 = wrong. Questions without both values are ignored.
     metrics : sequence of str or Metric, optional
-        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all metrics
-        listed there.
+        Keys of metrics, as listed by `metric_keys`, or `Metric` objects. By default all metrics in
+        this list are computed.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -430,16 +431,16 @@ def calibration_panel(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Notes
     -----
-    Metrics of yes/no confidence (precision, F1, d', ...) split stated confidence at one half. For
-    another threshold pass yes/no answers.
+    Metrics of binary confidence (precision, F1, d', ...) count a stated confidence above one half
+    as a yes. For another threshold, pass binary confidence.
 
-    A `StatedScan` gives the same results as its answers in memory. It needs about 300 MB per
-    worker, and 8 bytes per resample, model and statistic for the draws. Draws of more than 256 MB
-    are discarded, so that `difference` is unavailable: then use fewer metrics or models.
+    A `StatedScan` gives the same results as tables in memory. It requires about 300 MB per worker,
+    and 8 bytes per resample, model and statistic for the draws. If the draws exceed 256 MB, they
+    are discarded and `difference` is unavailable; to avoid this, use fewer metrics or models.
 
     Examples
     --------
@@ -478,7 +479,7 @@ def _answers(
     clusters: ArrayLike | None,
     weights: ArrayLike | None,
 ) -> StatedAnswers | StatedScan:
-    """Return confidence and correctness, in memory or in a folder."""
+    """Return aligned confidence and correctness, from tables in memory or from a scan."""
     if isinstance(confidence, StatedScan):
         if correctness is not None:
             msg = "correctness: the scan already contains it; omit it"

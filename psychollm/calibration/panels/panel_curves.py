@@ -1,4 +1,4 @@
-"""Curves of a panel: reliability, risk over coverage, and type-2 ROC."""
+"""Curves of a panel: reliability, risk against coverage, and type-2 ROC."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,7 @@ def panel_curves(
     known = answers.correct[answers.present]
     certain = bool(((known == 0.0) | (known == 1.0)).all())
     n_bands = n_null = 1000 if n_draws is None else n_draws
-    if n_draws is None:  # enough for a smallest adjusted p-value of alpha / 5
+    if n_draws is None:  # makes the smallest adjusted p-value alpha / 5
         n_null = max(n_null, round(5 * len(answers.models) / (1.0 - options.level)))
     return PanelCurves(
         reliability=corp(confidence, correct, n_bands=n_bands, **shared),
@@ -80,7 +80,7 @@ def panel_curves(
 
 
 def _frames(answers: StatedAnswers) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return both tables with labels; values missing in one table are removed from both."""
+    """Return both tables with labels; a value missing from one table is removed from both."""
     import pandas as pd
 
     rows = pd.Index(answers.models, tupleize_cols=False)

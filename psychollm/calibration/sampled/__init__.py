@@ -1,1 +1,1 @@
-"""Confidence from many samples of an answer, or from probabilities inside a model."""
+"""Confidence from repeated samples of an answer, or from a model's token probabilities."""

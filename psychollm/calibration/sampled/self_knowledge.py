@@ -1,16 +1,16 @@
-r"""Probabilities of knowing an answer, P(IK), and of an answer's truth, P(True).
+r"""P(IK), the probability that a model knows an answer, and P(True), that an answer is true.
 
 P(True): the model sees a question with a proposed answer and is asked whether the answer is true.
-Only the ratio of the probabilities of the two continuations matters,
+The result depends only on the ratio of the probabilities of the two continuations,
 
 .. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}},                    \quad (1)
 
 because other continuations are irrelevant.
 
-P(IK), "I know": a logistic regression predicts correctness before any answer, from features of the
-question (a hidden state of the model, an embedding of the text). Predictions are out of sample,
-and groups of questions are never split between folds. The result includes a baseline, which
-predicts the model's accuracy for every question.
+P(IK), "I know": before the model answers, a logistic regression predicts correctness from features
+of the question, such as a hidden state of the model or an embedding of the text. The predictions
+are out of sample, and groups of questions are never split between folds. The result includes a
+baseline that predicts the model's accuracy for every question.
 
 References
 ----------
@@ -45,19 +45,19 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     Parameters
     ----------
     log_true, log_false : array_like (models, questions)
-        Natural logarithms of the probabilities of "True" and of "False", at most 0; ``-inf`` is a
-        probability of zero. If several spellings count, add their probabilities first.
+        Natural logarithms of the probabilities of "True" and of "False", at most 0; ``-inf`` means
+        a probability of zero. If several spellings are accepted, add their probabilities first.
 
     Returns
     -------
     ndarray (models, questions)
-        Confidence for every metric of this package. NaN if either value is missing or both are
-        ``-inf``.
+        Confidence that every metric of this package accepts. It is NaN if either value is missing
+        or both are ``-inf``.
 
     Raises
     ------
     ShapeError
-        If the two do not have the same shape.
+        If the two arguments differ in shape.
     CodeError
         If a value is above 0, for example because probabilities were passed instead of logarithms.
 
@@ -123,10 +123,11 @@ def predicted_correctness(
     Parameters
     ----------
     features : array_like (questions, features) or (models, questions, features)
-        Features known before the question is answered; standardised within each training fold.
+        Features known before the question is answered. They are standardised within each training
+        fold.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong; a fraction is the probability of being correct, from several
-        samples.
+        1 = correct, 0 = wrong; a fraction is the probability of being correct, estimated from
+        several samples.
     groups : array_like (questions,), optional
         Group of each question, such as its passage or topic; groups are never split between folds.
     n_folds : int
@@ -227,7 +228,7 @@ def _fill(
     fold: IntArray,
     penalty: float,
 ) -> Reason:
-    """Fill the two predictions of one model, fold by fold; return a reason if undefined."""
+    """Compute confidence and baseline of one model in place; return a reason if undefined."""
     correct, present = answers.correct[row], answers.present[row]
     if not present.any():
         return Reason.NO_ANSWERS
@@ -245,7 +246,7 @@ def _fill(
 
 
 def _fitted(features: FloatArray, correct: FloatArray, penalty: float) -> Any:
-    """Fit with each question twice, as correct and as wrong, weighted by the probabilities."""
+    """Fit a logistic regression to each question twice: as correct and as wrong, with weights."""
     linear = require("sklearn.linear_model", extra="text", purpose="predicted_correctness")
     pipeline = require("sklearn.pipeline", extra="text", purpose="predicted_correctness")
     scaling = require("sklearn.preprocessing", extra="text", purpose="predicted_correctness")

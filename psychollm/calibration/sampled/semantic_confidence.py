@@ -1,12 +1,13 @@
 r"""Confidence from the agreement of a model's own samples.
 
-The answer is the most frequent semantic class among M samples, and confidence is its proportion
-(``"same_sample"``). The proportion is biased upwards, because the class was chosen in the same
-sample. ``"split_sample"`` chooses the class in one half and counts it in the other, averaged over
-random halves. The result is unbiased, but for the class that is chosen from M/2 samples.
+The answer is the most frequent semantic class among M samples, and confidence is the proportion of
+this class (``"same_sample"``). This proportion is biased upwards, because the same samples
+determine the class. ``"split_sample"`` chooses the class in one half of the samples and computes
+its proportion in the other half, averaged over random halves. This estimate is unbiased, but it
+refers to the class that M/2 samples select.
 
-If classes are tied, each is the answer with equal probability. Correctness is then a probability
-between 0 and 1, which all metrics of this package accept.
+If several classes are tied, each is the answer with equal probability. Correctness is then a
+probability between 0 and 1, which all metrics of this package accept.
 
 References
 ----------
@@ -53,11 +54,11 @@ class SemanticConfidence(Result):
 
     confidence: FloatArray  # (models, questions) NaN with too few samples
     correct: FloatArray  # (models, questions) probability that the chosen class is right
-    sample_accuracy: FloatArray  # (models, questions) proportion of right samples
-    agreement: FloatArray  # (models, questions) proportion of pairs of samples in one class
+    sample_accuracy: FloatArray  # (models, questions) proportion of correct samples
+    agreement: FloatArray  # (models, questions) proportion of pairs in the same class
     n_samples: FloatArray  # (models, questions)
-    n_classes: FloatArray  # (models, questions) distinct classes among the samples
-    n_tied: FloatArray  # (models, questions) classes tied for most frequent, 1 if none
+    n_classes: FloatArray  # (models, questions) number of classes among the samples
+    n_tied: FloatArray  # (models, questions) number of most frequent classes
     estimator: SemanticEstimator
     flags: tuple[Reason, ...]  # (models,)
     models: Labels
@@ -89,9 +90,9 @@ def semantic_confidence(
     samples : SampledAnswers
         Semantic classes of the samples (models, questions, samples).
     estimator : {"same_sample", "split_sample"}
-        "same_sample" is the proportion of the most frequent class in all samples (Sem1).
-        "split_sample" chooses the class in one half and counts it in the other, averaged over
-        random halves (Sem2).
+        "same_sample" computes the proportion of the most frequent class among all samples (Sem1).
+        "split_sample" chooses the class in one half of the samples and computes its proportion in
+        the other half, averaged over random halves (Sem2).
     splits : int
         Number of random halves for ``"split_sample"``.
     rng : Generator, int or None
@@ -100,13 +101,14 @@ def semantic_confidence(
     Returns
     -------
     SemanticConfidence
-        With one sample per question, confidence is 1 by construction and flagged; with
-        ``"split_sample"`` it is NaN.
+        Confidence in the answer and its correctness. With one sample per question,
+        ``"same_sample"`` gives a confidence of 1 by construction, with a flag, and
+        ``"split_sample"`` gives NaN.
 
     Raises
     ------
     OptionError
-        If the estimator does not exist or `splits` is not positive.
+        If the estimator is invalid or `splits` is not positive.
     InputError
         If `samples` are not `SampledAnswers`.
 
@@ -146,7 +148,7 @@ def semantic_confidence(
 
 
 def sample_flags(n: FloatArray) -> tuple[Reason, ...]:
-    """Return flags of models by their numbers of samples (models, questions)."""
+    """Return the flag of each model, given its numbers of samples (models, questions)."""
     most = n.max(axis=1)
     return tuple(
         Reason.NO_ANSWERS if top == 0 else Reason.ONE_SAMPLE if top == 1 else Reason.NONE
@@ -155,7 +157,7 @@ def sample_flags(n: FloatArray) -> tuple[Reason, ...]:
 
 
 def check_samples(samples: object) -> None:
-    """Raise `InputError` unless these are sampled answers."""
+    """Raise `InputError` unless the argument is a `SampledAnswers`."""
     if not isinstance(samples, SampledAnswers):
         msg = (
             f"samples is a {type(samples).__name__}: build SampledAnswers.from_array(classes) or "

@@ -1,13 +1,15 @@
 r"""Semantic entropy: dispersion of the meanings of a model's samples.
 
-Estimates from M samples to a question, in nats (definitions in `psychollm.kernels.semantic`):
+The estimators use M samples for each question and return nats; `psychollm.kernels.semantic`
+defines them:
 
 * ``"discrete"``: entropy of the class proportions; biased downwards by about (K - 1)/(2M);
 * ``"miller_madow"``: the discrete entropy plus (K - 1)/(2M), for K observed classes;
 * ``"likelihood"``: entropy of the classes' normalised likelihoods (Rao-Blackwell form);
-* ``"monte_carlo"``: mean over samples of minus the log of their class's normalised likelihood;
-* ``"predictive"``: mean over samples of minus their own log-likelihood. This estimator
-  ignores meaning and is the baseline for the others.
+* ``"monte_carlo"``: mean over samples of the negative log of the normalised likelihood of their
+  class;
+* ``"predictive"``: mean over samples of their negative log-likelihood. This estimator ignores
+  meaning and is the baseline for the others.
 
 References
 ----------
@@ -65,8 +67,8 @@ class SemanticEntropy(Result):
     n_samples: FloatArray  # (models, questions)
     n_classes: FloatArray  # (models, questions)
     estimator: EntropyEstimator
-    normalised: bool  # divided by ln M
-    length_normalised: bool  # log-likelihoods divided by the number of tokens
+    normalised: bool  # whether entropies are divided by ln M
+    length_normalised: bool  # whether log-likelihoods are divided by length
     models: Labels
     questions: Labels
 
@@ -117,7 +119,7 @@ def semantic_entropy(
     Raises
     ------
     OptionError
-        If the estimator does not exist, or needs log-likelihoods or lengths that are absent.
+        If the estimator is invalid, or requires log-likelihoods or lengths that are missing.
     InputError
         If `samples` are not `SampledAnswers`.
 

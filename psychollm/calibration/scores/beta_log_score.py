@@ -1,25 +1,25 @@
-r"""Log score of a Beta prior: stated confidence is prior evidence, which answers update.
+r"""Log score of a Beta prior: stated confidence defines a prior that the answers update.
 
 If a model states the confidence f, its accuracy at f has the prior :math:`\theta \sim
 \text{Beta}(\alpha, \beta)` with
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12,                \quad (1)
 
-which is Jeffreys' prior updated by c hypothetical answers with a proportion f correct. Each answer
-is predicted from the previous answers with the same confidence. The joint probability of all
-answers does not depend on their order, and the score is its negative logarithm per answer,
+This is Jeffreys' prior updated by c hypothetical answers, a proportion f of which are correct.
+Each answer is predicted from the previous answers with the same confidence. The joint probability
+of all answers does not depend on their order, and the score is its negative logarithm per answer,
 
 .. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)},  \quad (2)
 
-with :math:`n_1` correct and :math:`n_0` wrong answers at f (Dawid's prequential log score; with c
-= 0 the code length of Krichevsky and Trofimov). It is proper: under (1), stating f minimises the
-expected loss. As c grows it becomes the log score. With a finite c, answers correct small errors
-of confidence, so that these cost little. Clipping is not needed, because (1) gives all answers
-positive probability.
+with :math:`n_1` correct and :math:`n_0` wrong answers at f. It is Dawid's prequential log score
+and, with c = 0, the code length of Krichevsky and Trofimov. The score is proper: under (1),
+stating f minimises the expected loss. As c increases it converges to the log score. With a finite
+c, the answers correct small errors of confidence, so that small errors increase the score only
+slightly. Clipping is not required, because all answers have positive probability under (1).
 
-Resamples repeat answers, and the copies would predict each other. The score of a resample is
-therefore approximated to first order about the score of the sample, and the interval uses the
-delta method.
+In resamples, copies of the same answer would predict each other. The score of a resample is
+therefore computed by a first-order approximation at the sample, and the interval uses the delta
+method.
 
 References
 ----------
@@ -47,7 +47,7 @@ PRIOR_ANSWERS = 10.0  # c of equation (1)
 
 
 class _Sample(NamedTuple):
-    """The negative logarithm of the probability of all answers, and its derivatives."""
+    """Negative log probability of all answers in the sample, and its derivatives."""
 
     total: float
     gradient: Gradient

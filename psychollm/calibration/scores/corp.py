@@ -1,4 +1,4 @@
-r"""CORP: miscalibration, discrimination and uncertainty of a proper score, without bins.
+r"""CORP: decomposition of a proper score into miscalibration, discrimination and uncertainty.
 
 Let S(f) be the mean score of the stated confidences f, S(pav) the mean score of the isotonic fit
 of correctness on f (`isotonic`), and S(mean) the mean score of the constant accuracy. Then
@@ -7,32 +7,32 @@ of correctness on f (`isotonic`), and S(mean) the mean score of the constant acc
                  - \underbrace{(S(\text{mean}) - S(\text{pav}))}_{\text{DSC}}
                  + \underbrace{S(\text{mean})}_{\text{UNC}} .                             \quad (1)
 
-MCB is the gain by recalibration, DSC the gain of recalibrated confidence over the constant
-accuracy; both are at least zero. With the Brier score they are bin-free forms of Murphy's
-reliability and resolution.
+MCB (miscalibration) is the improvement by recalibration. DSC (discrimination) is the improvement
+of recalibrated confidence over the constant accuracy. Both are at least zero. For the Brier score
+they are versions of Murphy's reliability and resolution that require no bins.
 
 The isotonic fit overfits, so that MCB and DSC are biased upwards by an amount of order
-:math:`n^{-2/3}`: a calibrated model has MCB above zero. MCB is therefore tested against answers
-simulated with the stated probabilities. Its p-value is the proportion of data sets, including the
-sample, with at least this MCB. Intervals correct for this noise (`noise_interval`); the intervals
-of MCB and DSC may be below the estimate.
+:math:`n^{-2/3}`: even a calibrated model has MCB above zero. MCB is therefore tested against
+answers simulated with the stated probabilities. Its p-value is the proportion of data sets,
+including the sample, that have at least this MCB. Intervals correct for the bias
+(`noise_interval`), so that the intervals of MCB and DSC may be below the estimate.
 
 For the logarithmic score, confidence is clipped as in `log_score`; the isotonic fit is not
 clipped.
 
-The curve is the isotonic regression of correctness on confidence: the accuracy at each distinct
-confidence, pooled with neighbours until it is non-decreasing. It has two pointwise bands from
-answers simulated at the same confidences:
+The curve is the isotonic regression of correctness on confidence. It gives the accuracy at each
+distinct confidence, pooled with neighbouring confidences until it is non-decreasing. Two pointwise
+bands are computed from answers simulated at the same confidences:
 
-* the *consistency* band is around the diagonal, from answers with the stated probabilities. A
-  curve outside it indicates miscalibration;
-* the *confidence* band is around the curve, from answers with the recalibrated probabilities, and
-  covers the true curve. Half a correct and half a wrong answer are added to every block of pooled
-  answers, because the band of an all-correct block would have zero width. With this addition, 95 %
-  bands covered 94 to 98 % of the points of true curves at 50, 200 and 1,000 questions; without it
-  they covered 78 to 96 %.
+* the *consistency* band is around the diagonal. Its answers are simulated with the stated
+  probabilities, and a curve outside the band indicates miscalibration;
+* the *confidence* band is around the curve. Its answers are simulated with the recalibrated
+  probabilities, and it covers the true curve. Half a correct and half a wrong answer are added to
+  every block of pooled answers, because the band would have zero width at a block of correct
+  answers only. With this addition, 95 % bands covered 94 to 98 % of the points of true curves with
+  50, 200 and 1,000 questions; without it they covered 78 to 96 %.
 
-Bands assume independent questions; with clusters they are too narrow.
+The bands assume independent questions; if questions are clustered, they are too narrow.
 
 References
 ----------
@@ -84,7 +84,7 @@ _ROWS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecalibrationCurve(Result):
-    """Recalibrated probability at each stated confidence of one model: its reliability diagram.
+    """Reliability diagram of one model: recalibrated probability at each stated confidence.
 
     Examples
     --------
@@ -97,9 +97,9 @@ class RecalibrationCurve(Result):
     label: Any  # label of the model
     confidence: FloatArray  # (groups,) distinct confidences, increasing
     observed: FloatArray  # (groups,) proportion correct at each confidence
-    recalibrated: FloatArray  # (groups,) proportion correct, pooled until non-decreasing
+    recalibrated: FloatArray  # (groups,) proportion correct, pooled to be non-decreasing
     n: FloatArray  # (groups,) weighted number of answers
-    consistency_band: FloatArray  # (groups, 2) around the diagonal, under calibration
+    consistency_band: FloatArray  # (groups, 2) around the diagonal
     confidence_band: FloatArray  # (groups, 2) around the curve
     level: float
 
@@ -116,7 +116,7 @@ class RecalibrationCurve(Result):
 
 
 def recalibrated_shares(tally: Tally) -> FloatArray:
-    """Return the isotonic fit at every distinct confidence (groups,); NaN without answers."""
+    """Return the isotonic fit at each distinct confidence (groups,); NaN without answers."""
     fitted: FloatArray = isotonic_fits(tally.correct[None], tally.wrong[None])[0]
     return fitted
 
@@ -131,7 +131,7 @@ def isotonic_fits(correct: FloatArray, wrong: FloatArray) -> FloatArray:
 def simulated(
     tally: Tally, chance: FloatArray, statistic: Statistic, resampling: Resampling
 ) -> FloatArray:
-    """Return a statistic (n, ...) of answers simulated at the same confidences."""
+    """Return a statistic of answers simulated at the same confidences (n, ...)."""
     # `chance` (groups,) is the probability of a correct answer at each distinct confidence. The
     # statistic takes correct and wrong answers (replicates, groups).
 
@@ -206,7 +206,7 @@ class Corp(Result):
     miscalibration: Estimate  # MCB
     discrimination: Estimate  # DSC
     uncertainty: Estimate  # UNC
-    expected: Estimate  # mean MCB under calibration, with the range of simulated values
+    expected: Estimate  # mean MCB under calibration, with range of simulated values
     p_value: Estimate  # p-value of calibration, from simulated data sets
     curves: tuple[RecalibrationCurve, ...]  # one per model
     labels: tuple[Any, ...]  # (models,)
@@ -272,11 +272,11 @@ def corp(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     score : {"brier", "log"}
-        The proper score.
+        Proper score to decompose.
     clip : float
-        Bound: for the logarithmic score, confidence is moved into [clip, 1 - clip].
+        Bound for the logarithmic score: confidence is clipped to [clip, 1 - clip].
     n_bands : int
         Number of draws for the bands of the curves and the p-value of MCB. The bands assume
         independent questions even with `clusters`; the p-value accounts for clusters.
@@ -285,7 +285,7 @@ def corp(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals and of the pointwise bands, between 0 and 1.
     rng : Generator, int or None
@@ -294,18 +294,18 @@ def corp(
     Returns
     -------
     Corp
-        DSC and UNC are zero, with a reason, for a model that is always or never correct. DSC is
-        zero with `CONSTANT` for constant confidence. All values are NaN for a model without
-        answers.
+        For a model that is always or never correct, DSC and UNC are zero with a reason. For
+        constant confidence, DSC is zero with the reason `CONSTANT`. All values are NaN for a model
+        without answers.
 
     Raises
     ------
     OptionError
-        If `score` does not exist, or `clip` is not between 0 and 1/2.
+        If `score` is invalid, or `clip` is not between 0 and 1/2.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def corp(
     estimates = estimate_all([whole, parts], answers, options)
     simulation = replace(options, n=n_bands)
     (expected, p_value), *_ = under_calibration([parts], answers, simulation)
-    # All models use the same seed, so that bands do not depend on the other models in the table.
+    # All models use the same seed, so that the bands of a model do not depend on the other models.
     bands = replace(simulation, rng=int(source.integers(2**63)))
     return Corp(
         score=score,
@@ -343,7 +343,7 @@ def corp(
 
 
 def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
-    """Return the metric behind `corp`: MCB, DSC and UNC of each of the scores."""
+    """Return the metric of `corp`: MCB, DSC and UNC of each of the scores."""
     clip = check_fraction("clip", clip, high=0.5)
     for score in scores:
         check_choice("score", score, Score)
@@ -360,8 +360,8 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
 
 
 def _losses(values: FloatArray, clip: float) -> FloatArray:
-    """Return losses (4, groups): Brier and log score, each of a correct and a wrong answer."""
-    # Without clipping, the infinite loss of an answer with probability zero is ignored.
+    """Return Brier and log losses, each of a correct and of a wrong answer (4, groups)."""
+    # Without clipping, answers with probability zero have infinite loss, which is ignored.
     with np.errstate(divide="ignore"):
         losses = np.stack([*brier_losses(values), *log_losses(values, clip)])
     return np.where(np.isfinite(losses), losses, 0.0)
@@ -378,7 +378,7 @@ def _parts(
         i = SCORES.index(score)
         recalibrated, uncertainty = terms[:, i], terms[:, 2 + i]
         mean_losses(losses[2 * i], losses[2 * i + 1], correct, wrong, stated)
-        # The isotonic fit is optimal, so that values below zero are rounding errors.
+        # The isotonic fit minimises the loss, so that values below zero are rounding errors.
         parts += [
             np.maximum(stated - recalibrated, 0.0),
             np.maximum(uncertainty - recalibrated, 0.0),
@@ -391,7 +391,7 @@ def _intervals(
     scores: Sequence[Score], tally: Tally, value: FloatArray, level: float, *, clip: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return standard errors and bounds of all parts."""
-    fitted = np.nan_to_num(recalibrated_shares(tally))  # NaN where no answer counts
+    fitted = np.nan_to_num(recalibrated_shares(tally))  # NaN where all weights are zero
     blocks = np.unique(fitted, return_inverse=True)[1]
     rate = np.full(fitted.size, tally.correct.sum() / tally.weight.sum())
     intervals = []

@@ -3,28 +3,27 @@ r"""Cox's logistic recalibration: regression of correctness on the log odds of c
 .. math:: \operatorname{logit} P(y_i = 1) = a + b \operatorname{logit} f_i .              \quad (1)
 
 A calibrated model has a = 0 and b = 1. A slope below one means that confidence is too extreme; a
-slope above one means that confidence is not extreme enough. With the slope fixed at one, a is the
-*calibration in the large*, negative for overconfidence. Confidence is moved into [clip, 1 - clip]
-before its logit is taken. The estimates of a model that says 0 or 1 therefore depend on `clip`,
-and are flagged `CLIPPED`.
+slope above one means that confidence is not extreme enough. If the slope is fixed at one, the
+intercept a is the *calibration in the large*, which is negative for overconfidence. Confidence is
+clipped to [clip, 1 - clip] before the logit is computed. The estimates of a model that states 0 or
+1 therefore depend on `clip`, and are flagged `CLIPPED`.
 
-Intervals are bootstrapped: the true curve may not be linear in log odds, for example if a model
-states only 0 and 1. Estimates then describe the best line, and intervals that assume (1) are too
-narrow. Bootstrap intervals of slope and intercepts had a coverage of 92 to 97 % with 200 and 1,000
-questions, and of 90 to 98 % with 50. Profile-likelihood intervals (``interval="profile"``) had a
-coverage of 93 to 97 % under (1). With clusters or weights both use t with a sandwich variance
-(`estimates.clustered`).
+Intervals are bootstrapped, because the true curve may not be linear in log odds, for example if a
+model states only 0 and 1. The estimates then describe the best-fitting line, and intervals that
+assume (1) are too narrow. Bootstrap intervals of slope and intercepts had a coverage of 92 to 97 %
+with 200 and 1,000 questions, and of 90 to 98 % with 50. Profile-likelihood intervals
+(``interval="profile"``) had a coverage of 93 to 97 % under (1). With clusters or weights, both
+kinds of interval use Student's t with a sandwich variance (`estimates.clustered`).
 
-If a threshold of confidence separates correct from wrong answers, the likelihood has no maximum,
-and Firth's penalised estimate is returned, flagged `SEPARATED`. Slope and intercept are not
-identified for constant confidence, or if all answers are correct or all wrong.
+If a threshold of confidence separates correct from wrong answers, the likelihood has no maximum.
+Firth's penalised estimate is then returned, with the flag `SEPARATED`. Slope and intercept are not
+identified if confidence is constant, or if all answers are correct or all are wrong.
 
 The hypothesis a = 0, b = 1 is tested by the likelihood ratio with two degrees of freedom. With
 clusters or weights, Hotelling's statistic with a sandwich variance is used.
 
-With more than 512 distinct confidences, resamples are fitted on narrow bins of logits
-(`kernels.cox`). These fits agree with exact fits to about seven digits; all other results are
-exact.
+With more than 512 distinct confidences, the fits to resamples use narrow bins of logits
+(`kernels.cox`). They agree with exact fits to about seven digits; all other results are exact.
 
 References
 ----------
@@ -89,10 +88,10 @@ class Cox(Result):
     (array([0.02]), array([0.38]))
     """
 
-    slope: Estimate  # 1 if calibrated; below it confidence is too extreme
+    slope: Estimate  # 1 if calibrated; below 1 if confidence is too extreme
     intercept: Estimate  # 0 if calibrated
-    in_the_large: Estimate  # intercept with the slope held at 1; below 0: overconfident
-    calibrated: Significance  # test of intercept 0 and slope 1
+    in_the_large: Estimate  # intercept with the slope fixed at 1; negative if overconfident
+    calibrated: Significance  # joint test of intercept 0 and slope 1
     clip: float  # bound on confidence
     labels: tuple[Any, ...]  # (models,)
 
@@ -143,18 +142,18 @@ def cox(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     clip : float
-        Bound: confidence is moved into [clip, 1 - clip].
+        Bound: confidence is clipped to [clip, 1 - clip].
     interval : {"bootstrap", "profile"}
-        "bootstrap" estimates standard errors and bounds from resamples. "profile" computes them
+        "bootstrap" computes standard errors and bounds from resamples. "profile" computes them
         from the likelihood or, with clusters or weights, from a sandwich variance.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -163,17 +162,18 @@ def cox(
     Returns
     -------
     Cox
-        The flag `CLIPPED` marks clipped confidence, `SEPARATED` a penalised estimate. If the line
-        is undefined, values are NaN with `CONSTANT`, `NO_WRONG` or `NO_CORRECT`.
+        The flag `CLIPPED` marks clipped confidence, and `SEPARATED` marks a penalised estimate. If
+        the line is undefined, values are NaN with the reason `CONSTANT`, `NO_WRONG` or
+        `NO_CORRECT`.
 
     Raises
     ------
     OptionError
-        If `clip` is not between 0 and 1/2, or `interval` does not exist.
+        If `clip` is not between 0 and 1/2, or `interval` is invalid.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def cox(
 
 
 def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Metric:
-    """Return the metric behind `cox`: slope, intercept, and intercept given a slope of one."""
+    """Return the metric of `cox`: slope, intercept, and intercept given a slope of one."""
     clip = check_fraction("clip", clip, high=0.5)
     check_choice("interval", interval, CoxInterval)
     plain = Metric(
@@ -213,7 +213,7 @@ def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Me
 
 
 def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
-    """Test intercept 0 and slope 1 of every model."""
+    """Test the hypothesis of intercept 0 and slope 1 for every model."""
     test = _likelihood_ratio if answers.plain else _wald
     tests = [
         Test(*test(tally, clip), _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS)
@@ -228,9 +228,9 @@ class _Prepared:
     """Quantities shared by the resamples of one model."""
 
     x: FloatArray  # (groups,) logits of confidence
-    bins: IntArray  # starts of bins of x, and the end of the last
+    bins: IntArray  # starts of the bins of x, and end of the last bin
     centres: FloatArray  # (bins,)
-    offset: FloatArray  # (3,) error of the binned fit in the sample
+    offset: FloatArray  # (3,) exact minus binned fit, in the sample
 
 
 def _logits(tally: Tally, clip: float) -> FloatArray:
@@ -239,7 +239,7 @@ def _logits(tally: Tally, clip: float) -> FloatArray:
 
 
 def _prepared(tally: Tally, *, clip: float) -> _Prepared:
-    """Divide the logits into bins; measure the error of the binned fit once, in the sample."""
+    """Divide the logits into bins, and compute the error of the binned fit to the sample."""
     x = _logits(tally, clip)
     one_each = _Prepared(x, np.arange(x.size + 1), x, np.zeros(3))
     if x.size <= _EXACT_GROUPS:
@@ -274,7 +274,7 @@ def _separated(tally: Tally) -> bool:
 
 
 def _inference(tally: Tally, clip: float, level: float) -> tuple[FloatArray, float]:
-    """Return value, standard error and bounds (3, 4), and the test of intercept 0 and slope 1."""
+    """Return values, standard errors and bounds (3, 4), and the test of intercept 0, slope 1."""
     rows, deviance = np.empty((3, 4)), np.empty(1)
     z = normal_multiplier(level)
     recalibration_inference(_logits(tally, clip), tally.correct, tally.wrong, z, rows, deviance)
@@ -318,7 +318,7 @@ def _line_covariance(
         return np.full((2, 2), np.nan), np.nan
     inverse = np.linalg.pinv(bread)
     moved = corrected_sums(sums, shares[:, None]) @ inverse
-    # Clusters with outlying confidences may determine the line, which limits the degrees of
+    # A few clusters with outlying confidences may determine the line, which reduces the degrees of
     # freedom.
     df = np.fmin(satterthwaite(shares), telling_clusters(moved).min())
     return np.asarray(moved.T @ moved), float(df)
@@ -340,7 +340,7 @@ def _wald(tally: Tally, clip: float) -> tuple[float, float]:
     if not df > 1.0 or not np.isfinite(covariance).all():
         return np.nan, np.nan
     away = np.array([value[1], value[0] - 1.0])
-    # Hotelling's statistic in two dimensions, with one degree of freedom less.
+    # This is Hotelling's T-squared statistic in two dimensions, converted to F.
     square = float(away @ np.linalg.pinv(covariance) @ away)
     statistic = 0.5 * (df - 1.0) / df * square
     return statistic, float(fdtrc(2.0, df - 1.0, statistic))

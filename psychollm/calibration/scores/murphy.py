@@ -7,15 +7,16 @@ With distinct confidences f_k, their frequencies n_k and their accuracies o_k,
           - \underbrace{\sum_k \tfrac{n_k}{n} (o_k - \bar o)^2}_{\text{resolution}}
           + \underbrace{\bar o (1 - \bar o)}_{\text{uncertainty}} .                       \quad (1)
 
-If most confidences occur once, (1) is uninformative: reliability is then the Brier score, and
-resolution the uncertainty. Bins help, but leave a remainder: the Brier score also varies within
-bins, so that the three parts no longer sum to it (`Murphy.within_bins`).
+If each confidence occurs once, (1) is uninformative: reliability is then equal to the Brier score,
+and resolution to the uncertainty. Bins solve this problem but leave a remainder, because
+confidence varies within bins. The three parts then no longer sum to the Brier score
+(`Murphy.within_bins`).
 
 Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
-Fricker subtract an unbiased estimate of it. A corrected reliability is negative if miscalibration
-is below its expectation by chance. A bin with one answer is not corrected. Plain and corrected
-parts estimate the same quantities and share intervals, which are never negative
-(`noise_interval`). CORP (`corp`) avoids bins altogether.
+Fricker subtract an unbiased estimate of this bias. A corrected reliability is negative if, by
+chance, the squared deviations are smaller than their sampling variance. A bin with one answer is
+not corrected. The plain and the corrected parts estimate the same quantities and share intervals,
+which are never negative (`noise_interval`). CORP (`corp`) avoids bins altogether.
 
 References
 ----------
@@ -70,9 +71,9 @@ class Murphy(Result):
     """
 
     brier: Estimate
-    reliability: Estimate  # mean squared distance of confidence from accuracy: 0 is best
-    resolution: Estimate  # mean squared distance of bin accuracies from the mean: high is best
-    uncertainty: Estimate  # variance of correctness: a property of the questions
+    reliability: Estimate  # mean squared distance of confidence from accuracy; 0 is best
+    resolution: Estimate  # mean squared distance of bin accuracies from the mean
+    uncertainty: Estimate  # variance of correctness
     reliability_corrected: Estimate  # corrected for sampling variance within bins
     resolution_corrected: Estimate
     uncertainty_corrected: Estimate
@@ -88,7 +89,7 @@ class Murphy(Result):
 
     @property
     def within_bins(self) -> FloatArray:
-        """Brier score minus its three parts (models,); 0 if each bin has one value."""
+        """Brier score minus its three parts (models,); 0 if each bin has a single confidence."""
         parts = self.reliability.value - self.resolution.value + self.uncertainty.value
         return np.asarray(self.brier.value - parts, dtype=np.float64)
 
@@ -111,10 +112,10 @@ def murphy(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     bins : {"auto", "width", "mass", "discrete"}
-        "discrete" makes each distinct confidence a bin, as in (1). "auto" does so for a model with
-        at most 20 distinct values, and uses bins of equal width otherwise.
+        "discrete" makes each distinct confidence a bin, as in (1). "auto" is "discrete" for a
+        model with at most 20 distinct values, and "width" otherwise.
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
@@ -124,7 +125,7 @@ def murphy(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -133,18 +134,19 @@ def murphy(
     Returns
     -------
     Murphy
-        The flag `SPARSE_BINS` marks bins with a single answer; if all bins have one, the corrected
-        parts are NaN. `ONE_BIN` marks answers in one bin. `NO_WRONG` and `NO_CORRECT` mark
-        resolution and uncertainty that are zero because one class is absent.
+        The flag `SPARSE_BINS` marks bins with a single answer; if all bins have a single answer,
+        the corrected parts are NaN. `ONE_BIN` marks a model with all answers in one bin.
+        `NO_WRONG` and `NO_CORRECT` mark resolution and uncertainty that are zero because a model
+        has no wrong or no correct answers.
 
     Raises
     ------
     OptionError
-        If an option does not exist.
+        If an option is invalid.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     References
     ----------
@@ -185,7 +187,7 @@ def fixed_binning(bins: FixedBins, n_bins: int, closed: Closed) -> Binning:
 
 
 def bin_starts(tally: Tally, binning: Binning) -> IntArray:
-    """Return the starts of bins among a model's confidences, and the end of the last."""
+    """Return the starts of bins among a model's confidences, and the end of the last bin."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning)
     return np.searchsorted(bins.index, np.arange(bins.size + 1)).astype(np.int64)
 
@@ -204,7 +206,7 @@ def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, F
 def murphy_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
-    """Return the metric behind `murphy`: the three parts, plain and then corrected."""
+    """Return the metric of `murphy`: the three parts, first plain and then corrected."""
     binning = fixed_binning(bins, n_bins, closed)
     return Metric(
         names=(*PARTS, *(f"{part}, corrected" for part in PARTS)),
@@ -232,8 +234,7 @@ def _intervals(
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()
-    # Squared deviations of outcomes from the bin's accuracy, and their excess if confidence
-    # differs from it.
+    # Losses use bin means, so that their differences are reliability and resolution.
     parts = bounds_of_parts(
         tally,
         bins,

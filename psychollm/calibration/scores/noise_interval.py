@@ -1,34 +1,39 @@
 r"""Intervals of non-negative components of scores, which noise inflates.
 
 Reliability, resolution, miscalibration and discrimination are mean squared deviations, for example
-of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. All are
-non-negative, so noise inflates them, and it inflates resamples twice: percentiles of resamples are
-too high and never reach zero. Let :math:`o_k` be the proportion correct of bin k, :math:`V_k` its
-variance (from sums over clusters if any; `estimates.clustered`), and :math:`s_k` the bin's
-proportion of all answers. Noise increases a squared deviation by
+of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. All
+these components are non-negative, so that noise increases them. Resampling adds further noise, so
+that percentiles of resamples are too high and never reach zero. Let :math:`o_k` be the proportion
+correct of bin k, :math:`V_k` its sampling variance (with clusters, computed from cluster sums;
+`estimates.clustered`), and :math:`s_k` the bin's proportion of all answers. Noise increases a
+squared deviation by
 
 .. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2,         \quad (1)
 
 For deviations from the mean (resolution, discrimination), the variance of the mean is subtracted
-from B. For components of the log score, terms are divided by :math:`2 o_k (1 - o_k)`. Noise
-increases deviations of one sign, in bins z standard errors from zero, by
+from B. For components of the log score, each term is divided by :math:`2 o_k (1 - o_k)`. Let
+:math:`z_k` be the deviation of bin k in standard errors. Noise increases a sum of deviations of
+one sign by
 
 .. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big)              \quad (2)
 
-with the estimated z or, as a maximum, z = 0 for bins within two standard errors. A component minus
-B is nearly normal. Its variance is the variance of the mean gain of single answers, with fixed
-bins, plus the variance of the noise; the degrees of freedom are limited by equation 4 of
-`estimates.clustered`. Components that are sums of squares are skewed, because the variance of the
-gain grows with them; their upper bound allows for that (`influence.skew_allowance`). The lower
-bound is zero for components within noise. The upper bound is at least B, because a deviation below
-the noise does not show that there is none.
+Two values of (2) are computed: with the estimated :math:`z_k`, and as a maximum with :math:`z_k =
+0` for bins within two standard errors of zero. A component minus B is approximately normal. Its
+variance is the sum of two parts: the variance of the mean contribution of single answers with
+fixed bins, and the variance of the noise. Equation 4 of `estimates.clustered` limits the degrees
+of freedom. Components that are sums of squares are skewed, because their variance increases with
+their value; the upper bound corrects for this (`influence.skew_allowance`). The lower bound is
+zero if a component does not exceed the noise. The upper bound is at least B, because a component
+below the noise may still be positive in the population.
 
-Five forecasters (eleven levels, continuous, yes/no; calibrated or overconfident) gave a coverage
-of 94 to 100 % at 50, 200 and 1,000 questions. With 3 to 30 clusters, and one answer in three or in
-eleven wrong, coverage was 95 to 100 %. Near zero coverage exceeds the nominal level, because only
-the lower bound can miss.
+In simulations with 50, 200 and 1,000 questions, 95 % intervals covered 94 to 100 %. The five
+simulated models were calibrated or overconfident, with confidence that was continuous, binary or
+had eleven levels. With 3 to 30 clusters, and one answer in three or in eleven wrong, coverage was
+95 to 100 %. Near zero, coverage exceeds the nominal level, because only the lower bound can be
+wrong.
 
-The uncertainty o (1 - o) is largest at one half; its bounds follow from those of the accuracy o.
+The uncertainty o (1 - o) is largest at one half; its bounds are computed from the bounds of the
+accuracy o.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -52,10 +57,10 @@ ROBUST_METHOD = "t less noise, sums over clusters"
 
 Score: TypeAlias = Literal["brier", "log"]
 
-# Ratio of the noise of blocks pooled by the isotonic fit to the noise of fixed bins. It was 1.4 to
-# 1.8 in simulations with 50 to 4,000 answers.
+# This is the ratio of the noise of blocks pooled by the isotonic fit to the noise of fixed bins.
+# The ratio was 1.4 to 1.8 in simulations with 50 to 4,000 answers.
 _POOLED = 1.5
-_CLEAR = 2.0  # standard errors beyond which a deviation counts as non-zero
+_CLEAR = 2.0  # standard errors above which a deviation is significant
 
 
 class BinNoise(NamedTuple):
@@ -63,21 +68,21 @@ class BinNoise(NamedTuple):
 
     shares: FloatArray  # (bins,) proportions of all answers
     variance: FloatArray  # (bins,) variances of the proportions correct
-    spread: FloatArray  # (bins,) o (1 - o), away from zero
+    spread: FloatArray  # (bins,) o (1 - o), bounded away from zero
     gap: FloatArray  # (bins,) mean confidence minus proportion correct
-    pooled: BoolArray  # (bins,) whether the bin holds several confidences
+    pooled: BoolArray  # (bins,) whether the bin has several distinct confidences
 
 
 class Noise(NamedTuple):
     """Contribution of noise to a component of a score."""
 
-    least: float  # mean increase, with deviations as estimated
+    least: float  # mean increase, from the estimated deviations
     most: float  # mean increase, with non-significant deviations set to zero
     variance: float
 
 
 def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
-    """Return the sampling variances of the proportions correct in the bins of the groups."""
+    """Return the sampling variance of the proportion correct in each bin."""
     counted = tally.weight > 0.0
     bins = np.unique(bins_of_groups[tally.group][counted], return_inverse=True)[1]
     cluster = (np.arange(tally.n) if tally.cluster is None else tally.cluster)[counted]
@@ -90,8 +95,8 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
     sums = np.bincount(cell, weight * (right - (hits / size)[bins])).astype(np.float64)
     held = np.bincount(cell, weight) / size[of_cell]
     variance = np.bincount(of_cell, corrected_sums(sums, held) ** 2) / size**2
-    # In a bin with answers of one cluster, the variance between clusters cannot be estimated. In a
-    # bin with all answers correct, or all wrong, the estimated variance is zero.
+    # The variance between clusters cannot be estimated in a bin with a single cluster, and the
+    # estimate is zero in a bin with only correct or only wrong answers.
     likely = (hits + 1.0) / (size + 2.0)
     spread = likely * (1.0 - likely)
     variance = np.where(np.isfinite(variance), variance, spread)
@@ -107,7 +112,7 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
 
 
 def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
-    """Return the noise (1), for blocks if the bins come from an isotonic fit."""
+    """Return the noise (1); with `fitted`, the bins are blocks of an isotonic fit."""
     variance = bins.variance if score == "brier" else 0.5 * bins.variance / bins.spread
     terms = bins.shares * variance
     more = np.where(fitted & bins.pooled, _POOLED, 1.0)
@@ -120,7 +125,8 @@ def noise_of_one_sign(bins: BinNoise) -> Noise:
     error = np.sqrt(bins.variance)
     z = np.abs(bins.gap) / error
     near = z < _CLEAR
-    # Deviations are used as estimated, and with non-significant ones set to zero.
+    # The noise is computed twice: with the estimated deviations, and with non-significant
+    # deviations set to zero.
     at = np.stack([z, np.where(near, 0.0, z)])
     added = error * (np.exp(-0.5 * at**2) / np.sqrt(2.0 * np.pi) - at * ndtr(-at))
     least, most = (added * bins.shares).sum(axis=1).tolist()
@@ -132,7 +138,7 @@ def noise_of_one_sign(bins: BinNoise) -> Noise:
 def less_noise(
     tally: Tally, gain: FloatArray, noise: Noise, level: float, *, squares: bool = False
 ) -> tuple[float, FloatArray]:
-    """Return standard error and bounds (2,) of a component, the mean gain (n,) of answers."""
+    """Return standard error and bounds (2,) of a component that is the mean of `gain` (n,)."""
     total = tally.weight.sum()
     part = float(tally.weight @ gain / total)
     shares = cluster_shares(tally)
@@ -159,8 +165,8 @@ def bounds_of_parts(
     fitted: bool = False,
 ) -> list[tuple[float, FloatArray]]:
     """Return standard errors and bounds (2,) of miscalibration, discrimination and uncertainty."""
-    # The losses (n,) are those of the stated confidence, of the overall accuracy, and of each
-    # bin's accuracy.
+    # `stated`, `constant` and `best` are the losses (n,) of the stated confidence, of the overall
+    # accuracy, and of each bin's accuracy.
     noise = noise_of_squares(noise_of_bins(tally, bins), score, fitted=fitted)
     of_all = noise_of_squares(noise_of_bins(tally, np.zeros_like(bins)), score, fitted=False)
     mean = noise.most - of_all.most
@@ -172,7 +178,7 @@ def bounds_of_parts(
 
 
 def _uncertainty(tally: Tally, level: float, *, score: Score) -> tuple[float, FloatArray]:
-    """Return standard error and bounds (2,) of the uncertainty, derived from the accuracy."""
+    """Return standard error and bounds (2,) of the uncertainty, computed from the accuracy."""
     total = tally.weight.sum()
     share = float(tally.correct.sum() / total)
     gradient = tuple(np.full(tally.values.size, by / total) for by in (1.0 - share, -share))
@@ -182,7 +188,7 @@ def _uncertainty(tally: Tally, level: float, *, score: Score) -> tuple[float, Fl
 
 
 def uncertainty_bounds(ends: FloatArray, *, score: Score = "brier") -> FloatArray:
-    """Return bounds of the uncertainty from bounds of the accuracy."""
+    """Return the bounds of the uncertainty, given the bounds of the accuracy."""
     whole = np.append(ends, 0.5) if ends[0] <= 0.5 <= ends[1] else ends
     uncertainty = whole * (1.0 - whole) if score == "brier" else entr(whole) + entr(1.0 - whole)
     return np.array([uncertainty.min(), uncertainty.max()])

@@ -1,16 +1,18 @@
 r"""Over- and underconfidence: differences between stated confidence and accuracy.
 
-With mean confidence :math:`\bar f` and accuracy :math:`\bar y`, and the same in every bin k,
+Let :math:`\bar f` be the mean confidence and :math:`\bar y` the accuracy, and let :math:`f_k` and
+:math:`o_k` be their values in bin k. Then
 
 .. math:: \bar f - \bar y =
           \underbrace{\sum_k \tfrac{n_k}{n} \max(f_k - o_k, 0)}_{\text{over}}
           - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
 
-The difference can be zero for a model that is overconfident at high and underconfident at low
-confidence. The two parts show this; their sum is the expected calibration error over these bins.
-Both parts are positive by chance for a calibrated model, more so with few answers per bin. Their
-intervals correct for this bias and reach zero (`noise_interval`); the estimates are in the upper
-part of the interval, or above it. The difference has no such bias.
+The difference can be zero even if a model is overconfident at high and underconfident at low
+confidence. The two parts reveal this; their sum is the expected calibration error with these bins.
+By chance, both parts are positive even for a calibrated model, and are larger if there are few
+answers per bin. Their intervals correct for this bias and may include zero (`noise_interval`). The
+estimates are therefore in the upper part of the interval, or above it. The difference has no such
+bias.
 
 The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
 their bounds l and u, and the correlation r of confidence and correctness, its lower bound is
@@ -19,8 +21,9 @@ their bounds l and u, and the correlation r of confidence and correctness, its l
                     - 2 r (\bar f - l_f)(u_y - \bar y)},                                  \quad (2)
 
 and the upper bound is analogous. The bounds l_f and u_f are based on Student's t; l_y and u_y are
-Wilson's, so that the interval of a model that is always correct does not have length zero. With
-clusters or weights the interval is based on t with the clustered standard error, on Fisher's z.
+Wilson's, so that the interval does not have zero length for a model that is always correct. With
+clusters or weights, the interval is based on Student's t with the clustered standard error, on the
+scale of Fisher's z.
 
 References
 ----------
@@ -84,7 +87,7 @@ class Overconfidence(Result):
 
     difference: Estimate  # mean confidence minus proportion correct
     over: Estimate  # part from bins with confidence above accuracy
-    under: Estimate  # part from bins with confidence below accuracy, as a positive number
+    under: Estimate  # part from bins with confidence below accuracy (positive)
     mean_confidence: FloatArray  # (models,)
     accuracy: FloatArray  # (models,)
     labels: tuple[Any, ...]  # (models,)
@@ -131,10 +134,10 @@ def overconfidence(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     bins : {"auto", "width", "mass", "discrete"}
-        "discrete" makes each distinct confidence a bin, as in (1). "auto" does so for a model with
-        at most 20 distinct values, and uses bins of equal width otherwise.
+        "discrete" makes each distinct confidence a bin, as in (1). "auto" is "discrete" for a
+        model with at most 20 distinct values, and "width" otherwise.
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
@@ -144,7 +147,7 @@ def overconfidence(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -158,11 +161,11 @@ def overconfidence(
     Raises
     ------
     OptionError
-        If an option does not exist.
+        If an option is invalid.
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Examples
     --------
@@ -188,7 +191,7 @@ def overconfidence(
 def miscalibration_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
-    """Return the metric behind the two parts of `overconfidence`."""
+    """Return the metric of the two parts of `overconfidence`."""
     binning = fixed_binning(bins, n_bins, closed)
     return Metric(
         names=("overconfident part", "underconfident part"),
@@ -240,7 +243,7 @@ def _means(tally: Tally) -> tuple[float, float]:
 
 
 def _two_means(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return standard error and bounds (2) of the difference."""
+    """Return the standard error of the difference, and its bounds by (2)."""
     se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
     if tally.n < 2:
         return se, bounds
@@ -262,7 +265,7 @@ def _combined(first: float, second: float, r: float) -> float:
 
 
 def _clustered_t(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return standard error and bounds (2) of the difference, with clusters or weights."""
+    """Return standard error and bounds of the difference, with clusters or weights."""
     se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
     residual = tally.values[tally.group] - tally.right - value[0]
     shares = cluster_shares(tally)

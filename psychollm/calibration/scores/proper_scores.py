@@ -1,6 +1,6 @@
-r"""Proper scores: losses that are smallest if stated confidence is the true probability.
+r"""Proper scores: losses whose expectation is smallest if confidence is the true probability.
 
-With confidence f, outcome y (1 = correct) and means over questions,
+With confidence f, outcome y (1 = correct), and means over questions denoted by bars,
 
 .. math:: \text{BS} = \overline{(f - y)^2}, \qquad
           \text{LS} = -\overline{y \ln f + (1 - y) \ln (1 - f)},                         \quad (1)
@@ -9,11 +9,11 @@ With confidence f, outcome y (1 = correct) and means over questions,
 
 where r is a constant confidence: by default the model's own accuracy, for which the denominator is
 the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1. The logarithmic
-score of a certain but wrong answer is infinite. Confidence is therefore moved into [clip, 1 -
-clip] before logarithms are taken, with a flag. Scores depend on `clip` and are comparable only if
-it is equal; the name of the estimate includes it. If a few certain but wrong answers dominate the
-score, its interval has a coverage of 91 % at 50 questions; otherwise the intervals of all three
-scores have 93 to 97 %.
+score of a wrong answer with a confidence of 1 is infinite. Confidence is therefore clipped to
+[clip, 1 - clip] before the logarithm is computed, and clipped values are flagged. Scores depend on
+`clip` and are comparable only if it is the same; the name of the estimate includes it. If a few
+wrong answers with a confidence of 1 dominate the score, its 95 % interval covers 91 % with 50
+questions. Otherwise the intervals of all three scores cover 93 to 97 %.
 
 References
 ----------
@@ -43,7 +43,7 @@ from psychollm.kernels.proper_scores import mean_losses, shares_correct
 
 Closed: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (1,), bounds (1, 2)
 
-CLIP = 1e-3  # distance from 0 and 1 to which probabilities are moved before logarithms
+CLIP = 1e-3  # smallest distance of clipped probabilities from 0 and 1
 
 
 def brier(
@@ -56,21 +56,22 @@ def brier(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute each model's Brier score: 0 is perfect, a constant confidence of 1/2 scores 0.25.
+    """Compute each model's Brier score: 0 is perfect, and a constant confidence of 1/2 gives 0.25.
 
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, inside [0, 1]; a vector is one model.
+        Stated probability of being correct, inside [0, 1]; a vector holds the confidence of one
+        model.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong; a fraction is the probability of being correct, from several
-        samples. Only questions with both values count.
+        1 = correct, 0 = wrong; a fraction is the probability of being correct, estimated from
+        several samples. Questions without both values are ignored.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
@@ -86,9 +87,9 @@ def brier(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------
@@ -117,20 +118,20 @@ def log_score(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute each model's logarithmic score in nats: a constant confidence of 1/2 scores ln 2.
+    """Compute each model's logarithmic score in nats; a constant confidence of 1/2 gives ln 2.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     clip : float
-        Bound: confidence is moved into [clip, 1 - clip]. The name of the estimate records it.
+        Bound: confidence is clipped to [clip, 1 - clip]. The name of the estimate includes `clip`.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -148,7 +149,7 @@ def log_score(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Examples
     --------
@@ -178,12 +179,12 @@ def brier_skill(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute the Brier skill score (2): 1 is perfect, 0 equals a constant confidence.
+    """Compute the Brier skill score (2): 1 is perfect, and a constant confidence gives 0.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     reference : float, optional
         Constant confidence to compare with; by default each model's own accuracy.
     clusters : array_like (questions,), optional
@@ -191,7 +192,7 @@ def brier_skill(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -210,7 +211,7 @@ def brier_skill(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
 
     Examples
     --------
@@ -246,14 +247,14 @@ def clipped(tally: Tally, clip: float) -> Reason:
 
 
 def one_class(tally: Tally) -> Reason:
-    """Return the reason if a model has no wrong or no correct answers."""
+    """Return the reason that applies if a model has no wrong or no correct answers."""
     if not tally.correct.any():
         return Reason.NO_CORRECT
     return Reason.NONE if tally.wrong.any() else Reason.NO_WRONG
 
 
 def log_score_metric(clip: float = CLIP) -> Metric:
-    """Return the metric behind `log_score`."""
+    """Return the metric of `log_score`."""
     clip = check_fraction("clip", clip, high=0.5)
     return _mean_loss(
         f"log score (clip {clip:g})",
@@ -264,7 +265,7 @@ def log_score_metric(clip: float = CLIP) -> Metric:
 
 
 def brier_skill_metric(reference: float | None = None) -> Metric:
-    """Return the metric behind `brier_skill`."""
+    """Return the metric of `brier_skill`."""
     constant = None if reference is None else check_fraction("reference", reference)
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-r"""Spiegelhalter's test of calibration, and the result of tests by model.
+r"""Spiegelhalter's test of calibration, and the result class of tests.
 
 If every question is answered correctly with the stated probability, the Brier score has a known
 mean and variance, and
@@ -6,12 +6,12 @@ mean and variance, and
 .. math:: z = \frac{\sum_i (y_i - f_i)(1 - 2 f_i)}
                    {\sqrt{\sum_i f_i (1 - f_i)(1 - 2 f_i)^2}}                             \quad (1)
 
-is approximately standard normal: positive for too extreme confidence, negative for confidence that
-is not extreme enough. The test detects errors that change the mean Brier score, but not errors
-that cancel in it. Confidences of one half carry no information; if only 0, 1/2 and 1 occur, the
-variance is zero and z undefined. With clusters or weights the variance is computed from sums over
-clusters, and its degrees of freedom account for errors in few clusters (equation 4 of
-`psychollm.estimates.clustered`). The test then rejects 2 to 7 % of calibrated models.
+is approximately standard normal. It is positive if confidence is too extreme, and negative if
+confidence is not extreme enough. The test detects errors that change the mean Brier score, but not
+errors that cancel in the mean. Confidences of one half carry no information. If only 0, 1/2 and 1
+occur, the variance is zero and z is undefined. With clusters or weights the variance is computed
+from sums over clusters, and its degrees of freedom account for errors in few clusters (equation 4
+of `psychollm.estimates.clustered`). The test then rejects 2 to 7 % of calibrated models.
 
 References
 ----------
@@ -44,10 +44,10 @@ from psychollm.kernels.proper_scores import mean_losses
 class Significance(Result):
     """Test statistic and p-value of each model, with a reason where undefined.
 
-    With clusters and fewer than 3.5 degrees of freedom no p-value is returned (`NO_P_VALUE`),
-    because no test then has the nominal false-positive rate.
+    With clusters and fewer than 3.5 degrees of freedom, no p-value is returned (`NO_P_VALUE`),
+    because the false-positive rate would not be nominal.
 
-    The p-values are not adjusted: for several models use `adjust_p_values`.
+    The p-values are not adjusted for the number of models; use `adjust_p_values`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Significance(Result):
     statistic: FloatArray  # (models,) NaN where undefined
     p_value: FloatArray  # (models,)
     n: FloatArray  # (models,) number of observations
-    flags: tuple[Reason, ...]  # (models,) reason if undefined, or a qualification
+    flags: tuple[Reason, ...]  # (models,) reason for an undefined or qualified value
     method: str  # reference distribution
     labels: tuple[Any, ...]  # (models,)
 
@@ -79,7 +79,7 @@ class Test(NamedTuple):
 def significance(
     tests: Sequence[Test], answers: StatedAnswers, *, name: str, method: str
 ) -> Significance:
-    """Return the tests of models."""
+    """Return the result for all models from one test per model."""
     statistic, p_value, flags = zip(*tests, strict=True)
     p_values = np.array(p_value)
     if answers.units is not None:
@@ -107,11 +107,11 @@ def spiegelhalter(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+        Stated probability of being correct, and correctness: 1, 0 or a value between them.
     clusters : array_like (questions,), optional
         Cluster of each question. The variance of (1) is then computed over cluster sums, and z is
         compared with Student's t. The degrees of freedom are the effective number of clusters
-        minus one. With fewer than five clusters of equal size there is no p-value.
+        minus one. With fewer than five clusters of equal size, the p-value is NaN.
     weights : array_like (questions,), optional
         Weight of each question; the variance is computed from the weighted terms.
 
@@ -126,9 +126,9 @@ def spiegelhalter(
     CodeError
         If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------
@@ -165,14 +165,14 @@ def _test(tally: Tally, *, robust: bool) -> Test:
     spread = float((sums**2).sum())
     if spread <= 1e-200:
         return Test(np.nan, np.nan, Reason.NO_TEST_VARIANCE)
-    # Two clusters are the fewest with a variance, so there is at least one degree of freedom.
+    # A variance requires at least two clusters, so there is at least one degree of freedom.
     df = max(1.0, float(np.fmin(satterthwaite(shares), telling_clusters(sums) - 1.0)))
     t = total / np.sqrt(spread)
     return Test(float(t), float(2.0 * stdtr(df, -abs(t))), Reason.NONE)
 
 
 def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return statistic (1) of tallies (resamples, groups); its shape is (resamples, 1)."""
+    """Return the statistic (1) of tallies (resamples, groups), with shape (resamples, 1)."""
     tilt = 1.0 - 2.0 * values
     variance = values * (1.0 - values) * tilt**2
     excess, spread = np.empty(correct.shape[0]), np.empty(correct.shape[0])

@@ -1,1 +1,1 @@
-"""Answering selectively: risk over coverage, abstention."""
+"""Selective prediction: risk-coverage curves and abstention."""

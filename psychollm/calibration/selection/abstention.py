@@ -1,7 +1,7 @@
-"""Abstention: whether models abstain when they should, and accuracy when they do not.
+"""Abstention: whether models abstain when they should, and their accuracy on attempted questions.
 
-Positive is "this question should be abstained from" (it has no known answer), predicted positive
-is "the model abstained":
+The positive class is "the model should abstain" (the question has no known answer); the positive
+prediction is "the model abstained":
 
 ========= ============================== ==============================
 .         should abstain                 should answer
@@ -10,9 +10,9 @@ abstained true positive                  false positive: over-abstention
 attempted false negative                 true negative
 ========= ============================== ==============================
 
-Answers without an abstention verdict are omitted and counted (`unjudged`), as are ungraded
-attempts at answerable questions (`ungraded`), because silent omission would favour models that are
-hard to judge.
+Answers without a verdict on abstention are omitted and counted (`unjudged`). Ungraded attempts at
+answerable questions are also omitted and counted (`ungraded`). The counts are reported because
+omissions may favour models that are hard to judge.
 """
 
 from collections.abc import Callable
@@ -79,22 +79,22 @@ class Abstention(Result):
     (array([0.5]), array([0.5]), array([1.]))
     """
 
-    tp: FloatArray  # (models,) answers abstained from that call for abstention
-    fp: FloatArray  # (models,) answers abstained from that should be given
+    tp: FloatArray  # (models,) abstentions on questions that call for abstention
+    fp: FloatArray  # (models,) abstentions on questions that should be answered
     fn: FloatArray  # (models,) attempts at questions that call for abstention
     tn: FloatArray  # (models,) attempts at questions that should be answered
     n: FloatArray  # (models,) number of judged questions
     unjudged: FloatArray  # (models,) answers without a verdict on abstention
     ungraded: FloatArray  # (models,) attempts at answerable questions without a grade
-    precision: Estimate  # proportion of abstentions that are due, tp / (tp + fp)
-    recall: Estimate  # proportion of due abstentions that are made, tp / (tp + fn)
+    precision: Estimate  # proportion of abstentions that are justified, tp / (tp + fp)
+    recall: Estimate  # abstentions per question that calls for them, tp / (tp + fn)
     f1: Estimate  # harmonic mean of precision and recall
     over_abstention: Estimate  # abstentions per answerable question, fp / (fp + tn)
     coverage: Estimate  # proportion of questions attempted, (fn + tn) / n
-    appropriate: Estimate  # proportion of right decisions, (tp + tn) / n
-    phi: Estimate  # correlation of "should" and "did": Matthews' coefficient
-    selective_accuracy: Estimate  # proportion correct of attempted answerable questions
-    accuracy: Estimate  # proportion known correct of answerable questions
+    appropriate: Estimate  # proportion of appropriate decisions, (tp + tn) / n
+    phi: Estimate  # correlation of due and actual abstention (Matthews)
+    selective_accuracy: Estimate  # proportion correct among attempted answerable questions
+    accuracy: Estimate  # proportion of answerable questions known to be correct
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes(
@@ -120,20 +120,22 @@ def abstention(
     Parameters
     ----------
     abstained : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = the model abstained, 0 = it attempted an answer; missing if not judged.
+        1 = the model abstained, 0 = it attempted an answer. A missing value means that the answer
+        was not judged.
     should_abstain : array_like (questions,) or (models, questions)
-        1 = abstention is right, 0 = the question should be answered; missing if unknown. A Series
-        or labelled table is reordered to match `abstained`.
+        1 = the model should abstain, 0 = it should answer; missing if unknown. A Series or
+        labelled table is reordered to match `abstained`.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
-        1 = correct, 0 = wrong. Used only for attempted answerable questions; missing if not
-        graded.
+        1 = correct, 0 = wrong; missing if the answer was not graded. Only attempts at answerable
+        questions are used.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals are
-        Wilson's or use the delta method; with weights or clusters they use a sandwich variance.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
+        Intervals are Wilson's or use the delta method. With weights or clusters they use a
+        sandwich variance.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -142,16 +144,16 @@ def abstention(
     Returns
     -------
     Abstention
-        Undefined measures are NaN with a reason. Without questions to abstain from, precision,
-        recall, F1 and phi are undefined. For a model that never abstains, precision and phi are
-        undefined. The flags `UNJUDGED` and `NO_GRADES` mark omitted answers.
+        Undefined measures are NaN with a reason. Precision, recall, F1 and phi are undefined if no
+        question calls for abstention. Precision and phi are undefined for a model that never
+        abstains. The flags `UNJUDGED` and `NO_GRADES` mark omitted answers.
 
     Raises
     ------
     CodeError
-        If a table holds anything but 0, 1 and missing values.
+        If a table contains values other than 0, 1 and missing values.
     ShapeError, LabelError, OptionError
-        If the tables do not match, or an option does not exist.
+        If the tables do not match, or an option is invalid.
 
     Examples
     --------
@@ -179,7 +181,7 @@ def abstention(
 
 @dataclass(frozen=True, slots=True)
 class _Design:
-    """Answers, with the resampling of questions."""
+    """Table of abstentions, with options for resampling the questions."""
 
     said: Responses
     weights: FloatArray
@@ -189,7 +191,7 @@ class _Design:
     def estimates(
         self, statistics: dict[str, CellStatistic], yes: FloatArray, correct: FloatArray
     ) -> tuple[Cells, dict[str, Estimate]]:
-        """Return the tables of two binary matrices, NaN where missing, and their statistics."""
+        """Return the 2 x 2 tables of two binary matrices (NaN where missing), and their statistics."""
         answers = StatedAnswers(
             confidence=yes,
             correct=np.nan_to_num(correct),
@@ -211,7 +213,7 @@ class _Design:
 def _compared(
     design: _Design, made: FloatArray, should: FloatArray, grades: FloatArray
 ) -> Abstention:
-    """Return the statistics of abstentions made (models, questions), due ones, and grades."""
+    """Return the statistics of actual and due abstentions and of grades (models, questions)."""
     answerable = np.isfinite(made) & (should == 0.0)
     attempted = np.where(answerable, 1.0 - made, np.nan)
     grades = np.where(attempted == 1.0, grades, np.where(attempted == 0.0, 0.0, np.nan))
@@ -222,7 +224,7 @@ def _compared(
     blind = silent & ~graded.any(axis=1)
     cells, decisions = design.estimates(_DECISIONS, made, should)
     _, selective = design.estimates(_SELECTIVE, attempted, grades)
-    # Ungraded attempts do not count as correct. Without any grade, accuracy is unknown.
+    # Ungraded attempts do not count as correct. If there are no grades, accuracy is unknown.
     known = np.where(blind[:, None], np.nan, np.where(lacking, 0.0, grades))
     _, overall = design.estimates(_OVERALL, attempted, known)
     comparisons = {
@@ -252,7 +254,7 @@ def _compared(
 
 
 def _noted(estimate: Estimate, *cases: tuple[BoolArray, Reason]) -> Estimate:
-    """Remove flags that only report few answers."""
+    """Remove flags that only report a small number of answers."""
     noted = first_reason(*cases)
     vague = {Reason.NONE, Reason.NO_ANSWERS, Reason.ONE_QUESTION}
     flags = [
@@ -271,7 +273,7 @@ def _counted(yes: FloatArray, correct: FloatArray) -> Cells:
 
 
 def binary_table(argument: str, data: Any, like: Responses) -> FloatArray:
-    """Return 0, 1 and NaN (models, questions) in the order of the abstentions."""
+    """Return a table of 0, 1 and NaN (models, questions), in the order of the abstentions."""
     values = aligned_scores(data, like, argument=argument)
     bad = np.isfinite(values) & (values != 0.0) & (values != 1.0)
     if bad.any():
@@ -290,7 +292,7 @@ def _where(
     defined: Callable[[Cells], BoolArray],
     *cases: tuple[str, Reason],
 ) -> CellStatistic:
-    """Return a statistic with NaN outside a condition, and the margins that explain it."""
+    """Return a statistic that is NaN where a condition fails, with the reason."""
 
     def value(t: Cells) -> FloatArray:
         return np.where(defined(t), statistic.value(t), np.nan)
@@ -385,28 +387,30 @@ def abstention_by(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> AbstentionByGroup:
-    """Compare abstentions with the questions that call for abstention, by group.
+    """Compare abstentions with the questions that call for abstention, by group of questions.
 
     Parameters
     ----------
     groups : array_like (questions,)
-        Group of each question, such as a scenario or data set; any hashable labels. A Series is
-        reordered to match the questions.
+        Group of each question, such as a scenario or data set; the labels must be hashable. A
+        Series is reordered to match the questions.
     abstained : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = the model abstained, 0 = it attempted an answer; missing if not judged.
+        1 = the model abstained, 0 = it attempted an answer. A missing value means that the answer
+        was not judged.
     should_abstain : array_like (questions,) or (models, questions)
-        1 = abstention is right, 0 = the question should be answered; missing if unknown. A Series
-        or labelled table is reordered to match `abstained`.
+        1 = the model should abstain, 0 = it should answer; missing if unknown. A Series or
+        labelled table is reordered to match `abstained`.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
-        1 = correct, 0 = wrong. Used only for attempted answerable questions; missing if not
-        graded.
+        1 = correct, 0 = wrong; missing if the answer was not graded. Only attempts at answerable
+        questions are used.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals are
-        Wilson's or use the delta method; with weights or clusters they use a sandwich variance.
+        Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
+        Intervals are Wilson's or use the delta method. With weights or clusters they use a
+        sandwich variance.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -424,9 +428,9 @@ def abstention_by(
     Raises
     ------
     CodeError
-        If a table holds anything but 0, 1 and missing values.
+        If a table contains values other than 0, 1 and missing values.
     ShapeError, LabelError, OptionError
-        If the tables do not match, or an option does not exist.
+        If the tables do not match, or an option is invalid.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The risk-coverage curve of every model, with bands.
 
-Tied answers are in random order, so that the curve gives expected error rates at every coverage.
-At a coverage that a threshold can reach, the curve is the exact error rate.
+Tied answers are in random order, so that the curve gives the expected error rate at every
+coverage. At coverages that correspond to a threshold, it gives the exact error rate.
 """
 
 from dataclasses import dataclass
@@ -44,12 +44,12 @@ class RiskCoverage(Result):
     coverages: FloatArray  # (points,) proportions of questions answered, increasing
     risk: FloatArray  # (models, points) error rate among the answers given
     interval: FloatArray  # (models, points, 2) pointwise
-    best: FloatArray  # (models, points) error rate if all errors had the lowest confidence
+    best: FloatArray  # (models, points) error rate if errors had the lowest scores
     error_rate: FloatArray  # (models,) error rate of all answers, the risk of a random order
-    thresholds: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
+    thresholds: tuple[FloatArray, ...]  # for each model: distinct scores, decreasing
     threshold_coverages: tuple[FloatArray, ...]  # proportion of answers at or above
     threshold_risks: tuple[FloatArray, ...]  # error rate of these answers
-    aurc: Estimate  # mean of the risk over coverages
+    aurc: Estimate  # mean risk over all coverages
     flags: tuple[Reason, ...]  # (models,)
     n: FloatArray  # (models,) number of questions with score and correctness
     n_bootstrap: int
@@ -70,7 +70,7 @@ class RiskCoverage(Result):
     )
 
     def thresholds_frame(self) -> "pd.DataFrame":
-        """Return one row per model and threshold: its coverage and its risk."""
+        """Return coverage and risk, one row per model and threshold."""
         import pandas as pd
 
         sizes = [values.size for values in self.thresholds]
@@ -107,8 +107,8 @@ def risk_coverage(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     coverages : array_like (points,), optional
@@ -118,7 +118,7 @@ def risk_coverage(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the pointwise bands, between 0 and 1.
     rng : Generator, int or None
@@ -134,7 +134,7 @@ def risk_coverage(
     OptionError
         If a coverage is not inside (0, 1].
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
 

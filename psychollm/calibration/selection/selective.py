@@ -1,4 +1,4 @@
-r"""Selective prediction: error rate if a model answers only above a confidence threshold.
+r"""Selective prediction: error rates if a model answers only above a confidence threshold.
 
 Answers are given from the highest score downwards. Let :math:`e_k` be the expected number of
 errors among the first k of n answers, with tied answers in random order. Then
@@ -6,23 +6,25 @@ errors among the first k of n answers, with tied answers in random order. Then
 .. math:: \text{AURC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{k}, \qquad
           \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}:                          \quad (1)
 
-AURC is the mean error rate among answers given, over all numbers of answers (Geifman and
-El-Yaniv). AUGRC is the mean proportion of questions answered wrongly (Traub and others). Binary
-confidence has a curve with two groups of ties. The best order of C correct and W wrong answers,
-with all errors last, has
+AURC is the mean of the error rate among the first k answers, over k = 1, ..., n (Geifman and
+El-Yaniv). AUGRC is the mean of the proportion of all questions that are answered wrongly (Traub
+and others). Binary confidence gives two groups of tied answers. In the best order of C correct and
+W wrong answers, all errors are last, and
 
 .. math:: \text{AURC}^* = \frac1n \left(W - C (H_n - H_C)\right), \qquad
           \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2},                                     \quad (2)
 
-with harmonic numbers H. A random order has W/n and W (n + 1) / (2 n^2). The difference from (2) is
-the excess (E-AURC). The normalised AURC is the excess divided by the excess of a random order: 0
-for the best order, 1 for a random one, above 1 for a worse one.
+with harmonic numbers H. In a random order, the expected values are W/n and W (n + 1) / (2 n^2).
+The difference between AURC and (2) is the excess (E-AURC). The normalised AURC is the excess
+divided by the excess of a random order. It is 0 for the best order, 1 for a random order and above
+1 for an order worse than random.
 
-Areas over thresholds by the trapezoidal rule, and the oracle r + (1 - r) ln(1 - r), differ from
-(1) and (2) by terms of order 1/n; with tied scores the trapezoidal rule differs by more, because
-  it replaces the curved expected risk by a straight line.
+Other authors compute the area with the trapezoidal rule, and the best area as r + (1 - r) ln(1 -
+r) with the error rate r. These values differ from (1) and (2) by terms of order 1/n. With tied
+scores the trapezoidal rule differs by more, because it replaces the curve of the expected risk by
+a straight line.
 
-With weights (mean one), a question of weight v counts as v answers; sums of 1/k are then
+With weights (scaled to mean one), a question of weight v counts as v answers. Sums of 1/k are then
 differences of the digamma function, which extends the harmonic numbers.
 
 References
@@ -65,7 +67,7 @@ from psychollm.kernels.selective import coverages_at_risks, risks_at_coverages
 
 Ties = Literal["random", "whole"]
 
-_CURVE = np.arange(1, 101) / 100.0  # coverages at which the curve is evaluated for its inversion
+_CURVE = np.arange(1, 101) / 100.0  # coverages at which the inverted curve is evaluated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,10 +81,10 @@ class SelectivePrediction(Result):
     (array([0.3333]), array([0.125]))
     """
 
-    aurc: Estimate  # mean error rate over coverages
+    aurc: Estimate  # mean error rate over all coverages
     excess_aurc: Estimate  # AURC minus AURC of the best order
     normalised_aurc: Estimate  # excess divided by the excess of a random order
-    augrc: Estimate  # mean proportion of questions answered wrongly over coverages
+    augrc: Estimate  # mean proportion of wrongly answered questions over all coverages
     excess_augrc: Estimate  # AUGRC minus AUGRC of the best order
     labels: tuple[Any, ...]  # (models,)
 
@@ -107,13 +109,13 @@ def selective_prediction(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SelectivePrediction:
-    """Compute the area under the risk-coverage curve (1), and its excess over the optimum (2).
+    """Compute areas under the risk-coverage curve (1), and their excess over the optimum (2).
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
@@ -121,7 +123,7 @@ def selective_prediction(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -130,17 +132,17 @@ def selective_prediction(
     Returns
     -------
     SelectivePrediction
-        For a model without errors the areas are 0, the normalised area is NaN, and the flag is
+        For a model without errors, the areas are 0 and the normalised area is NaN, with the flag
         `NO_WRONG`.
 
     Raises
     ------
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------
@@ -178,21 +180,22 @@ def risk_at_coverage(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     coverage : float
-        Proportion of questions that are answered, above 0 and at most 1.
+        Proportion of questions to answer, above 0 and at most 1.
     ties : {"random", "whole"}
-        "random" gives as many tied answers as needed, in random order and with the expected risk.
-        "whole" gives all tied answers, as a threshold does; coverage may then be larger.
+        "random" answers as many of the tied questions as needed, in random order, and returns the
+        expected risk. "whole" answers all tied questions, as a threshold does, so that coverage
+        may be larger.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -208,7 +211,7 @@ def risk_at_coverage(
     OptionError
         If the coverage is not inside (0, 1].
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
 
@@ -243,21 +246,21 @@ def coverage_at_risk(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
-        for all models.
+        Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
+        missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
     risk : float
-        Tolerated error rate among the answers given, at least 0 and below 1.
+        Tolerated error rate among the given answers, at least 0 and below 1.
     ties : {"random", "whole"}
-        "random" may give some of several tied answers, in random order and with the expected risk.
-        "whole" gives all of them or none, as a threshold does.
+        "random" may answer only some of the tied questions, in random order, and uses the expected
+        risk. "whole" answers either all or none of them, as a threshold does.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -266,24 +269,24 @@ def coverage_at_risk(
     Returns
     -------
     Estimate
-        The value is 0 with the flag `UNREACHABLE` if even the most confident answers exceed the
-        risk.
+        The value is 0 with the flag `UNREACHABLE` if the error rate of the most confident answers
+        already exceeds the risk.
 
     Raises
     ------
     OptionError
         If the risk is not inside [0, 1).
     ShapeError, LabelError
-        If scores, correctness or clusters do not match.
+        If scores, correctness and clusters do not match in shape or labels.
     CodeError
         If correctness is not binary.
 
     Notes
     -----
     The estimate is a maximum over the sample and is therefore biased upwards. The interval inverts
-    the band of `risk_coverage`. Its lower bound is the largest coverage with the upper band within
-    the risk; its upper bound uses the lower band. With ``ties="whole"``, the bootstrap gives the
-    lower bound if it is smaller.
+    the band of `risk_coverage`. Its lower bound is the largest coverage at which the upper band
+    does not exceed the risk; its upper bound uses the lower band. With ``ties="whole"``, the lower
+    bound is the bootstrap's if that is smaller.
 
     Examples
     --------
@@ -351,7 +354,7 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
 def _inverted(
     risks: FloatArray, own: FloatArray, draws: FloatArray, level: float, *, whole: bool
 ) -> FloatArray:
-    """Return the range of coverages (risks, 2) whose band includes each risk."""
+    """Return the range of coverages at which the band includes each risk (risks, 2)."""
     parts = [risks.size, risks.size + _CURVE.size]
     value, curve, given = np.split(own, parts)
     band = wilson_from_draws(curve, draws[:, parts[0] : parts[1]], given, level=level)
@@ -359,13 +362,13 @@ def _inverted(
     if whole:
         low = percentile_interval(draws[:, : risks.size], level)[:, 0]
         bounds[:, 0] = np.fmin(bounds[:, 0], low)
-    # The curve is evaluated at some coverages only, so the estimate may be slightly outside; the
-    # bounds are extended to it.
+    # The curve is evaluated only at a grid of coverages, so the estimate may be slightly outside
+    # its interval. The bounds are therefore extended to include it.
     return np.stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)], axis=1)
 
 
 def _last_below(curve: FloatArray, risk: float) -> float:
-    """Return the largest coverage at which a curve, linear between points, is at most a risk."""
+    """Return the largest coverage at which an interpolated curve is at most a risk."""
     if np.isnan(curve).any():
         return np.nan
     met = np.flatnonzero(curve <= risk)
@@ -382,7 +385,7 @@ def _bounds(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:
 
 
 def _check_share(name: str, value: float) -> float:
-    """Raise an error unless a coverage is in (0, 1], or a risk in [0, 1)."""
+    """Raise an error unless a coverage is in (0, 1] or a risk is in [0, 1)."""
     end = 1.0 if name == "coverage" else 0.0
     if value == end:
         return end

@@ -1,7 +1,7 @@
-r"""Areas under risk-coverage curves: exact under ties, with derivatives and intervals.
+r"""Areas under risk-coverage curves, exact with ties, with derivatives and intervals.
 
-Groups of tied answers are ordered from the highest score. Let N answers with E errors precede a
-group of m answers with w errors, and let s = w/m. The group contributes to n AURC
+Groups of tied answers are sorted by decreasing score. Let N answers with E errors precede a group
+of m answers with w errors, and let s = w/m. The group contributes to n AURC
 
 .. math:: f = (E - N s)\,(H_{N+m} - H_N) + w                                            \quad (1)
 
@@ -17,13 +17,13 @@ also increases w. With the trigamma function :math:`\psi_1`, the derivative of h
           \frac{\partial f}{\partial m} = \frac{N w}{m^2} (H_{N+m} - H_N)
               + (E - N s)\, \psi_1(N+m+1).                                              \quad (3)
 
-Intervals of AURC and AUGRC are computed on the scale of log odds, intervals of the excesses on the
-log scale. For a perfect order, the upper bound of the excess is twice Wilson's upper bound of the
-proportion of discordant pairs, in units of the excess of a random order. Without errors, AURC has
-the upper bound of the error rate. At nominal 95 %, intervals of AURC, AUGRC and E-AUGRC covered 93
-to 96 % in simulations with 50, 200 and 1,000 answers; those of E-AURC and of the normalised AURC
-91 to 93 % with 50 answers, because the curve begins with the few most confident ones, and 92 to 95
-% with more.
+Intervals of AURC and AUGRC are computed on the scale of log odds, and intervals of the excesses on
+the log scale. For a perfect order, the upper bound of the excess is twice Wilson's upper bound of
+the proportion of discordant pairs, in units of the excess of a random order. Without errors, AURC
+has the upper bound of the error rate. In simulations with 50, 200 and 1,000 answers, 95 %
+intervals of AURC, AUGRC and E-AUGRC covered 93 to 96 %. Intervals of E-AURC and of the normalised
+AURC covered 92 to 95 % with 200 or more answers and 91 to 93 % with 50, because these areas depend
+strongly on the few most confident answers.
 """
 
 from functools import lru_cache
@@ -42,8 +42,8 @@ from psychollm.kernels.selective import selective_sums
 NAMES = ("AURC", "E-AURC", "normalised AURC", "AUGRC", "E-AUGRC")
 _SCALES: tuple[Scale, ...] = ("log odds", "log", "log", "log odds", "log")
 
-_TABLE = 65_536  # tabulated harmonic numbers; larger ones are computed
-_FEW = 10  # intervals from fewer errors may be too short
+_TABLE = 65_536  # number of tabulated harmonic numbers
+_FEW = 10  # intervals may be too short with fewer errors
 _ROUNDING = 1e-12
 
 
@@ -64,7 +64,7 @@ def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
 
 
 def _above(area: FloatArray, best: FloatArray) -> FloatArray:
-    """Return the excess over the best order, with rounding errors set to zero."""
+    """Return the excess over the best order; excesses within rounding error are zero."""
     excess = area - best
     return np.where(excess < _ROUNDING, 0.0 * excess, excess)
 
@@ -103,7 +103,7 @@ def _after(parts: FloatArray) -> FloatArray:
 
 
 def _of_aurc(tally: Tally, n: float) -> Gradient:
-    """Return the derivatives of AURC by (2) and (3), groups in order of increasing score."""
+    """Return the derivatives (2) and (3) of AURC, for groups in order of increasing score."""
     w, m = tally.wrong, tally.correct + tally.wrong
     given, errors = m[::-1].cumsum()[::-1] - m, w[::-1].cumsum()[::-1] - w
     s = w / m
@@ -118,7 +118,7 @@ def _of_aurc(tally: Tally, n: float) -> Gradient:
 
 
 def _of_augrc(tally: Tally, n: float) -> Gradient:
-    """Return the derivatives of AUGRC, whose groups add m E + w (m + 1) / 2."""
+    """Return the derivatives of AUGRC, to which a group contributes m E + w (m + 1) / 2."""
     w, m = tally.wrong, tally.correct + tally.wrong
     errors = w[::-1].cumsum()[::-1] - w
     mean = 2.0 * float((errors * m + 0.5 * w * (m + 1.0)).sum()) / n**3

@@ -1,1 +1,1 @@
-"""Two-choice questions: meta-d' and other statistics of trials."""
+"""Statistics of two-choice questions with confidence ratings, such as meta-d'."""

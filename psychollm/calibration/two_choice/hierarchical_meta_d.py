@@ -1,10 +1,10 @@
-r"""Hierarchical M-ratio: distribution in a group of models, and shrinkage estimates.
+r"""Hierarchical model of M-ratios: their distribution in a group of models, and shrinkage.
 
 M-ratios from a few hundred trials are imprecise. The models are treated as a sample from a
 population in which log M-ratios are normal with mean :math:`\mu` and standard deviation
-:math:`\sigma`. Both are estimated jointly with the M-ratios of the models, which are shrunk
-towards the group mean, more so if imprecise (Fleming 2017). A model with a negative meta-d' has no
-log M-ratio, but is included: its ratings imply a small M-ratio.
+:math:`\sigma`. Both are estimated jointly with the M-ratios of the models. These are shrunk
+towards the group mean, and imprecise M-ratios are shrunk more (Fleming 2017). A model with a
+negative meta-d' has no log M-ratio, but is included, because its ratings imply a small M-ratio.
 
 References
 ----------
@@ -51,7 +51,7 @@ class HierarchicalMetaD(Result):
     """Posterior of the M-ratios of a group of models and of each model.
 
     Values are posterior means, standard errors are posterior standard deviations, and intervals
-    are the shortest ones of their level. `Estimate.difference` uses the joint draws.
+    are highest-density intervals. `Estimate.difference` uses the joint draws.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class HierarchicalMetaD(Result):
 
     log_m_ratio: Estimate  # mean of the group's log M-ratios
     spread: Estimate  # standard deviation of the group's log M-ratios
-    group_m_ratio: Estimate  # exp of the mean: the M-ratio of the median model
+    group_m_ratio: Estimate  # exp of this mean: the M-ratio of the median model
     m_ratio: Estimate  # (models,)
     d_prime: Estimate  # (models,)
     median: FloatArray  # (models,) posterior medians of the M-ratio
-    parameters: tuple[Any, ...]  # "mean", "spread" and the models: labels of the next three
-    r_hat: FloatArray  # (parameters,) NaN for independent draws
+    parameters: tuple[Any, ...]  # labels of the next three: "mean", "spread", models
+    r_hat: FloatArray  # (parameters,) NaN if draws are independent
     effective_size: FloatArray  # (parameters,)
-    mcse: FloatArray  # (parameters,) Monte Carlo standard errors of the values of log M-ratios
+    mcse: FloatArray  # (parameters,) Monte Carlo standard errors, on the log scale
     method: Method
     meta_c: MetaCriterion
     convergence: Convergence
@@ -79,7 +79,7 @@ class HierarchicalMetaD(Result):
     _AXES = Axes({}, "*=m_ratio", "median", "d_prime=d_prime.value")
 
     def summary(self) -> str:
-        """Describe the group's posterior in sentences."""
+        """Return sentences that describe the posterior of the group."""
         if not np.isfinite(self.group_m_ratio.value[0]):
             return f"No group M-ratio: {self.group_m_ratio.flags[0]}."
         counted = int(np.isfinite(self.m_ratio.value).sum())
@@ -103,7 +103,7 @@ class Sampled:
 
 
 def nothing() -> Sampled:
-    """Return empty draws, for fewer than two models with an M-ratio."""
+    """Return empty draws, used if fewer than two models have an M-ratio."""
     ended = Convergence(
         converged=False, iterations=0, reason="too few models", objective=float("nan")
     )
@@ -170,7 +170,7 @@ def _group_estimates(
         )
         for field, (name, draws) in named.items()
     }
-    # This is the M-ratio at the mean of the logarithms, which differs from the mean of M-ratios.
+    # This is the exponential of the mean log M-ratio, which differs from the mean M-ratio.
     typical = np.exp(estimates["log_m_ratio"].value)
     estimates["group_m_ratio"] = replace(estimates["group_m_ratio"], value=typical)
     return estimates
@@ -229,62 +229,63 @@ def hierarchical_meta_d(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> HierarchicalMetaD:
-    """Estimate M-ratios of a group of models and of each model in a hierarchical model.
+    """Estimate the M-ratios of a group of models and of each model with a hierarchical model.
 
     Parameters
     ----------
     stimulus : array_like (questions,) or table (models, questions)
         Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answer given, 0 or 1; a vector is one model. Compute it from correctness as
-        ``np.where(correct, stimulus, 1 - stimulus)``.
+        Answer of the model, 0 or 1; a vector holds the answers of one model. Given correctness,
+        compute it as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
-        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
-        trials with all three values count.
+        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
+        without all three values are ignored.
     method : {"quadrature", "nuts"}
-        "quadrature" maximises over each model's d', criterion and confidence criteria and
-        integrates over a grid; it takes about a second. "nuts" samples Fleming's full model,
-        hierarchical in all parameters, with PyMC (extra ``bayes``).
+        "quadrature" takes about a second: it profiles out each model's d', criterion and
+        confidence criteria and integrates over a grid. "nuts" samples from Fleming's full model,
+        which is hierarchical in all parameters, with PyMC (extra ``bayes``).
     n_ratings : int, optional
-        Number of ratings on the scale; by default the highest rating that occurs.
+        Number of ratings on the scale; by default the highest rating in the data.
     meta_c : {"scaled", "fixed"}
-        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
+        Type-1 criterion in the meta-d' model: c meta-d'/d' for "scaled" (Maniscalco & Lau), or c
+        for "fixed" (Fleming).
     n_draws : int
         Total number of posterior draws over all chains.
     chains, tune : int
-        Number of chains, and tuning draws per chain; used with "nuts" only.
+        Number of chains, and of tuning draws per chain; used only with "nuts".
     level : float
         Probability mass of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of chains run in parallel; used with "nuts" only.
+        Number of chains run in parallel; used only with "nuts".
     progress : bool
-        Whether to show a progress bar; used with "nuts" only.
+        Whether to show a progress bar; used only with "nuts".
 
     Returns
     -------
     HierarchicalMetaD
-        Models without a defined M-ratio are omitted and NaN with a reason; negative meta-d' is
-        allowed. With fewer than two remaining models, all values are NaN.
+        Models with an undefined M-ratio are omitted from the fit, and their values are NaN with a
+        reason; negative meta-d' is allowed. With fewer than two remaining models, all values are
+        NaN.
 
     Raises
     ------
     MissingPackageError
         If ``method="nuts"`` and PyMC is not installed.
     CodeError
-        If a stimulus or response is not 0 or 1, or a rating is not a whole number inside the
-        scale.
+        If a stimulus or response is not 0 or 1, or a rating is not a whole number on the scale.
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Warns
     -----
     ConvergenceWarning
-        If chains diverge, or for the group mean R-hat exceeds 1.01 or the effective sample size is
-        below 400.
+        If chains diverge, or if R-hat of the group mean exceeds 1.01 or its effective sample size
+        is below 400.
 
     References
     ----------
@@ -323,31 +324,33 @@ def hierarchical_meta_d_from_counts(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> HierarchicalMetaD:
-    """Estimate M-ratios of a group of models from counts of responses and ratings.
+    """Estimate the M-ratios of a group of models from counts of responses and ratings.
 
     Parameters
     ----------
     n_s1, n_s2 : DataFrame or array_like (models, 2 ratings)
-        Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). Columns are response 0 from
-        the highest to the lowest rating, then response 1 from the lowest to the highest.
+        Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). The first half of the
+        columns counts response 0 from the highest to the lowest rating; the second half counts
+        response 1 from the lowest to the highest rating.
     method : {"quadrature", "nuts"}
-        "quadrature" maximises over each model's d', criterion and confidence criteria and
-        integrates over a grid; it takes about a second. "nuts" samples Fleming's full model,
-        hierarchical in all parameters, with PyMC (extra ``bayes``).
+        "quadrature" takes about a second: it profiles out each model's d', criterion and
+        confidence criteria and integrates over a grid. "nuts" samples from Fleming's full model,
+        which is hierarchical in all parameters, with PyMC (extra ``bayes``).
     meta_c : {"scaled", "fixed"}
-        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
+        Type-1 criterion in the meta-d' model: c meta-d'/d' for "scaled" (Maniscalco & Lau), or c
+        for "fixed" (Fleming).
     n_draws : int
         Total number of posterior draws over all chains.
     chains, tune : int
-        Number of chains, and tuning draws per chain; used with "nuts" only.
+        Number of chains, and of tuning draws per chain; used only with "nuts".
     level : float
         Probability mass of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of chains run in parallel; used with "nuts" only.
+        Number of chains run in parallel; used only with "nuts".
     progress : bool
-        Whether to show a progress bar; used with "nuts" only.
+        Whether to show a progress bar; used only with "nuts".
 
     Returns
     -------
@@ -362,7 +365,7 @@ def hierarchical_meta_d_from_counts(
     ShapeError, LabelError
         If the two tables do not match, or the number of columns is not even and at least four.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     References
     ----------
@@ -388,7 +391,7 @@ def hierarchical_meta_d_from_counts(
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """The options of both functions, checked."""
+    """Validated options of both functions."""
 
     method: Method
     meta_c: MetaCriterion

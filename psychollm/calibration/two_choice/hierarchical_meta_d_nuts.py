@@ -1,4 +1,4 @@
-r"""The group's M-ratio by Hamiltonian Monte Carlo: Fleming's hierarchical model in PyMC.
+r"""Hierarchical M-ratio by Hamiltonian Monte Carlo: Fleming's model in PyMC.
 
 For model s, response r and stimulus class i, the model is
 
@@ -8,10 +8,10 @@ For model s, response r and stimulus class i, the model is
           c_s \sim N(\mu_c, \sigma_c), \quad v_{srj} \sim N(\mu_v, \sigma_v)
           \text{ beyond the edge } k_s,                                                  \quad (1)
 
-with ordered confidence criteria v on the axis of each response. The priors are :math:`\mu \sim
-N(0, 1)`, and :math:`\sigma` is the product of a uniform variable on (0, 1) and a half-normal one.
-The means of the other parameters are N(0, 10), and their standard deviations are half-normal with
-scale 10.
+with ordered confidence criteria v on the axis of each response. The prior of :math:`\mu` is N(0,
+1), and the prior of :math:`\sigma` is the product of a uniform variable on (0, 1) and a
+half-normal variable. The means of the other parameters have N(0, 10) priors, and their standard
+deviations have half-normal priors with scale 10.
 
 References
 ----------
@@ -36,7 +36,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Draws of every chain, chains first."""
+    """Posterior draws; chains are the first axis."""
 
     mu: FloatArray  # (chains, draws)
     sigma: FloatArray  # (chains, draws)
@@ -82,7 +82,7 @@ def sample(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence PyMC's log; the result reports convergence."""
+    """Silence PyMC's log messages, because the result reports convergence."""
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -121,7 +121,7 @@ def _model(pm: Any, tables: FloatArray, *, scaled: bool) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Starting values of the chains, from separate fits of the models."""
+    """Starting values of the chains, from a separate fit to each model."""
 
     d_prime: FloatArray  # (models,)
     c: FloatArray  # (models,)
@@ -130,7 +130,7 @@ class _Start:
 
 
 def _start(tables: FloatArray, *, scaled: bool) -> _Start:
-    # Counts are padded, so that unused ratings have criteria, too.
+    # Counts are padded, so that unused ratings also have criteria.
     fits = fit_counts(tables, padding=True, meta_c="scaled" if scaled else "fixed")
     d_prime, c, edge = fits.outputs[:, 0], fits.outputs[:, 1], fits.outputs[:, -1]
     cuts = np.stack([-fits.criteria[:, 0, ::-1], fits.criteria[:, 1]], axis=1)
@@ -144,20 +144,20 @@ def _start(tables: FloatArray, *, scaled: bool) -> _Start:
 
 
 def _hyper(pm: Any, name: str, values: FloatArray) -> tuple[Any, Any]:
-    """Return mean and standard deviation of a group, starting at those of `values`."""
+    """Return variables for mean and SD of a group; starting values are those of `values`."""
     mean = pm.Normal(f"mean_{name}", 0.0, 10.0, initval=float(values.mean()))
     width = pm.HalfNormal(f"sd_{name}", 10.0, initval=max(float(values.std()), 0.05))
     return mean, width
 
 
 def _group(pm: Any, name: str, values: FloatArray) -> Any:
-    """Return a parameter of every model, normally distributed in the group."""
+    """Return a variable for a parameter that is normally distributed over models."""
     mean, width = _hyper(pm, name, values)
     return pm.Normal(name, mean, width, shape=values.shape, initval=values)
 
 
 def _log_tail(tensor: Any, x: Any) -> Any:
-    """Return the logarithm of P(X > x) for a standard normal X, far into the tail."""
+    """Return the logarithm of P(X > x) for a standard normal X, accurate in the far tail."""
     scaled = x / np.sqrt(2.0)
     far = tensor.log(tensor.erfcx(tensor.maximum(scaled, 0.0))) - tensor.maximum(scaled, 0.0) ** 2
     near = tensor.log(tensor.erfc(tensor.minimum(scaled, 0.0)))
@@ -186,7 +186,7 @@ def _ratings(tensor: Any, tables: FloatArray, m: Any, edge: Any, cuts: Any) -> A
         upper, lower = 0.5 * tensor.erfc(low), 0.5 * tensor.erfc(-low)
         above = tensor.concatenate([upper[:, :, 1:], tensor.zeros_like(upper[:, :, :1])], axis=2)
         below = tensor.concatenate([lower[:, :, 1:], tensor.ones_like(lower[:, :, :1])], axis=2)
-        # Differences are computed in the tail where both terms are small, which avoids
+        # Differences of probabilities are computed in the tail where both are small, which avoids
         # cancellation.
         chance = tensor.switch(low > 0.0, upper - above, below - lower)
         total += (counts * tensor.log(tensor.maximum(chance, _TINY))).sum()

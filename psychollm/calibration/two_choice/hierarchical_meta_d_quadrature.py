@@ -1,16 +1,17 @@
-r"""The group's M-ratio by quadrature, without chains, in about a second.
+r"""Hierarchical M-ratio by quadrature instead of Markov chains, in about a second.
 
-Each model has a profile likelihood of its log M-ratio, :math:`L_s(x)`, maximised over its d',
+Let :math:`L_s(x)` be the profile likelihood of the log M-ratio of model s, maximised over d',
 criterion and confidence criteria (`psychollm.kernels.meta_d_group`). With :math:`x_s \sim N(\mu,
-\sigma)` the group's likelihood is
+\sigma)` the likelihood of the group is
 
 .. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx,        \quad (1)
 
-with curves linear between the points of a grid and constant beyond its ends, so that each integral
-is a weighted sum with weights from :math:`E(a - x)_+ = \sigma (z \Phi(z) + \varphi(z))`, :math:`z
-= (a - \mu)/\sigma`. The posterior of :math:`(\mu, \sigma)` is computed on a grid, and again on a
-finer one around its probability mass. The priors are Fleming's: :math:`\mu \sim N(0, 1)`, and
-:math:`\sigma` the product of a uniform variable on (0, 1) and a half-normal one, whose density is
+The profile likelihoods are interpolated linearly between the points of a grid and are constant
+beyond its ends. Each integral is therefore a weighted sum, with weights from :math:`E(a - x)_+ =
+\sigma (z \Phi(z) + \varphi(z))`, :math:`z = (a - \mu)/\sigma`. The posterior of :math:`(\mu,
+\sigma)` is computed on a coarse grid, and then on a finer grid around its probability mass. The
+priors are Fleming's: :math:`\mu \sim N(0, 1)`, and :math:`\sigma` is the product of a uniform
+variable on (0, 1) and a half-normal variable, with the density
 
 .. math:: p(\sigma) = E_1(\sigma^2/2) / \sqrt{2 \pi}.                                    \quad (2)
 
@@ -28,7 +29,7 @@ from scipy.special import exp1, logsumexp, ndtr
 from psychollm._base.types import FloatArray
 from psychollm.kernels.meta_d_group import LOG_L, MODE, VARIANCE, profile
 
-_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M; outside, the likelihood is constant
+_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M, outside which likelihoods are constant
 _POINTS_PER_SE = 8.0
 _WIDEST_STEP = 0.02
 _MOST_POINTS = 2000
@@ -38,12 +39,12 @@ _CHUNK = 250
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Likelihood of every model's log M-ratio on one grid."""
+    """Profile likelihood of every model's log M-ratio on a common grid."""
 
     log_m: FloatArray  # (grid,)
-    likelihood: FloatArray  # (models, grid) with maximum one
+    likelihood: FloatArray  # (models, grid) scaled to a maximum of one
     scale: FloatArray  # (models,) logarithm of the maximum likelihood
-    d_prime: FloatArray  # (models, grid) most likely d' at each log M
+    d_prime: FloatArray  # (models, grid) maximum likelihood d' at each log M
     d_prime_se: FloatArray  # (models, grid)
 
 
@@ -59,10 +60,11 @@ class Draws:
 
 
 def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bool) -> Curves:
-    """Return every model's likelihood along log M."""
-    # Tables (models, 2 classes, 2 responses, ratings) of models whose M-ratio is defined, with
-    # their d' and c (models, 2). Standard errors of log M (models,), NaN if M is not positive,
-    # determine the step of the grid. With `scaled`, the criterion is multiplied by M.
+    """Return every model's profile likelihood of log M."""
+    # Shapes: tables (models, 2 classes, 2 responses, ratings) of models with a defined M-ratio;
+    # type_1 (models, 2) with d' and c; se (models,). The standard errors `se` of log M, NaN if M
+    # is not positive, determine the step of the grid. With `scaled`, the criterion is multiplied
+    # by M.
     finest = np.nanmin(se) / _POINTS_PER_SE if np.isfinite(se).any() else _WIDEST_STEP
     points = int(np.ceil((_HIGHEST - _LOWEST) / min(finest, _WIDEST_STEP)))
     log_m = np.linspace(_LOWEST, _HIGHEST, min(points, _MOST_POINTS) + 1)
@@ -108,7 +110,7 @@ def _posterior(profiles: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArra
         weights = _weights(profiles.log_m, mu, np.full(mu.size, width))
         with np.errstate(divide="ignore"):
             log_p[:, column] = np.log(weights @ profiles.likelihood.T).sum(axis=1)
-    # The cells of sigma have equal width on a log scale, so their width is proportional to sigma.
+    # Cells have equal width in log sigma, so their width in sigma is proportional to sigma.
     prior = np.log(exp1(0.5 * sigma**2) * sigma / np.sqrt(2.0 * np.pi))
     prior = prior + np.log(np.log(sigma[1] / sigma[0]) * (mu[1] - mu[0]))
     log_p += prior - 0.5 * (mu[:, None] ** 2 + np.log(2.0 * np.pi))
@@ -142,7 +144,7 @@ def _models(
             summed = np.cumsum(weights * profiles.likelihood[model], axis=1)
             level = generator.random(rows.size) * summed[:, -1]
             node = (summed < level[:, None]).sum(axis=1)
-            # Triangular deviations from the nodes reproduce the piecewise linear interpolation.
+            # Triangular deviations from the nodes correspond to linear interpolation between them.
             corner = generator.triangular(-step, 0.0, step, rows.size)
             log_m[block, model] = profiles.log_m[node] + corner
             noise = generator.standard_normal(rows.size) * profiles.d_prime_se[model, node]

@@ -1,13 +1,13 @@
 r"""Meta-d': metacognitive sensitivity on the scale of d'.
 
 Meta-d' is the d' for which an ideal observer would give the observed confidence ratings. The
-M-ratio meta-d'/d' is 1 if confidence uses all evidence behind the answer, below 1 if it uses less,
-and above 1 if it uses additional evidence. Meta-d' requires questions with two classes of right
-answers (true or false, first or second, verified or not); for open questions use the AUROC or the
-information of confidence about correctness.
+M-ratio, meta-d'/d', is 1 if confidence uses exactly the evidence on which the answer is based. It
+is below 1 if confidence uses less evidence, and above 1 if it uses additional evidence. Meta-d'
+requires questions with two classes of correct answers, such as true and false. For open questions,
+use the AUROC or the mutual information of confidence and correctness.
 
-`psychollm.kernels.meta_d_likelihood` derives the likelihood,
-`psychollm.calibration.two_choice.meta_d_fit` the standard errors.
+`psychollm.kernels.meta_d_likelihood` derives the likelihood, and
+`psychollm.calibration.two_choice.meta_d_fit` derives the standard errors.
 
 References
 ----------
@@ -56,10 +56,10 @@ _FIELDS = ("d_prime", "criterion", "meta_d", "m_ratio", "m_diff", "log_m_ratio",
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MetaD(Result):
-    """Meta-d', M-ratio and the underlying estimates of every model.
+    """Meta-d', M-ratio and the estimates on which they are based, for every model.
 
-    Arrays over responses have response 0 first. Criteria are in units of evidence and increase.
-    Rates are proportions of ratings above 1, above 2, and so on.
+    Response 0 is first in arrays over responses. Criteria are increasing, in units of the
+    evidence. Rates are proportions of ratings above 1, above 2, and so on.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class MetaD(Result):
     log_m_ratio: Estimate  # natural logarithm of the M-ratio, undefined if not positive
     meta_c: Estimate  # criterion of the answers in the rating model
     criteria: FloatArray  # (models, 2 responses, ratings - 1) criteria of the ratings
-    hit_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, right)
+    hit_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, correct)
     false_alarm_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, wrong)
     fitted_hit_rates: FloatArray  # (models, 2, ratings - 1)
     fitted_false_alarm_rates: FloatArray  # (models, 2, ratings - 1)
     log_likelihood: FloatArray  # (models,) log likelihood of the ratings, given class and response
-    conditional_se: FloatArray  # (models,) standard error of meta-d' for known d' and c
+    conditional_se: FloatArray  # (models,) standard error of meta-d' given d' and c
     counts: FloatArray  # (models, 2 classes, 2 responses, ratings) before padding
     padding: float  # number added to each count
     convergence: tuple[Convergence, ...]  # (models,)
@@ -102,7 +102,7 @@ class MetaD(Result):
     )
 
     def roc_frame(self) -> "pd.DataFrame":
-        """Return the type-2 ROC: one row per model, response and rating, observed and fitted."""
+        """Return the observed and fitted type-2 ROC, one row per model, response and rating."""
         import pandas as pd
 
         models, responses, cuts = self.hit_rates.shape
@@ -140,12 +140,12 @@ class Sampling:
     n: FloatArray  # (models,) number of trials
     level: float
     labels: Labels
-    equal: bool = True  # whether trials are independent and of equal weight
+    equal: bool = True  # whether trials are independent with equal weights
     units: Units | None = None  # degrees of freedom of clusters; None without clusters
 
 
 def assemble(fits: Fits, sampling: Sampling) -> MetaD:
-    """Return fits, one table per model, as a result; warn if one did not converge."""
+    """Return the result for fits of one table per model; warn if a fit did not converge."""
     convergence = fits.convergences()
     for label, row, ended in zip(sampling.labels, fits.raw, convergence, strict=True):
         if row[kernel.STATUS] == kernel.NOT_CONVERGED:
@@ -248,18 +248,19 @@ def meta_d(
     stimulus : array_like (questions,) or table (models, questions)
         Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answer given, 0 or 1; a vector is one model. Compute it from correctness as
-        ``np.where(correct, stimulus, 1 - stimulus)``.
+        Answer of the model, 0 or 1; a vector holds the answers of one model. Given correctness,
+        compute it as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
-        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
-        trials with all three values count.
+        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
+        without all three values are ignored.
     n_ratings : int, optional
-        Number of ratings on the scale; by default the highest rating that occurs.
+        Number of ratings on the scale; by default the highest rating in the data.
     meta_c : {"scaled", "fixed"}
-        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
+        Type-1 criterion in the meta-d' model: c meta-d'/d' for "scaled" (Maniscalco & Lau), or c
+        for "fixed" (Fleming).
     padding : bool
-        Whether to add 1 / (2 n_ratings) to each count. The fit does not require padding for unused
-        ratings. Padding shrinks estimates slightly towards zero sensitivity.
+        Whether to add 1 / (2 n_ratings) to each count. The fit does not require padding, even if
+        some ratings are unused. Padding shrinks estimates slightly towards zero sensitivity.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -282,21 +283,21 @@ def meta_d(
     Raises
     ------
     CodeError
-        If a stimulus or response is not 0 or 1, or a rating is not a whole number inside the
-        scale.
+        If a stimulus or response is not 0 or 1, or a rating is not a whole number on the scale.
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
     OptionError
-        If an option does not exist, or clusters or weights are given with ``bootstrap=0``.
+        If an option is invalid, or clusters or weights are given with ``bootstrap=0``.
 
     Notes
     -----
     Standard errors and intervals use the observed information and the delta method, which accounts
     for the uncertainty of d' and c. With clusters or weights they are estimated by the bootstrap.
-    Simulations had 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2. The 95 %
-    intervals of d', meta-d', M-ratio and M-diff had a coverage of 93 to 97 %. Those of log M-ratio
-    and meta-c had 92 to 100 %, and 94 to 99 % with at least 400 trials. The intervals are wide:
-    with d' = 1.2 the margin of error of the M-ratio is 0.5 with 200 trials and 0.23 with 1,000.
+    Coverage was simulated with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2.
+    The 95 % intervals of d', meta-d', M-ratio and M-diff covered 93 to 97 %. The intervals of log
+    M-ratio and meta-c covered 92 to 100 %, and 94 to 99 % with at least 400 trials. The intervals
+    are wide: with d' = 1.2, the margin of error of the M-ratio is 0.5 with 200 trials and 0.23
+    with 1,000 trials.
 
     References
     ----------
@@ -355,16 +356,18 @@ def meta_d_from_counts(
     Parameters
     ----------
     n_s1, n_s2 : DataFrame or array_like (models, 2 ratings) or (2 ratings,)
-        Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). Columns are response 0 from
-        the highest to the lowest rating, then response 1 from the lowest to the highest.
+        Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). The first half of the
+        columns counts response 0 from the highest to the lowest rating; the second half counts
+        response 1 from the lowest to the highest rating.
     meta_c : {"scaled", "fixed"}
-        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
+        Type-1 criterion in the meta-d' model: c meta-d'/d' for "scaled" (Maniscalco & Lau), or c
+        for "fixed" (Fleming).
     padding : bool
-        Whether to add 1 / (2 n_ratings) to each count. The fit does not require padding for unused
-        ratings. Padding shrinks estimates slightly towards zero sensitivity.
+        Whether to add 1 / (2 n_ratings) to each count. The fit does not require padding, even if
+        some ratings are unused. Padding shrinks estimates slightly towards zero sensitivity.
     bootstrap : int or Bootstrap
-        Number of resamples, drawn separately from each model's counts; 0 draws none. Differences
-        between models are therefore not paired; use `meta_d` for paired ones.
+        Number of resamples, drawn separately from each model's counts, so that differences between
+        models are not paired; 0 disables resampling. Use `meta_d` for paired differences.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -384,7 +387,7 @@ def meta_d_from_counts(
     CodeError
         If a count is negative or missing.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     References
     ----------
@@ -412,7 +415,7 @@ def meta_d_from_counts(
 
 
 def _refitted(tables: FloatArray, fits: Fits) -> FloatArray:
-    """Return the outputs of resampled tables (resamples, models, outputs)."""
+    """Return the outputs of fits to resampled tables (resamples, models, outputs)."""
     flat = tables.reshape(-1, *tables.shape[2:])
     refits = fit_counts(
         flat, padding=fits.padding > 0.0, meta_c="scaled" if fits.scaled else "fixed"

@@ -1,14 +1,15 @@
-r"""Meta-d' of tables of counts: estimates, standard errors, fitted rates, and reasons.
+r"""Fits of meta-d' to tables of counts: estimates, standard errors, fitted rates and reasons.
 
 The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` are computed from two
-independent proportions, whose quantiles have the variances (Gourevitch & Galanter)
+independent proportions, H and F. The variances of their normal quantiles are (Gourevitch &
+Galanter)
 
 .. math:: V(z_H) = \frac{H (1 - H)}{n_1 \varphi(z_H)^2}, \qquad
           V(z_F) = \frac{F (1 - F)}{n_0 \varphi(z_F)^2}.                                  \quad (1)
 
-Given the responses, the ratings are independent of these proportions; they contribute the variance
-v of meta-d' at known d' and c (from the observed information). Every output is a function of three
-independent parts, so that
+Given the responses, the ratings are independent of these proportions. They contribute the variance
+v of meta-d' given d' and c, computed from the observed information. Every output y is a function
+of three independent parts, so that
 
 .. math:: V(y) = \left(\frac{\partial y}{\partial m}\right)^2 v
                + \left(\frac{\partial y}{\partial z_H}\right)^2 V(z_H)
@@ -34,7 +35,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.kernels import meta_d as kernel
 
 OUTPUTS = ("d'", "c", "meta-d'", "M-ratio", "M-diff", "log M-ratio", "meta-c")
-TYPE_1 = 2  # the first two outputs need no ratings
+TYPE_1 = 2  # number of outputs that do not depend on ratings
 _UNSTABLE_BELOW = 0.5
 
 
@@ -42,7 +43,7 @@ _UNSTABLE_BELOW = 0.5
 class Fits:
     """Meta-d' fitted to any number of tables."""
 
-    tables: FloatArray  # (n, 2 classes, 2 responses, ratings) as counted
+    tables: FloatArray  # (n, 2 classes, 2 responses, ratings) counts
     padding: float  # number added to each cell
     scaled: bool  # whether meta-c is c meta-d'/d' instead of c
     raw: FloatArray  # (n, kernel.COLUMNS)
@@ -50,7 +51,7 @@ class Fits:
 
     @property
     def padded(self) -> FloatArray:
-        """The tables that were fitted."""
+        """Tables to which the model was fitted."""
         return self.tables + self.padding
 
     @property
@@ -64,18 +65,18 @@ class Fits:
 
     @property
     def _divisor(self) -> FloatArray:
-        """D' as a denominator (n,); NaN if it is too small."""
+        """Denominator d' (n,); NaN if it is too small."""
         fitted = np.isfinite(self.raw[:, kernel.META_D])
         return np.where(fitted, self.raw[:, kernel.D_PRIME], np.nan)
 
     @property
     def conditional_se(self) -> FloatArray:
-        """Standard errors of meta-d' at known d' and c (n,)."""
+        """Standard errors of meta-d' given d' and c (n,)."""
         return np.sqrt(self.raw[:, kernel.VARIANCE])
 
     @property
     def standard_errors(self) -> FloatArray:
-        """Standard errors (2) of the outputs (n, outputs)."""
+        """Standard errors of the outputs, from (2) (n, outputs)."""
         variances = np.stack([self.raw[:, kernel.VARIANCE], *_type_1_variances(self.padded)])
         slopes = self._slopes()
         with np.errstate(invalid="ignore"):
@@ -83,7 +84,7 @@ class Fits:
             return np.asarray(np.sqrt(terms.sum(axis=0)), dtype=np.float64)
 
     def _slopes(self) -> FloatArray:
-        """Return derivatives of the outputs in m, z_H and z_F (3, n, outputs)."""
+        """Return derivatives of the outputs with respect to m, z_H and z_F (3, n, outputs)."""
         d, c, m = self._divisor, self.raw[:, kernel.CRITERION], self.raw[:, kernel.META_D]
         zero, one = np.zeros(d.size), np.ones(d.size)
         of_d, of_c = np.stack([zero, one, -one]), np.stack([zero, -0.5 * one, -0.5 * one])
@@ -149,7 +150,8 @@ class Fits:
         """Return fitted type-2 hit and false-alarm rates (n, responses, ratings - 1)."""
         m, edge = self.raw[:, kernel.META_D], self.outputs[:, -1]
         sign = np.array([-1.0, 1.0])[:, None]
-        # The axis of response 0 is reversed, and so is the order of its ratings.
+        # For response 0, confidence increases with decreasing evidence, so the axis and the order
+        # of the ratings are reversed.
         cuts = np.stack([-self.criteria[:, 0, ::-1], self.criteria[:, 1]], axis=1)
         edges = sign * edge[:, None, None]
         means = (0.5 * m[:, None, None], -0.5 * m[:, None, None])
@@ -167,7 +169,7 @@ def fit_counts(
     tables: FloatArray, *, padding: bool = False, meta_c: MetaCriterion = "scaled"
 ) -> Fits:
     """Fit meta-d' to tables of counts (n, 2 classes, 2 responses, ratings)."""
-    # The tables are copied, because the kernel would be recompiled for a read-only array.
+    # The tables are copied, because a read-only array would trigger a recompilation of the kernel.
     given = np.array(tables, dtype=np.float64, order="C")
     n, n_ratings = given.shape[0], given.shape[-1]
     added = 0.5 / n_ratings if padding else 0.0
@@ -187,7 +189,7 @@ def _type_1_variances(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _constant(tables: FloatArray) -> BoolArray:
-    """Whether each response has a single rating."""
+    """Return whether each response has a single rating."""
     used = (tables.sum(axis=1) > 0).sum(axis=2)
     return np.asarray((used < 2).all(axis=1), dtype=np.bool_)
 

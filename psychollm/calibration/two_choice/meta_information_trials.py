@@ -1,30 +1,30 @@
-r"""Meta-information of two-choice trials, and its ratios to the available information.
+r"""Meta-information of two-choice trials, and its ratios to reference values.
 
 With stimulus class S, response R, correctness Y and rating C, meta-I is one of
 
 .. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C),                 \quad (1)
 
-The first is the information of confidence about correctness (Dayan). The second is the information
-of confidence about the stimulus, given the response. The third (as in statConfR) is the
-information of the report (R, C) about the stimulus, beyond that of the best guess from the report,
-which has accuracy :math:`a^*`. The three agree if both responses are symmetric; a response bias
-affects the third.
+The first is the mutual information of confidence and correctness (Dayan). The second is the mutual
+information of confidence and stimulus, given the response. The third (as in statConfR) is the
+information of the report (R, C) about the stimulus, minus the information of the best guess from
+the report, which has accuracy :math:`a^*`. The three are equal if both responses are symmetric; a
+response bias affects the third.
 
-The ratios divide meta-I by
+The ratios divide meta-I by one of four quantities:
 
-* the meta-I of an unbiased observer with Gaussian evidence of the same d', whose confidence is the
-  evidence itself: with :math:`a = \Phi(d'/2)`, x normal about :math:`d'/2`, and H the binary
-  entropy,
+* the meta-I of an unbiased observer with the same d', whose evidence is Gaussian and whose
+  confidence is the evidence itself. With :math:`a = \Phi(d'/2)`, :math:`x \sim N(d'/2, 1)`, and H
+  the binary entropy, it is
 
   .. math:: H(a) - E \log_2\left(1 + e^{-d' x}\right),                                    \quad (2)
 
 * the meta-I of a Gaussian observer of the same accuracy a, with :math:`d' = 2 \Phi^{-1}(a)`,
 * the entropy of correctness, H(a), and
-* the maximum information of confidence at accuracy a if no answer is worse than a guess,
-  :math:`H(a) - 2 (1 - a)`.
+* the maximum information of confidence at accuracy a, :math:`H(a) - 2 (1 - a)`, if no confidence
+  level has an accuracy below one half.
 
-By default the mean of meta-I over permutations of the answers (within each response for the second
-and third) is subtracted.
+By default the mean of meta-I over permutations of the answers is subtracted. For the second and
+third definition, the permutations are within each response.
 
 References
 ----------
@@ -82,7 +82,7 @@ class MetaInformation(Result):
 
     meta_i: Estimate  # meta-I in bits
     meta_i1: Estimate  # divided by meta-I of a Gaussian observer with the same d'
-    meta_i1_accuracy: Estimate  # divided by that of a Gaussian observer of the same accuracy
+    meta_i1_accuracy: Estimate  # divided by meta-I of an equally accurate Gaussian observer
     meta_i2: Estimate  # divided by the entropy of correctness
     rmi: Estimate  # divided by the maximum information at this accuracy
     definition: MetaI
@@ -113,25 +113,25 @@ def meta_information(
     stimulus : array_like (questions,) or table (models, questions)
         Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answer given, 0 or 1; a vector is one model. Compute it from correctness as
-        ``np.where(correct, stimulus, 1 - stimulus)``.
+        Answer of the model, 0 or 1; a vector holds the answers of one model. Given correctness,
+        compute it as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
-        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
-        trials with all three values count.
+        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
+        without all three values are ignored.
     definition : {"confidence", "added", "report"}
-        Definition of meta-I, from (1). "report" follows statConfR: d' comes from the proportions
-        of correct answers for each response, and accuracy is that of the best guess given the
-        report.
+        Definition of meta-I: the first, second or third term of (1). "report" follows statConfR:
+        d' is computed from the proportions of correct answers for each response, and accuracy is
+        the accuracy of the best guess given the report.
     corrected : bool
         Whether to subtract the value expected under a random order of the answers.
     n_ratings : int, optional
-        Number of ratings on the scale; by default the highest rating that occurs.
+        Number of ratings on the scale; by default the highest rating in the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -140,18 +140,17 @@ def meta_information(
     Returns
     -------
     MetaInformation
-        Values are NaN with a reason for a model that is always or never correct, and for ratios
-        with d' at most 0.1. Constant ratings give 0 with the reason `CONSTANT`.
+        Values are NaN with a reason for a model that is always or never correct. Ratios are NaN if
+        d' is at most 0.1. For constant ratings the value is 0 with the reason `CONSTANT`.
 
     Raises
     ------
     CodeError
-        If a stimulus or response is not 0 or 1, or a rating is not a whole number inside the
-        scale.
+        If a stimulus or response is not 0 or 1, or a rating is not a whole number on the scale.
     ShapeError, LabelError
-        If the tables, or clusters, do not match.
+        If the tables or the clusters do not match in shape or labels.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Notes
     -----
@@ -206,7 +205,7 @@ def meta_information(
 
 
 def _normal(estimate: Estimate, clusters: Units | None) -> Estimate:
-    """Replace percentiles by value and standard error."""
+    """Replace percentile intervals by normal intervals."""
     level = estimate.level if clusters is None else clusters.level(estimate.level)
     reach = ndtri(0.5 + 0.5 * level) * estimate.se
     units = estimate.method.partition(" over ")[2]
@@ -243,12 +242,12 @@ def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
 
 
 def _entropy(share: FloatArray) -> FloatArray:
-    """Binary entropy in bits."""
+    """Return the binary entropy in bits."""
     return np.asarray(-(xlogy(share, share) + xlogy(1.0 - share, 1.0 - share)) / np.log(2.0))
 
 
 def _parts(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return information, its mean by chance and the entropy of the classes (n, 3); 0 if empty."""
+    """Return information, its permutation mean and class entropy (n, 3); 0 for empty tables."""
     parts = np.empty((first.shape[0], 3))
     edges = np.arange(first.shape[1] + 1, dtype=np.int64)
     table_information(np.ascontiguousarray(first), np.ascontiguousarray(second), edges, parts)
@@ -256,7 +255,7 @@ def _parts(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _measures(tables: FloatArray, definition: MetaI, *, corrected: bool) -> FloatArray:
-    """Return all measures of tables (n, 2 classes, 2 responses, ratings): (n, measures)."""
+    """Return all measures (n, measures) of tables (n, 2 classes, 2 responses, ratings)."""
     d, accuracy, prior = _type_1(tables, definition)
     bits = _meta_information(tables, definition, accuracy, corrected=corrected)
     uncertain = _entropy(accuracy)

@@ -1,8 +1,8 @@
-"""Two-choice answers with confidence ratings: trials, and the tables that count them.
+"""Trials of two-choice answers with confidence ratings, and tables of their counts.
 
-A trial has a stimulus class (the right answer, 0 or 1), a response (the answer given, 0 or 1) and
-a rating 1, 2, ..., K of the confidence in the response. Signal detection statistics depend only on
-the counts (classes, responses, ratings).
+A trial consists of a stimulus class (the correct answer, 0 or 1), a response (the model's answer,
+0 or 1) and a rating 1, 2, ..., K of the confidence in the response. Signal detection statistics
+depend only on the table of counts (classes, responses, ratings).
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from psychollm.kernels.meta_d import count_cells
 Bins: TypeAlias = Literal["quantile", "width"]
 
 
-MOST_RATINGS = 1000  # largest number of ratings; tables and fits grow with it
+MOST_RATINGS = 1000  # largest number of ratings, which limits the size of tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,7 +39,7 @@ class RatedConfidence(Result):
     """
 
     codes: FloatArray  # (models, questions) 1 = least confident, NaN where missing
-    lowest: FloatArray  # (models, ratings) lowest confidence with each rating; NaN if unused
+    lowest: FloatArray  # (models, ratings) lowest confidence of each rating; NaN if unused
     n_ratings: int
     models: Labels
     questions: Labels
@@ -49,7 +49,7 @@ class RatedConfidence(Result):
 class RatedTrials(Result):
     """Trials of several models on the same questions."""
 
-    cell: IntArray  # (models, questions) index into (classes, responses, ratings), -1 = missing
+    cell: IntArray  # (models, questions) index into (classes, responses, ratings) or -1
     n_ratings: int
     weights: FloatArray  # (questions,) with mean one
     clusters: IntArray | None  # (questions,) numbered from zero
@@ -73,7 +73,7 @@ class RatedTrials(Result):
 
     @property
     def observed(self) -> FloatArray:
-        """The table of every model (models, 2 classes, 2 responses, ratings)."""
+        """Table of counts of every model (models, 2 classes, 2 responses, ratings)."""
         once = self.tables(np.ones((1, len(self.questions))))
         return np.asarray(once[0], dtype=np.float64)
 
@@ -97,18 +97,20 @@ def rate_confidence(
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Any real numbers, higher if more confident; NaN is missing. A vector is one model.
+        Confidence as real numbers, higher if more confident; NaN marks a missing value. A vector
+        holds the values of one model.
     n_ratings : int
         Number of ratings, at least two.
     bins : {"quantile", "width"}
-        "quantile" makes ratings of about equal frequency. Equal values share a rating, so that
-        some ratings may be unused; a model with at most `n_ratings` distinct values has one rating
-        for each. "width" divides [0, 1] evenly, which compares models on one scale.
+        "quantile" makes ratings of about equal frequency. Equal values have the same rating, so
+        that some ratings may be unused. A model with at most `n_ratings` distinct values has one
+        rating for each value. "width" divides [0, 1] into equal intervals, so that all models are
+        rated on the same scale.
 
     Returns
     -------
     RatedConfidence
-        Ratings to pass to `meta_d` and its relatives as `rating`.
+        Ratings, which functions such as `meta_d` accept as `rating`.
 
     Raises
     ------
@@ -232,7 +234,7 @@ def _refuse(values: FloatArray, table: Table, bad: BoolArray, argument: str, rul
 
 
 def _like(data: Any, table: Table, argument: str) -> FloatArray:
-    """Return values, which must be 0 or 1, (models, questions) in the order of `table`."""
+    """Return binary values (models, questions) in the order of `table`, after checking them."""
     own = one_model(data, argument=argument)
     values = numbers(own, argument=argument)
     _check_classes(values, own, argument)
@@ -246,7 +248,7 @@ def _check_classes(values: FloatArray, table: Table, argument: str) -> None:
 
 
 def _stimulus(stimulus: Any, table: Table) -> FloatArray:
-    """Return the right answers, (questions,) or (models, questions)."""
+    """Return the correct answers, (questions,) or (models, questions)."""
     if n_dimensions(stimulus, "stimulus") != 1:
         return _like(stimulus, table, "stimulus")
     right = unit_numbers(stimulus, table.questions, argument="stimulus")
@@ -256,7 +258,7 @@ def _stimulus(stimulus: Any, table: Table) -> FloatArray:
 
 
 def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
-    """Return tables of counts and the models' labels from counts by stimulus class."""
+    """Return tables of counts and the labels of the models, from counts by stimulus class."""
     # Shapes: n_s1, n_s2 (models, 2 ratings).
     first, second = (
         one_model(counts, argument=name) for name, counts in (("n_s1", n_s1), ("n_s2", n_s2))

@@ -188,7 +188,7 @@ class Abstention(Instrument[AbstentionScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
+            Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         judged : sequence of Prompt
             Prompts from `judge_prompts`; their parsed verdicts are among `readings`.

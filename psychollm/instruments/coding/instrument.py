@@ -130,7 +130,7 @@ class Coding(Instrument[CodingScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
+            Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         coder : str
             Name of the judge; its further repeats are separate coders.

@@ -323,7 +323,7 @@ def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
     reply : str
         The reply.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Examples
     --------
@@ -390,7 +390,7 @@ def read_number(
         parsed as 1234 only before a noun ("1.234 Einwohner"). A mark before any other number of
         digits is always a decimal mark.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def read_numbered(
     read : callable
         Parser of one answer, such as `read_rating`.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Returns
     -------

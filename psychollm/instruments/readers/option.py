@@ -113,7 +113,7 @@ def read_option(
         The letters, or each letter mapped to the option's text. With texts, a reply may also
         choose an option by its text.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Raises
     ------

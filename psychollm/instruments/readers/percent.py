@@ -113,7 +113,7 @@ def read_percent(
     scale : {"0-100", "0-1"}
         The requested scale.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Examples
     --------

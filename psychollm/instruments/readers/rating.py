@@ -56,7 +56,7 @@ def read_rating(
     labels : mapping of str to int, optional
         Labels of the points.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Raises
     ------

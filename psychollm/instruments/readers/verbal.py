@@ -131,7 +131,7 @@ def read_verbal(
     scale : mapping of str to float
         Each phrase and its value.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Raises
     ------

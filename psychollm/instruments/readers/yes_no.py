@@ -160,7 +160,7 @@ def read_yes_no(
         Further phrases for yes and no, such as `CAN_ANSWER` and `CANNOT_ANSWER` if the question
         was whether the model can answer.
     finish_reason : str, optional
-        "length" if the reply was cut off.
+        Reason why the generation ended; "length" means that the reply was cut off.
 
     Examples
     --------

@@ -169,7 +169,7 @@ class Revision(Instrument[RevisionScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
+            Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         tokens : mapping, optional
             Number of tokens of each reply, by prompt key.

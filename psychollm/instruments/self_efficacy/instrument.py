@@ -155,7 +155,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     Raises
     ------
     OptionError
-        If an option does not exist or occurs twice, conditions, personas, modes or placements are
+        If an option is invalid or occurs twice, conditions, personas, modes or placements are
         empty, or a count is not a positive whole number.
 
     Examples
@@ -226,7 +226,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Raises
         ------
         LabelError
-            If a key belongs to no prompt.
+            If a key does not belong to any prompt.
 
         Examples
         --------
@@ -262,7 +262,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
+            Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         feedback : sequence of Prompt
             Prompts of the second stage; empty if it was not administered.

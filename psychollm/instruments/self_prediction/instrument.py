@@ -119,7 +119,7 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
     InputError
         If there are no questions, or one lacks a required field.
     OptionError
-        If an option does not exist or is incompatible with the others.
+        If an option is invalid or is incompatible with the others.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     Raises
     ------
     LabelError
-        If a key belongs to no prompt.
+        If a key does not belong to any prompt.
 
     Examples
     --------

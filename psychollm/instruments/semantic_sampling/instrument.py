@@ -155,7 +155,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order; None is a failed
+            Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         judged : sequence of Prompt
             The comparisons from `judge_prompts`, if a judge has answered them. Their parsed

@@ -137,7 +137,7 @@ def intraclass(
     CodeError, ShapeError, LabelError
         If the scores are not a numeric table.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Notes
     -----

@@ -136,7 +136,7 @@ def kruskal_wallis(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, or a score is not a number.
+        If the rows do not match, or a score is not a number.
 
     References
     ----------
@@ -217,7 +217,7 @@ def friedman(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, or a score is not a number.
+        If the rows do not match, or a score is not a number.
 
     References
     ----------

@@ -79,7 +79,7 @@ def pairwise_conditions(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, or a score is not a number.
+        If the rows do not match, or a score is not a number.
     OptionError
         If `adjustment` does not exist.
 

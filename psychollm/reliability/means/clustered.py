@@ -107,7 +107,7 @@ def mean_score(
     ShapeError, LabelError
         If clusters do not match the questions.
     OptionError
-        If weights are not finite, or an option does not exist.
+        If a weight is not finite, or an option is invalid.
 
     Examples
     --------

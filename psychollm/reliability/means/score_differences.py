@@ -187,7 +187,7 @@ def score_differences(
     CodeError
         If a score is not a finite number.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def set_difference(
     CodeError
         If a score is not a finite number.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Notes
     -----

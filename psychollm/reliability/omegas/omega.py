@@ -206,15 +206,16 @@ def omega(
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
     keys : array_like (items,) or mapping, optional
-        -1 for items to reverse, 1 for others. By default no item is reversed.
+        Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
+        reversed.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     interval : {"jackknife", "bootstrap"}
         Method for alpha, lambda 6 and omega of one factor, over respondents; the jackknife uses
         the scale log(1 - omega). With several factors omegas always use (1).
     bootstrap : int or Bootstrap
-        Number of resamples of respondents; 0 draws none.
+        Number of resamples of respondents; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -235,9 +236,9 @@ def omega(
     InputError
         If the matrix does not hold correlations, or is not positive definite with ``method="ml"``.
     CodeError, LabelError
-        If the scores are not a numeric table, or labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Notes
     -----

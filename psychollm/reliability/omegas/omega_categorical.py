@@ -84,15 +84,16 @@ def omega_categorical(
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
     keys : array_like (items,) or mapping, optional
-        -1 for items to reverse, 1 for others. By default no item is reversed.
+        Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
+        reversed.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     interval : {"jackknife", "bootstrap"}
         Method over respondents; the jackknife uses the scale log(1 - omega).
     bootstrap : int or Bootstrap
-        Number of resamples of respondents; 0 draws none. For ratings they are drawn only with
-        ``interval="bootstrap"``.
+        Number of resamples of respondents; 0 disables resampling. For ratings they are drawn only
+        with ``interval="bootstrap"``.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -113,7 +114,7 @@ def omega_categorical(
     LabelError
         If labels do not match the rows of the scores.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Notes
     -----

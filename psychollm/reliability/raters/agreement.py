@@ -133,9 +133,10 @@ def agreement(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
-        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
-        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one item per run: a
+        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
+        tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Distance of Krippendorff's alpha; the other coefficients are nominal. The default is
         "nominal", with a warning if the categories are three or more numbers.
@@ -146,10 +147,10 @@ def agreement(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. It is Wilson's interval for the two proportions, and a score
-        interval with a jackknife variance for the other coefficients.
+        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -168,7 +169,8 @@ def agreement(
     Raises
     ------
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     CodeError
         If a rating is infinite, not among `categories`, or not a number where `metric` needs one.
     OptionError
@@ -228,19 +230,20 @@ def percent_agreement(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
-        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
-        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one item per run: a
+        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
+        tables.
     categories : iterable, optional
-        All categories in increasing order; by default those that occur, sorted.
+        All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. It is Wilson's interval for the two proportions, and a score
-        interval with a jackknife variance for the other coefficients.
+        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -254,11 +257,12 @@ def percent_agreement(
     Raises
     ------
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     CodeError
-        If a rating is infinite or not among `categories`.
+        If a rating is infinite or is not one of `categories`.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Examples
     --------
@@ -285,19 +289,20 @@ def fleiss_kappa(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
-        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
-        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one item per run: a
+        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
+        tables.
     categories : iterable, optional
-        All categories in increasing order; by default those that occur, sorted.
+        All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. It is Wilson's interval for the two proportions, and a score
-        interval with a jackknife variance for the other coefficients.
+        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -311,11 +316,12 @@ def fleiss_kappa(
     Raises
     ------
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     CodeError
-        If a rating is infinite or not among `categories`.
+        If a rating is infinite or is not one of `categories`.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     References
     ----------
@@ -347,9 +353,10 @@ def gwet_ac1(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
-        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
-        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one item per run: a
+        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
+        tables.
     categories : iterable, optional
         All categories of the scale, whether or not they occur; AC1 depends on their number. By
         default those that occur in any model.
@@ -357,10 +364,10 @@ def gwet_ac1(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. It is Wilson's interval for the two proportions, and a score
-        interval with a jackknife variance for the other coefficients.
+        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -374,11 +381,12 @@ def gwet_ac1(
     Raises
     ------
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     CodeError
-        If a rating is infinite or not among `categories`.
+        If a rating is infinite or is not one of `categories`.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     References
     ----------
@@ -412,9 +420,10 @@ def krippendorff_alpha(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
-        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
-        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one item per run: a
+        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
+        tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Distance of two ratings. All but "nominal" need numbers, or `categories` for "ordinal". The
         default is "nominal", with a warning if the categories are three or more numbers.
@@ -424,10 +433,10 @@ def krippendorff_alpha(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. It is Wilson's interval for the two proportions, and a score
-        interval with a jackknife variance for the other coefficients.
+        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -441,7 +450,8 @@ def krippendorff_alpha(
     Raises
     ------
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     CodeError
         If a rating is infinite, not among `categories`, or not a number where `metric` needs one.
     OptionError

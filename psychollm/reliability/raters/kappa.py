@@ -85,7 +85,7 @@ def cohen_kappa(
         "quadratic" decrease with the distance of two categories in their order. A flag marks
         numeric categories with a gap: pass `categories` or a matrix of weights.
     categories : iterable, optional
-        All categories in increasing order; by default those that occur, sorted.
+        All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
@@ -95,7 +95,7 @@ def cohen_kappa(
         "asymptotic" is (2) with normal quantiles, clipped to [-1, 1]; it takes no clusters, and
         has length zero at perfect agreement.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -111,7 +111,7 @@ def cohen_kappa(
     ShapeError, LabelError
         If the runs do not hold the same models and questions, or there are not two of them.
     CodeError
-        If a rating is infinite or not among `categories`.
+        If a rating is infinite or is not one of `categories`.
     OptionError
         If weights do not match the categories, or the categories need an order and have none.
 

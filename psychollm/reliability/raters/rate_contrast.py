@@ -91,8 +91,8 @@ def rate_contrast(
         Cluster of each question. The interval is (2) if a cluster has questions of several types,
         and (1) otherwise.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired. Without
-        clusters, questions are resampled within their type.
+        Number of resamples of questions. All models share them, so that differences are paired.
+        Without clusters, questions are resampled within their type.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

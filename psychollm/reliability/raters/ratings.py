@@ -146,14 +146,14 @@ class Ratings(Result):
         table : DataFrame or array_like (questions, runs)
             Numbers or words; None, NaN and masked are missing.
         categories : iterable, optional
-            All categories in increasing order; by default those that occur, sorted.
+            All categories in increasing order; by default the sorted categories of the data.
 
         Raises
         ------
         ShapeError
             If the input is not a table.
         CodeError
-            If a value is infinite, unhashable or not among `categories`.
+            If a value is infinite, unhashable or not one of `categories`.
 
         Examples
         --------
@@ -182,14 +182,14 @@ class Ratings(Result):
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
         categories : iterable, optional
-            All categories in increasing order; by default those that occur, sorted.
+            All categories in increasing order; by default the sorted categories of the data.
 
         Raises
         ------
         ShapeError, LabelError
             If the runs do not hold the same models and questions.
         CodeError
-            If a value is infinite, unhashable or not among `categories`.
+            If a value is infinite, unhashable or not one of `categories`.
 
         Examples
         --------
@@ -222,7 +222,7 @@ class Ratings(Result):
         question, run, value : str
             Columns of the question, the run and the answer.
         categories : iterable, optional
-            All categories in increasing order; by default those that occur, sorted.
+            All categories in increasing order; by default the sorted categories of the data.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class Ratings(Result):
         ShapeError
             If the table has no rows.
         CodeError
-            If a value is infinite, unhashable or not among `categories`.
+            If a value is infinite, unhashable or not one of `categories`.
 
         Examples
         --------

@@ -77,13 +77,14 @@ def response_shares(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
-        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
-        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one item per run: a
+        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
+        tables.
     among : iterable, optional
         Categories that form the total, such as the kinds of failure; other answers are omitted.
     categories : iterable, optional
-        All categories in increasing order; by default those that occur, sorted.
+        All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage.
     level : float
@@ -99,11 +100,12 @@ def response_shares(
     LabelError
         If a category in `among` does not exist.
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     CodeError
-        If a rating is infinite or not among `categories`.
+        If a rating is infinite or is not one of `categories`.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Examples
     --------

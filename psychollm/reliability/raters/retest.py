@@ -102,7 +102,7 @@ def retest(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions. All models share them, so that differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -119,9 +119,10 @@ def retest(
     CodeError
         If a score is not a number inside [0, 1].
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or clusters do not match.
+        If the runs differ in their models or questions, or the clusters do not match the
+        questions.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Examples
     --------

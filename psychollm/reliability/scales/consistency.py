@@ -144,17 +144,18 @@ def consistency(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale: yes/no, ratings or other numbers.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        Respondent of each row, for repeated measurements: ten models with three rows each are ten
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        describes their means.
+        gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; there is one value per condition. All conditions share resamples of
-        respondents, so that ``alpha.difference("a", "b")`` is paired.
+        Condition of each row; the result has one value per condition. All conditions share the
+        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
-        -1 for items to reverse, 1 for others. By default no item is reversed.
+        Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
+        reversed.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is its large-sample form without tau-equivalence. "jackknife" (on the scale
@@ -162,7 +163,7 @@ def consistency(
         and many respondents. With repeated rows only these two are valid, and "jackknife" is the
         default. Other coefficients have jackknife intervals, or bootstrap ones with "bootstrap".
     bootstrap : int or Bootstrap
-        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+        Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -177,9 +178,10 @@ def consistency(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
-        If an option does not exist, or ``interval`` is "feldt" or "duhachek" with repeated rows.
+        If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
+        have several rows.
 
     Notes
     -----
@@ -232,23 +234,24 @@ def alpha(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale: yes/no, ratings or other numbers.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        Respondent of each row, for repeated measurements: ten models with three rows each are ten
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        describes their means.
+        gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; there is one value per condition. All conditions share resamples of
-        respondents, so that ``alpha.difference("a", "b")`` is paired.
+        Condition of each row; the result has one value per condition. All conditions share the
+        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
-        -1 for items to reverse, 1 for others. By default no item is reversed.
+        Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
+        reversed.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval method. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is its large-sample form. "jackknife" and "bootstrap" assume no distribution;
         with repeated rows "jackknife" is the default.
     bootstrap : int or Bootstrap
-        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+        Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -262,9 +265,10 @@ def alpha(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
-        If an option does not exist, or ``interval`` is "feldt" or "duhachek" with repeated rows.
+        If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
+        have several rows.
 
     Examples
     --------

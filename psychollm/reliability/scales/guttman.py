@@ -75,10 +75,11 @@ def guttman(
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
     keys : array_like (items,) or mapping, optional
-        -1 for items to reverse, 1 for others. By default no item is reversed.
+        Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
+        reversed.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     max_splits : int
         Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). With more
         splits, lambda 4 comes from a local search and is flagged.
@@ -101,9 +102,9 @@ def guttman(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Notes
     -----

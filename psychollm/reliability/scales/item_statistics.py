@@ -154,17 +154,18 @@ def item_statistics(
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
     keys : array_like (items,) or mapping, optional
-        -1 for items to reverse, 1 for others. By default no item is reversed.
+        Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
+        reversed.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha without each item: Feldt's exact one (default), its large-sample form,
         the jackknife or the BCa bootstrap. With repeated rows the default is "jackknife".
         Correlations have jackknife intervals on Fisher's z scale, or bootstrap ones with
         "bootstrap".
     bootstrap : int or Bootstrap
-        Number of resamples of respondents; 0 draws none.
+        Number of resamples of respondents; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -179,9 +180,9 @@ def item_statistics(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     Examples
     --------

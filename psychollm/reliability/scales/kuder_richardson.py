@@ -53,15 +53,15 @@ def kr20(
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
         1 = correct (or yes), 0 = wrong (or no).
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        Respondent of each row, for repeated measurements: ten models with three rows each are ten
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        describes their means.
+        gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; there is one value per condition. All conditions share resamples of
-        respondents, so that ``alpha.difference("a", "b")`` is paired.
+        Condition of each row; the result has one value per condition. All conditions share the
+        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     missing : {"pairwise", "listwise"}
-        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
-        missing score.
+        "pairwise" computes each covariance from the rows with scores on both items. "listwise"
+        omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is its large-sample form without tau-equivalence. "jackknife" (on the scale
@@ -69,7 +69,7 @@ def kr20(
         and many respondents. With repeated rows only these two are valid, and "jackknife" is the
         default. Other coefficients have jackknife intervals, or bootstrap ones with "bootstrap".
     bootstrap : int or Bootstrap
-        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+        Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -85,9 +85,10 @@ def kr20(
     CodeError
         If a response is neither 1 nor 0; the message names row and item.
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
-        If an option does not exist, or ``interval`` is "feldt" or "duhachek" with repeated rows.
+        If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
+        have several rows.
 
     References
     ----------
@@ -120,14 +121,14 @@ def kr21(
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
         1 = correct, 0 = wrong; rows with a missing answer are omitted.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        Respondent of each row, for repeated measurements: ten models with three rows each are ten
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        describes their means.
+        gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; there is one value per condition. All conditions share resamples of
-        respondents, so that ``alpha.difference("a", "b")`` is paired.
+        Condition of each row; the result has one value per condition. All conditions share the
+        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     bootstrap : int or Bootstrap
-        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+        Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -145,7 +146,7 @@ def kr21(
     ShapeError, LabelError
         If the responses are not a numeric table, or labels do not match its rows.
     OptionError
-        If an option does not exist.
+        If an option is invalid.
 
     References
     ----------
