@@ -13,7 +13,7 @@ with u answers in the window, v answers before it, and n = u + v. Questions are 
 bets on them are multiplied. Without a change the product has mean one:
 
 .. math:: E_\lambda = \prod_j (1 + \lambda w_j D_j), \qquad
-          E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big),                      \quad (2)
+          E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big).                      \quad (2)
 
 The first product detects better or worse models (:math:`\lambda` of either sign). The second
 detects changed answers even if the accuracy is the same. The weight :math:`w_j \le 1` increases

@@ -33,7 +33,7 @@ the predictions moved to the mean :math:`\tilde p` by one step on the scale of l
 .. math:: L = \frac{d \log n}{d \tilde p}
           = \frac{\sum s_j (1 - 2 p_j) / \sum s_j}{\sum p_j (1 - p_j) / J}, \qquad
           \frac{d \log n}{dp} = \frac{L n / m}{1 + L n (m - n) (1 - 2 p) / 2 m^2}, \quad
-          m = n + z^2,                                                                   \quad (2)
+          m = n + z^2.                                                                   \quad (2)
 
 The second formula is needed because :math:`\tilde p` itself depends on n.
 

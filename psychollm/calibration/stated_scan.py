@@ -96,7 +96,7 @@ class StatedScan:
         )
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Divide the models into ranges whose tables have at most `BLOCK_BYTES` bytes."""
+        """Divide the models into ranges of at most `BLOCK_BYTES` bytes, or of a single model."""
         size = max(1, BLOCK_BYTES // (_CELL * len(self.questions)))
         k = len(self.models)
         return [(low, min(low + size, k)) for low in range(0, k, size)]

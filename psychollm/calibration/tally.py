@@ -26,7 +26,7 @@ class Tally:
     def resampled(
         self, counts: AnyArray, unit: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return correct and wrong answers (resamples, groups), given how often questions are drawn.
+        """Return the numbers of correct and wrong answers in resamples (resamples, groups).
 
         Parameters
         ----------

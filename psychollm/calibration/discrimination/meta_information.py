@@ -3,7 +3,7 @@ r"""Meta-information: mutual information of stated confidence and correctness.
 Dayan's meta-I is the mutual information of correctness Y and confidence C. With the binary entropy
 H of a proportion of correct answers, it is
 
-.. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g),                        \quad (1)
+.. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g).                        \quad (1)
 
 It is 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence.
 Models of unequal accuracy can be compared by the ratio of meta-I to :math:`H(\bar y)`. Meta-I does

@@ -26,7 +26,7 @@ independent answers,
 
 .. math:: n_K = \Big(\sum_g n_g\Big)^2 \Big/ \sum_g n_g^2, \qquad
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}
-                \left(\frac{z}{t_\nu}\right)^2,                                           \quad (2)
+                \left(\frac{z}{t_\nu}\right)^2.                                           \quad (2)
 
 The first number assumes the worst case, that all answers within a cluster are equal (Kish). The
 second number is estimated from the observed variance (Korn and Graubard), with the quantiles z and

@@ -3,7 +3,7 @@ r"""Log score of a Beta prior: stated confidence defines a prior that the answer
 If a model states the confidence f, its accuracy at f has the prior :math:`\theta \sim
 \text{Beta}(\alpha, \beta)` with
 
-.. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12,                \quad (1)
+.. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12.                \quad (1)
 
 This is Jeffreys' prior updated by c hypothetical answers, a proportion f of which are correct.
 Each answer is predicted from the previous answers with the same confidence. The joint probability

@@ -8,7 +8,7 @@ correct of bin k, :math:`V_k` its sampling variance (with clusters, computed fro
 `estimates.clustered`), and :math:`s_k` the bin's proportion of all answers. Noise increases a
 squared deviation by
 
-.. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2,         \quad (1)
+.. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2.         \quad (1)
 
 For deviations from the mean (resolution, discrimination), the variance of the mean is subtracted
 from B. For components of the log score, each term is divided by :math:`2 o_k (1 - o_k)`. Let

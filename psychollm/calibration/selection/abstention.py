@@ -191,7 +191,7 @@ class _Design:
     def estimates(
         self, statistics: dict[str, CellStatistic], yes: FloatArray, correct: FloatArray
     ) -> tuple[Cells, dict[str, Estimate]]:
-        """Return the 2 x 2 tables of two binary matrices (NaN where missing), and their statistics."""
+        """Return the 2 x 2 tables of two binary matrices with NaN, and their statistics."""
         answers = StatedAnswers(
             confidence=yes,
             correct=np.nan_to_num(correct),

@@ -4,7 +4,7 @@ Let :math:`L_s(x)` be the profile likelihood of the log M-ratio of model s, maxi
 criterion and confidence criteria (`psychollm.kernels.meta_d_group`). With :math:`x_s \sim N(\mu,
 \sigma)` the likelihood of the group is
 
-.. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx,        \quad (1)
+.. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx.        \quad (1)
 
 The profile likelihoods are interpolated linearly between the points of a grid and are constant
 beyond its ends. Each integral is therefore a weighted sum, with weights from :math:`E(a - x)_+ =

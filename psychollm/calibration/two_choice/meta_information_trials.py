@@ -2,7 +2,7 @@ r"""Meta-information of two-choice trials, and its ratios to reference values.
 
 With stimulus class S, response R, correctness Y and rating C, meta-I is one of
 
-.. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C),                 \quad (1)
+.. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C).                 \quad (1)
 
 The first is the mutual information of confidence and correctness (Dayan). The second is the mutual
 information of confidence and stimulus, given the response. The third (as in statConfR) is the

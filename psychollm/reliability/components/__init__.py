@@ -1,1 +1,1 @@
-"""Components of variance: intraclass correlations, generalizability."""
+"""Variance components: intraclass correlations and generalizability theory."""

@@ -1,20 +1,21 @@
 r"""Balanced crossed designs: mean squares, their expectations, and intervals.
 
-Every model answers every item in every run. The score is a sum of effects of all subsets e of the
-facets {model, item, run} (or {model, item}), whose variances :math:`\sigma_e^2` are the
-components; the effect of all facets together includes the residual. With :math:`n_f` levels of
-facet f the mean square of e has the expectation
+Every model answers every item in every run. The score is a sum of effects, one for each subset e
+of the facets {model, item, run} (or {model, item}). The variances :math:`\sigma_e^2` of the
+effects are the components; the effect of all facets together includes the residual. With
+:math:`n_f` levels of facet f, the mean square of e has the expectation
 
 .. math:: E[MS_e] = \sum_{g \supseteq e} \Bigl(\prod_{f \notin g} n_f\Bigr) \sigma_g^2.  \quad (1)
 
-Sums of squares are computed from the scores of each level of one facet, such as each model,
+Sums of squares are computed from the scores at each level of one facet, such as each model,
 projected on the strata of the other facets. Let :math:`z_{pA}` be the projection of model p on
-stratum A (its mean, its item profile, ...), scaled so that squares add up. Over P models
+stratum A (its mean, its item profile, ...), scaled so that the squares sum to the total. Over P
+models
 
 .. math:: SS_A = \tfrac1P \bigl\lVert \textstyle\sum_p z_{pA} \bigr\rVert^2, \qquad
           SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A,             \quad (2)
 
-so that resampling models, or leaving one out, takes only weighted sums.
+so that resampling models or leaving one out requires only weighted sums.
 
 *Pivotal draws.* In a balanced design with normal effects :math:`SS_e / \lambda_e` has a chi-square
 distribution, so that
@@ -24,21 +25,22 @@ distribution, so that
 and percentiles of the components and coefficients computed from :math:`\lambda^*` have nominal
 coverage (generalised confidence intervals; exact for a ratio of two mean squares).
 
-Binary scores are not normal: models disagree more on some items than on others, and mean squares
-vary more than a chi-square distribution implies. The variance of :math:`\log MS_e` is therefore
-also estimated by leaving out one level of a facet at a time, :math:`v_f`, for facets with at least
-eight levels, and :math:`\nu_e = 2 / v` with
+Binary scores are not normal: models disagree more on some items than on others, so that mean
+squares vary more than a chi-square distribution implies. For each facet f with at least eight
+levels, the jackknife over these levels gives a second estimate :math:`v_f` of the variance of
+:math:`\log MS_e`. The degrees of freedom are :math:`\nu_e = 2 / v` with
 
 .. math:: v = \max\Bigl(\tfrac{2}{\mathrm{df}_e},\, v_f,\,
           \textstyle\sum_{f \in e} v_f - (|e| - 1) \tfrac{2}{\mathrm{df}_e}\Bigr)        \quad (4)
 
 for interactions, and :math:`v^2 = (2 / \mathrm{df}_e)^2 + \sum_{f \notin e} v_f^2` for single
-facets. With missing cells, the mean squares of (3) are those expected from the estimated
-components in a design with as many levels and the harmonic mean of the cells per level. To compute
-v, missing scores are filled by an additive fit.
+facets. With missing cells, the mean squares of (3) are replaced by their expectations, given the
+estimated components, in a design with the same numbers of levels. Its number of cells per level is
+the harmonic mean of the observed numbers. To compute v, missing scores are imputed by an additive
+fit.
 
-*Bootstrap of models.* Resamples of models understate components with models by
-:math:`(P - 1) / P` and overstate the others. The correction is
+*Bootstrap of models.* In resamples of models, components that involve models are too small by the
+factor :math:`(P - 1) / P`, and the other components are too large. The correction is
 
 .. math:: \tilde\sigma^2_{\text{model} \times A} = \frac{P}{P - 1} \sigma^{2*}_{\text{model}
           \times A}, \qquad
@@ -78,7 +80,7 @@ FACETS = ("model", "item", "run")
 
 
 def effects_of(facets: Sequence[str]) -> tuple[Effect, ...]:
-    """Return all effects, single facets first, the residual last."""
+    """Return all effects; single facets are first, and the residual is last."""
     sizes = range(1, len(facets) + 1)
     return tuple(frozenset(chosen) for size in sizes for chosen in combinations(facets, size))
 
@@ -103,7 +105,7 @@ class CrossedDesign:
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """All effects, the residual last."""
+        """All effects; the residual is last."""
         return effects_of(self.facets)
 
     @property
@@ -112,7 +114,7 @@ class CrossedDesign:
         return tuple(effect_name(effect, len(self.levels)) for effect in self.effects)
 
     def cells(self, facets: Effect) -> float:
-        """Product of the levels of some facets."""
+        """Return the product of the numbers of levels of some facets."""
         return float(
             np.prod(
                 [n for name, n in zip(self.facets, self.levels, strict=True) if name in facets]
@@ -129,7 +131,7 @@ class CrossedDesign:
 
     @property
     def expectation(self) -> FloatArray:
-        """Matrix of (1): expected mean squares are this times the components."""
+        """Matrix of (1), which maps components to expected mean squares."""
         everything = frozenset(self.facets)
         return np.array(
             [
@@ -139,11 +141,11 @@ class CrossedDesign:
         )
 
     def components(self, mean_squares: FloatArray) -> FloatArray:
-        """Return the components (..., effects) that mean squares estimate without bias."""
+        """Return unbiased estimates of the components from mean squares (..., effects)."""
         return np.asarray(np.linalg.solve(self.expectation, mean_squares[..., None])[..., 0])
 
     def counted(self, present: BoolArray) -> "CellCounts":
-        """Return the levels of each effect and the cells per level, with missing cells."""
+        """Return the observed levels of each effect and the cells per level."""
         levels, cells = [], []
         for effect in self.effects:
             others = tuple(i for i, facet in enumerate(self.facets) if facet not in effect)
@@ -156,15 +158,15 @@ class CrossedDesign:
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """Observed levels of each effect and their cells, for a design with missing cells."""
+    """Numbers of observed levels and of cells per level, for a design with missing cells."""
 
     design: CrossedDesign
     levels: FloatArray  # (effects,)
-    cells: FloatArray  # (effects,) cells per level, harmonic mean
+    cells: FloatArray  # (effects,) harmonic mean of the cells per level
 
     @property
     def expectation(self) -> FloatArray:
-        """Matrix of (1) for a design with as many cells per level."""
+        """Matrix of (1) for a balanced design with these numbers of cells per level."""
         effects = self.design.effects
         return np.array(
             [
@@ -175,7 +177,7 @@ class CellCounts:
 
     @property
     def degrees_of_freedom(self) -> FloatArray:
-        """Number of levels minus that of nested effects, at least 1 (effects,)."""
+        """Numbers of levels minus degrees of freedom of nested effects, at least 1 (effects,)."""
         effects, freedom = self.design.effects, np.zeros(self.levels.size)
         for row, effect in enumerate(effects):
             within = sum(freedom[i] for i in range(row) if effects[i] < effect)
@@ -185,7 +187,7 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """The scores of each level of one facet, projected on the strata of the others (2)."""
+    """Scores of each level of one facet, projected on the strata of the other facets (2)."""
 
     parts: tuple[FloatArray, ...]  # projections on each stratum (levels, contrasts)
     order: tuple[int, ...]  # index of each sum of squares among the design's effects
@@ -217,7 +219,7 @@ class Profiles:
         return self._placed(total - shared, shared)
 
     def left_out(self) -> FloatArray:
-        """Return all sums of squares with one level left out at a time (levels, effects)."""
+        """Return all sums of squares without each level in turn (levels, effects)."""
         own = np.stack([(part**2).sum(axis=1) for part in self.parts], axis=1)
         shared = [((part.sum(axis=0) - part) ** 2).sum(axis=1) for part in self.parts]
         common = np.stack(shared, axis=1) / (self.n - 1.0)
@@ -231,7 +233,7 @@ class Profiles:
 
 
 def _strata(rest: FloatArray) -> list[FloatArray]:
-    """Return projections (levels, contrasts) on the strata of the other facets, scaled for (2)."""
+    """Return scaled projections (2) on the strata of the other facets (levels, contrasts)."""
     n = rest.shape[0]
     if rest.ndim == 2:
         mean = rest.mean(axis=1, keepdims=True)
@@ -248,7 +250,7 @@ def _strata(rest: FloatArray) -> list[FloatArray]:
 
 
 def _compact(part: FloatArray) -> FloatArray:
-    """Return the smallest number of contrasts with the same inner products."""
+    """Reduce contrasts to the smallest number with the same inner products."""
     if part.shape[1] <= part.shape[0]:
         return part
     values, vectors = np.linalg.eigh(part @ part.T)
@@ -266,15 +268,15 @@ def pivotal_draws(
     n: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return components from mean squares drawn by (3) (n, effects)."""
-    # With few degrees of freedom a drawn chi-square may underflow to zero.
+    """Return components computed from draws (3) of the mean squares (n, effects)."""
+    # With few degrees of freedom, a chi-square draw may underflow to zero.
     chi2 = np.maximum(rng.chisquare(freedom, (n, freedom.size)), 1e-100)
     drawn = mean_squares * freedom / chi2
     return np.asarray(np.linalg.solve(expectation, drawn.T).T)
 
 
 def effective_freedom(scores: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return degrees of freedom of mean squares, fewer where scores are not normal (4)."""
+    """Return the degrees of freedom (4) of mean squares, reduced if scores are not normal."""
     design = CrossedDesign(scores.shape)
     spread = {
         facet: _jackknife_variance(Profiles.of(scores, axis).left_out())
@@ -295,7 +297,7 @@ def effective_freedom(scores: FloatArray, freedom: FloatArray) -> FloatArray:
 
 
 def completed(scores: FloatArray) -> FloatArray:
-    """Return scores whose missing cells are filled by the sum of main effects."""
+    """Return scores whose missing cells are imputed by the sum of main effects."""
     missing = ~np.isfinite(scores)
     fit = np.full(scores.shape, np.nanmean(scores))
     for _ in range(_SWEEPS if missing.any() else 0):
@@ -306,7 +308,7 @@ def completed(scores: FloatArray) -> FloatArray:
 
 
 def _jackknife_variance(squares: FloatArray) -> FloatArray:
-    """Return the variance of the logarithm of each sum of squares (effects,); 0 if one is 0."""
+    """Return the jackknife variance of each log sum of squares (effects,); 0 if a sum is 0."""
     n = len(squares)
     positive = (squares > 0).all(axis=0)
     logs = np.log(np.where(positive, squares, 1.0))
@@ -316,7 +318,7 @@ def _jackknife_variance(squares: FloatArray) -> FloatArray:
 def corrected_for_resampling(
     design: CrossedDesign, components: FloatArray, n_models: int
 ) -> FloatArray:
-    """Return components in resamples of models (..., effects) without their bias (5)."""
+    """Return bias-corrected components (5) in resamples of models (..., effects)."""
     rows = {effect: row for row, effect in enumerate(design.effects)}
     corrected = np.array(components)
     for effect, row in rows.items():

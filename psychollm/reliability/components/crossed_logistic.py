@@ -1,22 +1,22 @@
-r"""Variance components of binary scores of models on questions, by a crossed mixed model.
+r"""Variance components of binary scores, estimated by a crossed logistic mixed model.
 
 .. math:: \operatorname{logit} P(y_{mqe} = 1) = \mu + F_{f(m)} + M_m + D_{d(q)} + (MD)_{m d(q)}
           + Q_q + (MQ)_{mq}                                                               \quad (1)
 
-with independent normal effects: families of models, models, domains of questions, models within
-domains, questions, and, where a question was asked several times, models on single questions.
-Several answers to one question differ by sampling error. Without repeats the interaction MQ cannot
-be distinguished from sampling error: the model omits it, and "residual" denotes the sum of both.
+with independent normal effects: families of models (F), models (M), domains of questions (D),
+models within domains (MD), questions (Q), and models on single questions (MQ). Repeated answers to
+the same question differ by sampling error. Without repeated answers, the interaction MQ cannot be
+distinguished from sampling error. The model then omits it, and "residual" denotes the sum of both.
 
-Questions and interactions are integrated out numerically, by quadrature. Levels of models in
-domains are integrated out by Laplace's approximation, which is nearly exact because many answers
-determine each of them (`logistic_cells`, `logistic_blocks`). Most programs for crossed effects use
-Laplace's approximation for all effects. It underestimates variances, especially that of the
+Questions and interactions are integrated out numerically, by quadrature (`logistic_cells`). Levels
+of models in domains are integrated out by Laplace's approximation (`logistic_blocks`), which is
+nearly exact because each level is estimated from many answers. Most programs for crossed effects
+use Laplace's approximation for all effects. It underestimates variances, especially that of the
 interaction, if single answers carry little information.
 
 The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
-Intervals come from the posterior distribution of the standard deviations, half-normal a priori
-(`logistic_posterior`).
+Intervals are based on the posterior distribution of the standard deviations, with half-normal
+priors (`logistic_posterior`).
 
 References
 ----------
@@ -90,10 +90,10 @@ class CrossedLogistic(Result):
     models: Estimate  # (models,) levels of models in logits, over all domains
     families: Estimate | None  # (families,) effects in logits
     domains: Estimate | None  # (domains,) effects in logits
-    questions: Estimate  # (questions,) ease in logits, relative to the domain
+    questions: Estimate  # (questions,) easiness in logits, relative to the domain
     generalised: Estimate  # (models,) accuracy on new questions of the same domains
     reliability: Estimate  # (1,) reliability of the mean scores of models
-    intercept: float  # logit for a model and question with all effects zero
+    intercept: float  # logit if all effects are zero
     log_likelihood: float  # log likelihood at the estimated components
     integration: str
     estimation: str
@@ -109,7 +109,7 @@ class CrossedLogistic(Result):
     )
 
     def summary(self) -> str:
-        """Describe the proportions of variance and the reliability, one per line."""
+        """Return text with the proportions of variance and the reliability, one per line."""
         lines = [
             f"{label}: {self.share.text(row)} of answer variance"
             for row, label in enumerate(self.share.labels)
@@ -134,20 +134,21 @@ def crossed_logistic(
     Parameters
     ----------
     scores : ScoreLog, RepeatedScores, Responses, DataFrame, DataArray or array_like
-        Binary scores (1 = correct, 0 = wrong), models x questions or models x questions x repeats;
-        NaN is missing. Results of `read_scores` and `read_logs` are accepted.
+        Binary scores (1 = correct, 0 = wrong) of shape (models, questions) or (models, questions,
+        repeats); NaN marks a missing score. Results of `read_scores` and `read_logs` are accepted.
     domains : mapping or array_like (questions,), optional
         Domain of each question. A single domain is ignored.
     families : mapping or array_like (models,), optional
-        Family of each model. Families are ignored if there is only one, or none has two models.
+        Family of each model. Families are ignored if there is only one family, or if each family
+        has only one model.
     integration : {"quadrature", "laplace"}
-        How question and interaction effects are integrated out: numerically exact, or by the
-        Laplace approximation common in other programs.
+        Method of integrating out question and interaction effects: numerical quadrature, or the
+        Laplace approximation that other programs use.
     estimation : {"reml", "ml"}
         Restricted maximum likelihood, which integrates over the mean, or maximum likelihood.
     prior_scale : float
         Scale of the half-normal prior of standard deviations, in logits, used for intervals and
-        effects. `numpy.inf` is a flat prior, which needs at least three models, families and
+        effects. `numpy.inf` means a flat prior, which requires at least three models, families and
         domains.
     level : float
         Coverage of the intervals, between 0 and 1.
@@ -159,26 +160,27 @@ def crossed_logistic(
     Returns
     -------
     CrossedLogistic
-        Components are maximum-likelihood estimates, flagged `AT_BOUND` at zero. Intervals are
-        posterior percentiles, widened to include the estimate; effects are posterior means. If the
-        likelihood increases up to a standard deviation of 20 logits, components are NaN and
-        flagged `UNBOUNDED`. Proportions and reliability are then posterior means with the same
-        flag. This happens, for example, if all models answer every question alike.
+        Components are maximum-likelihood estimates; the flag `AT_BOUND` marks estimates of zero.
+        Intervals are posterior percentiles, widened to include the estimate, and effects are
+        posterior means. If the likelihood increases up to a standard deviation of 20 logits,
+        components are NaN with the flag `UNBOUNDED`. Proportions and reliability are then
+        posterior means with the same flag. This occurs, for example, if all models answer each
+        question equally.
 
     Raises
     ------
     CodeError
         If a score is neither 0 nor 1.
     ShapeError, LabelError
-        If fewer than two models or questions have answers, all answers are equal, or domains or
-        families do not match.
+        If fewer than two models or questions have answers, if all answers are equal, or if domains
+        or families do not match.
     OptionError
         If an option is out of range.
 
     Notes
     -----
-    The running time is proportional to the number of answers: 60 models and 1,000 questions take
-    one second, or four with domains and families.
+    The running time is proportional to the number of answers. It is about one second for 60 models
+    and 1,000 questions, and about four seconds with domains and families.
 
     Examples
     --------
@@ -205,7 +207,7 @@ def crossed_logistic(
 
 @dataclass(frozen=True)
 class CrossedFit:
-    """A fitted model, from which the result and accuracies on these questions are computed."""
+    """Fitted model, from which the result and the accuracies on these questions are computed."""
 
     answers: RepeatedScores
     design: Design
@@ -267,13 +269,13 @@ class CrossedFit:
 
     @property
     def centre(self) -> Mode:
-        """The mode of the effects at the centre of the posterior distribution."""
+        """Mode of the effects at the centre of the posterior distribution of the SDs."""
         return self.explored.modes[0][2]
 
     def _shares(
         self, top: FloatArray, draws: FloatArray
     ) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        """Return labels and proportions; without repeats the last two proportions are summed."""
+        """Return labels and proportions; without repeats, the last two proportions are summed."""
         there = [*self.design.active]
         rows = [top, draws]
         if EFFECTS.index("model:question") in there:
@@ -296,7 +298,7 @@ class CrossedFit:
         return _posterior("effect", draws, level, labels, n=n, axis=axis)
 
     def _questions(self, level: float) -> Estimate:
-        """Return the ease of questions, with normal posteriors around their modes."""
+        """Return the easiness of questions, with normal posteriors around their modes."""
         value, spread = self.question_moments()
         reach = normal_multiplier(level)
         n = self.answers.present.sum(axis=(0, 2)).astype(np.float64)
@@ -310,7 +312,7 @@ class CrossedFit:
 
     @cached_property
     def _weights(self) -> FloatArray:
-        """Return minus the curvature of each cell's log likelihood (questions, models)."""
+        """Return the negative curvature of each cell's log likelihood (questions, models)."""
         mode = self.centre
         out = np.zeros((self.domain_of.size, self.design.n_models))
         parts = zip(self.design.domains, mode.levels, mode.state.questions, strict=True)
@@ -320,7 +322,7 @@ class CrossedFit:
         return out
 
     def question_moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return modes and standard deviations of the ease of questions at given levels."""
+        """Return modes and standard deviations of the easiness of questions at given levels."""
         mode, sd = self.centre, self.centre.sd.question
         value = np.zeros(self.domain_of.size)
         for place, z in enumerate(mode.state.questions):
@@ -328,7 +330,7 @@ class CrossedFit:
         return value, sd / np.sqrt(1.0 + sd**2 * self._weights.sum(axis=1))
 
     def question_slopes(self, places: IntArray) -> FloatArray:
-        """Return the decrease in the ease of questions per unit of each level (points, models)."""
+        """Return the decrease in easiness of questions per unit of each level (points, models)."""
         weight, square = self._weights[places], self.centre.sd.question**2
         return np.asarray(square * weight / (1.0 + square * weight.sum(axis=1, keepdims=True)))
 
@@ -340,7 +342,7 @@ class CrossedFit:
         return float(len(self.answers.models) / (1.0 / np.maximum(self._per_model(), 1.0)).sum())
 
     def _answers_each(self) -> float:
-        """Return the harmonic mean of the number of answers over all non-empty cells."""
+        """Return the harmonic mean of the numbers of answers in non-empty cells."""
         n = self.answers.present.sum(axis=2)
         return float((n > 0).sum() / (1.0 / n[n > 0]).sum())
 
@@ -418,7 +420,7 @@ def cell_counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
 def grouped(
     groups: Any, labels: Labels, argument: str, kind: str
 ) -> tuple[IntArray | None, Labels]:
-    """Return the group of each label and the names of groups; None without groups."""
+    """Return each label's group and the names of the groups; None without groups."""
     if groups is None:
         return None, ()
     return numbered(unit_labels(groups, labels, argument=argument, kind=kind))
@@ -435,7 +437,7 @@ def _estimate(
     n: FloatArray,
     flags: tuple[Reason, ...] | None = None,
 ) -> Estimate:
-    # Include the maximum-likelihood estimate, which may be outside the percentiles, often at zero.
+    # The interval is widened to include the maximum-likelihood estimate, which is often zero.
     low, high = percentile_interval(draws, level).T
     return Estimate(
         name=name, value=value, se=draws.std(axis=0, ddof=1),

@@ -1,18 +1,19 @@
-r"""Decision studies: reliability of a mean score for other numbers of items and runs.
+r"""Decision studies: reliability of mean scores for other numbers of items and runs.
 
 The score of a model is its mean over :math:`n_i` items in :math:`n_r` runs. Averaging divides the
-variance of an effect by the number of its levels,
+variance of each effect by the number of averaged levels,
 
 .. math:: \sigma^2_e \Big/ \prod_{f \in e,\, f \ne \text{model}} n_f.                    \quad (1)
 
-Let :math:`\tau` be the part of (1) that is constant for a model, :math:`\delta` the sum over
-effects that contain the model and a resampled facet, and :math:`\Delta` the sum over all effects
-that contain a resampled facet. Then
+Let :math:`\tau` be the variance (1) of effects that contain the model but no resampled facet. Let
+:math:`\delta` be the sum over effects that contain the model and a resampled facet, and
+:math:`\Delta` the sum over all effects that contain a resampled facet. Then
 
 .. math:: E\rho^2 = \frac{\tau}{\tau + \delta}, \qquad \Phi = \frac{\tau}{\tau + \Delta}. \quad (2)
 
-:math:`E\rho^2` is the reliability of differences between models (alpha, in the design models x
-items), :math:`\Phi` that of the scores themselves. By default all facets are resampled, and
+:math:`E\rho^2` is the reliability of differences between models (coefficient alpha, in a design of
+models by items), and :math:`\Phi` is the reliability of absolute scores. By default all facets are
+resampled, and
 :math:`\tau` is the variance of models. If a facet is fixed, such as items that are always the
 same, its interaction with models is part of :math:`\tau`. Negative components are set to zero.
 
@@ -58,7 +59,7 @@ class DecisionStudy(Result):
     1       30             0.960
     """
 
-    generalizability: Estimate  # (designs,) E rho^2, for differences between models
+    generalizability: Estimate  # (designs,) E rho^2, for differences of models
     dependability: Estimate  # (designs,) Phi, for absolute scores
     universe_variance: Estimate  # (designs,) tau
     relative_error: Estimate  # (designs,) delta, a variance
@@ -79,7 +80,7 @@ class DecisionStudy(Result):
     )
 
     def summary(self) -> str:
-        """Describe each design in a sentence."""
+        """Return one sentence per design."""
         return "\n".join(self._sentence(design) for design in range(len(self.n_items)))
 
     def _sentence(self, row: int) -> str:
@@ -105,8 +106,8 @@ def decision_study(
     study : Generalizability
         Variance components.
     n_items, n_runs : int or iterable of int, optional
-        Numbers of items and runs; all combinations are computed. By default the numbers of the
-        study.
+        Numbers of items and runs; all combinations are computed. The defaults are the numbers of
+        the study.
     fixed : {"none", "item", "run"}
         Facet with the same levels in every replication. The interaction of models with a fixed
         facet counts as true variance.
@@ -114,12 +115,13 @@ def decision_study(
     Returns
     -------
     DecisionStudy
-        A flag marks negative components set to zero. Coefficients are NaN if there is no variance.
+        Coefficients and variances. A flag marks negative components that are set to zero.
+        Coefficients are NaN if there is no variance.
 
     Raises
     ------
     OptionError
-        If a number is not a positive integer, or the study has no runs.
+        If a number is not a positive integer, or if `n_runs` is given and the study has no runs.
 
     Examples
     --------
@@ -171,14 +173,14 @@ def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The study, and the weights of its components in each design."""
+    """Study with the weights of its components in each design."""
 
     study: Generalizability
     weights: FloatArray  # (designs, 3, components)
     designs: tuple[tuple[int, int], ...]
 
     def variance(self, name: str, row: int) -> Estimate:
-        """Return one of tau, delta and Delta for every design."""
+        """Return tau, delta or Delta for every design."""
         weights = self.weights[:, row]
         spread = np.einsum("de,ef,df->d", weights, self.study.covariance, weights)
         return self._estimate(

@@ -2,13 +2,13 @@ r"""Generalizability theory: variance components of scores.
 
 Models answer items, once or in several runs. Each score is a grand mean plus effects of the model,
 the item, the run, and their combinations (`crossed_design`). The variances of these effects are
-the *components*. They determine how reproducible a mean score is with other items and runs
+the *components*. They determine the reproducibility of a mean score with other items and runs
 (`decision_study`).
 
-Complete data are analysed by expected mean squares. These estimates are unbiased and may be
-negative; negative estimates are kept and flagged. With missing cells, or on request, restricted
-maximum likelihood is used (`reml`). Its estimates are never negative, and equal those from mean
-squares if none of these is negative.
+Components of complete data are estimated from expected mean squares. These estimates are unbiased
+and may be negative; negative estimates are kept and flagged. With missing cells, or on request,
+restricted maximum likelihood (`reml`) is used. Its estimates are never negative. For complete data
+they equal the estimates from mean squares, unless one of these is negative.
 
 References
 ----------
@@ -71,15 +71,15 @@ class Generalizability(Result):
     2  residual   0.98   0.55
     """
 
-    components: Estimate  # (components,) variance components, the residual last
+    components: Estimate  # (components,) variance components; the residual is last
     # (components,) proportions of the total variance; negative components count as zero
     share: FloatArray
     covariance: FloatArray  # (components, components) covariances of the estimates
     mean_squares: FloatArray  # (components,) NaN with missing cells
     degrees_of_freedom: FloatArray  # (components,) degrees of freedom of the mean squares
-    # (components,) those of the intervals: fewer if scores are not normal
+    # (components,) degrees of freedom of the intervals; fewer if scores are not normal
     effective_freedom: FloatArray
-    facets: tuple[str, ...]  # model, item and, with several runs, run
+    facets: tuple[str, ...]  # model, item and, if there are several runs, run
     levels: tuple[int, ...]  # number of levels of each facet
     estimation: str  # "ems" or "reml"
     convergence: Convergence | None  # status of the REML iteration
@@ -111,15 +111,16 @@ def generalizability(
     Parameters
     ----------
     scores : RepeatedScores, Ratings, Responses, DataFrame, DataArray or array_like
-        Numeric scores (models, items) or (models, items, runs); NaN is missing. Models, items and
-        runs without scores are omitted; a single run counts as no run facet.
+        Numeric scores (models, items) or (models, items, runs); NaN marks a missing score. Models,
+        items and runs without scores are omitted; a single run is not a facet.
     estimation : {"auto", "ems", "reml"}
-        "ems" uses expected mean squares and needs complete data. "reml" is restricted maximum
+        "ems" uses expected mean squares and requires complete data. "reml" is restricted maximum
         likelihood. "auto" uses "ems" for complete data.
     interval : {"pivotal", "bootstrap"}
-        "pivotal" intervals generalise to new models, items and runs. "bootstrap" resamples models
-        only, with bias correction; it under-covers with few models and for components without
-        models. With missing cells it refits every resample.
+        "pivotal" intervals generalise to new models, items and runs. "bootstrap" resamples only
+        models, with bias correction. Its coverage is too low with few models and for components
+        that do not involve models. With missing cells, the components are refitted to every
+        resample.
     bootstrap : int or Bootstrap
         Number of draws.
     level : float
@@ -130,20 +131,21 @@ def generalizability(
     Returns
     -------
     Generalizability
-        NaN with a reason if a facet has a single level or all scores are equal.
+        Components and their intervals. They are NaN with a reason if a facet has a single level or
+        all scores are equal.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
         If the input is not a numeric table of this shape.
     OptionError
-        If ``estimation="ems"`` meets missing cells, or an option does not exist.
+        If ``estimation="ems"`` is used with missing cells, or an option is invalid.
 
     Notes
     -----
     With missing cells, the cost of REML is proportional to the number of missing-data patterns. It
-    also grows with the cube of the product of the two shorter facets. For 20 models, 1,000 items
-    and 3 runs it takes some seconds.
+    also increases with the cube of the product of the numbers of levels of the two shorter facets.
+    For 20 models, 1,000 items and 3 runs, REML takes a few seconds.
 
     Examples
     --------
@@ -170,7 +172,7 @@ def generalizability(
 
 @dataclass(frozen=True, slots=True)
 class _Analysis:
-    """Components, and the quantities that their draws use."""
+    """Components, and the quantities from which they are drawn."""
 
     counts: CellCounts
     estimation: str
@@ -183,7 +185,7 @@ class _Analysis:
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance of the components, by the variance of mean squares."""
+        """Covariance of the components, computed from the variances of the mean squares."""
         inverse = np.linalg.inv(self.counts.expectation)
         variance = 2.0 * self.expected**2 / (self.effective + 2.0)
         return np.asarray((inverse * variance) @ inverse.T)
@@ -197,7 +199,7 @@ class _Analysis:
 
 
 def _occupied(values: FloatArray) -> FloatArray:
-    """Remove levels without scores; drop a single run as a facet."""
+    """Remove levels without scores, and the facet of runs if there is a single run."""
     present = np.isfinite(values)
     kept = [present.any(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
     values = values[np.ix_(*kept)]
@@ -281,7 +283,8 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
     profiles = Profiles.of(completed(values))
 
     def complete(counts: FloatArray) -> FloatArray:
-        # One resample at a time, because rounding in a matrix product depends on its shape.
+        # Resamples are processed one at a time, because rounding in a matrix product depends on
+        # its shape.
         sums = [profiles.sums_of_squares(row[None]) for row in counts]
         return design.components(np.concatenate(sums) / analysis.freedom)
 
@@ -295,7 +298,7 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
 def _refit(
     values: FloatArray, design: CrossedDesign, counts: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return components with models weighted by their counts; NaN without any variance."""
+    """Return components with models weighted by their counts; NaN without variance."""
     drawn = values[np.repeat(np.arange(len(counts)), counts.astype(np.int64))]
     for axis in range(1, drawn.ndim):
         others = tuple(a for a in range(drawn.ndim) if a != axis)

@@ -1,7 +1,7 @@
 r"""Intraclass correlations: agreement of several scores of the same target.
 
-With mean squares between targets B, between raters J, residual E and within targets W (see
-`two_way`), n targets and k raters, the six forms of Shrout and Fleiss are
+Let B, J, E and W be the mean squares between targets, between raters, of the residual and within
+targets (see `two_way`). With n targets and k raters, the six forms of Shrout and Fleiss are
 
 .. math::
    \text{ICC}(1) &= \frac{B - W}{B + (k-1) W}, & \text{ICC}(1,k) &= \frac{B - W}{B},\\
@@ -10,14 +10,14 @@ With mean squares between targets B, between raters J, residual E and within tar
    \text{ICC}(3) &= \frac{B - E}{B + (k-1) E}, & \text{ICC}(3,k) &= \frac{B - E}{B}.
 
 In form 1 each target has different raters. In form 2 the raters are a sample of all raters, and
-agreement is absolute. In form 3 the raters are fixed, and agreement is up to a constant per rater.
-The forms with k describe the mean of the k scores. McGraw and Wong write ICC(1), ICC(A,1),
-ICC(C,1) and ICC(k), ICC(A,k), ICC(C,k).
+agreement is absolute. In form 3 the raters are fixed, and agreement ignores a constant difference
+between raters. The forms with k describe the mean of the k scores. McGraw and Wong call the six
+forms ICC(1), ICC(k), ICC(A,1), ICC(A,k), ICC(C,1) and ICC(C,k).
 
-Each form is a ratio of two linear forms of the mean squares. Intervals of forms 1 and 3 follow
-from the F distribution of B/W and B/E. Those of form 2 use Satterthwaite's approximation, as
-published by Shrout and Fleiss and printed by other software, or generalised pivots. Standard
-errors use the delta method, with var(MS) = 2 MS^2 / df.
+Each form is a ratio of two linear combinations of the mean squares. Intervals of forms 1 and 3
+follow from the F distribution of B/W and B/E. Intervals of form 2 use either generalised pivots or
+Satterthwaite's approximation, as published by Shrout and Fleiss and implemented in other software.
+Standard errors use the delta method, with var(MS) = 2 MS^2 / df.
 
 References
 ----------
@@ -71,8 +71,8 @@ class Intraclass(Result):
     array([0.17, 0.29, 0.71, 0.44, 0.62, 0.91])
     """
 
-    icc: Estimate  # (6,) the forms of Shrout and Fleiss
-    f: FloatArray  # (6,) ratio of mean squares, to test for differences between targets
+    icc: Estimate  # (6,) forms of Shrout and Fleiss, in the order of (1)
+    f: FloatArray  # (6,) F statistic for differences between targets
     df1: FloatArray  # (6,)
     df2: FloatArray  # (6,)
     p_value: FloatArray  # (6,)
@@ -82,7 +82,7 @@ class Intraclass(Result):
     within_targets: float  # mean square
     n_targets: int  # number of targets used
     n_raters: int
-    left_out: int  # number of targets omitted for a missing score
+    left_out: int  # number of targets omitted because of a missing score
     method: Method
 
     def _axes(self) -> Axes:
@@ -113,24 +113,25 @@ def intraclass(
     Parameters
     ----------
     scores : DataFrame, DataArray or array_like (targets, raters)
-        One score per cell. Use models x repetitions for stability, questions x judges for
-        agreement.
+        One score per cell. For stability, use models as targets and repetitions as raters; for
+        agreement, use questions as targets and judges as raters.
     method : {"anova", "reml"}
         "anova" omits targets with a missing score. "reml" estimates non-negative variance
-        components from all scores by restricted maximum likelihood. On complete tables without
-        negative components the two agree.
+        components from all scores by restricted maximum likelihood. On complete tables the two
+        methods agree, unless a component is negative.
     absolute_interval : {"satterthwaite", "generalised"}
-        Interval of form 2: the published approximation, or `generalised_interval`, which also
-        covers with few raters.
+        Interval of form 2: the published approximation, or `generalised_interval`, whose coverage
+        is also correct with few raters.
     level : float
         Coverage of the intervals, between 0 and 1.
 
     Returns
     -------
     Intraclass
-        NaN with a reason if targets do not differ, or with fewer than two targets or raters; 1 for
-        perfect agreement. Negative values are kept. The flag `NEGATIVE_COMPONENT` marks values
-        below -1 / (k - 1), the population minimum.
+        Coefficients, F tests and intervals. Coefficients are NaN with a reason if targets do not
+        differ, or if there are fewer than two targets or raters. They are 1 for perfect agreement.
+        Negative values are kept. The flag `NEGATIVE_COMPONENT` marks values below -1 / (k - 1),
+        the population minimum.
 
     Raises
     ------
@@ -142,12 +143,12 @@ def intraclass(
     Notes
     -----
     With ``"reml"`` and missing scores, tests and intervals use the degrees of freedom of the
-    complete table, as in R's psych. The intervals are then slightly too narrow.
+    complete table, as the R package psych does. The intervals are then slightly too narrow.
 
-    In simulations, nominal 95 % intervals of forms 1 and 3 had a coverage of 93 to 96 % for normal
-    scores and 90 to 96 % for yes/no scores. The published interval of form 2 had a coverage of 95
-    % with fifty targets. With three raters of a thousand targets its coverage was 80 to 85 %, and
-    that of "generalised" 96 %.
+    In simulations, 95 % intervals of forms 1 and 3 covered 93 to 96 % for normal scores and 90 to
+    96 % for binary scores. The published interval of form 2 covered 95 % with 50 targets. With
+    three raters and 1,000 targets it covered 80 to 85 %, and the "generalised" interval covered 96
+    %.
 
     References
     ----------
@@ -178,7 +179,7 @@ def intraclass(
 
 
 def _squares(scores: FloatArray, method: Method) -> tuple[MeanSquares, Reason]:
-    """Return mean squares and a reason why coefficients are undefined or qualified."""
+    """Return mean squares, and the reason if coefficients are undefined or qualified."""
     n, k = scores.shape
     nothing = MeanSquares(
         targets=np.nan, raters=np.nan, residual=np.nan, within=np.nan, n_targets=n, n_raters=k
@@ -244,7 +245,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the reason if only this form is undefined or below its bound."""
+    """Return the reason that applies if only this form is undefined or below its bound."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 
@@ -272,7 +273,7 @@ def _values(squares: MeanSquares) -> FloatArray:
     parts = np.array([squares.targets, squares.raters, squares.residual, squares.within])
     freedom = np.array([n - 1.0, k - 1.0, (n - 1.0) * (k - 1.0), n * (k - 1.0)])
     above, below = _linear_forms(n, k)
-    # In ICC2k the estimated variance of a mean may be zero or negative: it is then undefined.
+    # ICC(2,k) is undefined if the estimated variance of a mean, its denominator, is not positive.
     whole = below @ parts
     whole = np.where(whole > 1e-12 * parts.max(), whole, np.nan)
     value = (above @ parts) / whole
@@ -289,7 +290,7 @@ def _ratios(squares: MeanSquares) -> FloatArray:
 
 
 def _upper_tail(f: FloatArray, df1: FloatArray, df2: FloatArray) -> FloatArray:
-    """Return P(F > f), to full relative precision even if it is tiny."""
+    """Return P(F > f), with full relative precision even for very small values."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(np.isinf(f), 0.0, df2 / (df2 + df1 * f))
     usable = (df1 > 0.0) & (df2 > 0.0) & np.isfinite(share)
@@ -309,7 +310,8 @@ def _single_bounds(
         absolute = generalised_interval(squares, level=level)
     else:
         absolute = _satterthwaite(squares, level)
-        # The approximation was derived for positive correlations; it may exclude negative ones.
+        # The approximation was derived for positive correlations; for negative estimates, the
+        # interval may exclude the estimate.
         if not absolute[0] <= _values(squares)[0, 1] <= absolute[1]:
             absolute = generalised_interval(squares, level=level)
     one_way = _one_way(ratios[0], n - 1.0, n * (k - 1.0), k, level)
@@ -326,7 +328,7 @@ def _with_means(single: FloatArray, k: float) -> FloatArray:
 
 
 def _one_way(f: float, df1: float, df2: float, k: float, level: float) -> FloatArray:
-    """Return the bounds of form 1 or 3 from F / F-quantile; 1 where F is infinite."""
+    """Return the bounds of form 1 or 3 from F divided by its quantiles; 1 if F is infinite."""
     tail = 0.5 * (1.0 - level)
     ratio = f / f_quantile(np.array([1.0 - tail, tail]), df1, df2)
     with np.errstate(invalid="ignore"):
@@ -334,7 +336,7 @@ def _one_way(f: float, df1: float, df2: float, k: float, level: float) -> FloatA
 
 
 def _satterthwaite(squares: MeanSquares, level: float) -> FloatArray:
-    """Return the bounds of form 2, with approximate degrees of freedom of its denominator."""
+    """Return the bounds of form 2 by Satterthwaite's approximation."""
     icc = float(_values(squares)[0, 1])
     n, k = float(squares.n_targets), float(squares.n_raters)
     between, raters, residual = squares.targets, squares.raters, squares.residual
@@ -350,7 +352,8 @@ def _satterthwaite(squares: MeanSquares, level: float) -> FloatArray:
     above = float(f_quantile(1.0 - tail, n - 1.0, freedom))
     below = float(f_quantile(1.0 - tail, freedom, n - 1.0))
     shared = k * raters + (k * n - k - n) * residual
-    # Divide by the quantiles, because they are infinite with almost no degrees of freedom.
+    # Quantiles are used as divisors, because they are infinite if the degrees of freedom are close
+    # to zero.
     with np.errstate(divide="ignore"):
         lower = n * (between / above - residual) / np.float64(shared + n * between / above)
         upper = n * (between - residual / below) / (shared / below + n * between)

@@ -1,4 +1,4 @@
-r"""Effects of a crossed logistic model at given standard deviations, by exact block algebra.
+r"""Mode of the effects of a crossed logistic model at given standard deviations.
 
 Levels of models in domains are :math:`a_d = \mu 1 + A s + R z_d` with standard normal s (models
 and families) and :math:`z_d` (the domain, and models within it),
@@ -12,14 +12,15 @@ informations :math:`H_d` of `logistic_cells`, :math:`G = [1, A]` and :math:`J = 
 .. math:: K_d = I + R^\top H_d R, \quad U_d = R^\top H_d G, \quad
           S = J + \sum_d \bigl(G^\top H_d G - U_d^\top K_d^{-1} U_d\bigr),               \quad (2)
 
-and the Laplace approximation of the log likelihood, with the mean integrated out as well (flat
-prior: "reml"), is the value at the mode minus
+For "reml" the mean is also integrated out, with a flat prior. The Laplace approximation of the log
+likelihood is its value at the mode minus
 
 .. math:: \tfrac12 \Bigl(\log|S| + \sum_d \log|K_d|\Bigr).                                \quad (3)
 
-For "ml" the mean is an argument, and the first row and column of S are dropped. All questions of a
-domain determine its levels, so their posterior is close to normal. The posteriors of single
-questions are not: questions are integrated out by quadrature first.
+For "ml" the mean is an argument, and the first row and column of S are removed. The posterior of
+the levels of a domain is close to normal, because all questions of the domain contribute to it.
+The posterior of a single question is not, so that questions are first integrated out by
+quadrature.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ _NEWTON = 60
 _GAIN = 1e-10
 _NEAR = 1e-3
 _FARTHEST = 10.0  # largest change of a level in one step, in logits
-_LAST = 1e-6  # gain that ends the iteration: a further step gains about its square
+_LAST = 1e-6  # gain below which the iteration ends
 
 
 class Deviations(NamedTuple):
@@ -57,7 +58,7 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """Numbers of answers, and the grouping of models and questions."""
+    """Numbers of answers, and groups of models and questions."""
 
     domains: tuple[Counted, ...]
     kinds: FloatArray  # (2, kinds) distinct pairs of correct answers and answers
@@ -103,7 +104,7 @@ class Design:
         return cls(parts, kinds, families, active, len(hits))
 
     def deviations(self, free: FloatArray) -> Deviations:
-        """Return all standard deviations, given those that are estimated."""
+        """Return all standard deviations, given the free ones."""
         every = np.zeros(len(EFFECTS))
         every[list(self.active)] = free
         return Deviations(*every.tolist())
@@ -130,7 +131,7 @@ def one_hot(codes: IntArray) -> FloatArray:
 
 @dataclass
 class State:
-    """The last mode, from which the next search starts."""
+    """Latest mode, from which the next search starts."""
 
     mean: float
     s: FloatArray
@@ -140,7 +141,7 @@ class State:
     interaction: float = 0.0
 
     def table_for(self, design: Design, interaction: float) -> CellTable:
-        """Return the table of cells, reusing the last one if possible."""
+        """Return the table of cells; reuse the latest one if the interaction is the same."""
         if interaction == self.interaction or design.domains[0].integration == "laplace":
             return self.table
         return CellTable.of(interaction, design.kinds)
@@ -159,7 +160,7 @@ class State:
 
     @classmethod
     def at_start(cls, design: Design) -> "State":
-        """Start at the logit of the overall proportion correct."""
+        """Return a state whose mean is the logit of the overall proportion correct."""
         hits = sum(float(one.hits.sum()) for one in design.domains)
         n = sum(float(one.n.sum()) for one in design.domains)
         share = (hits + 1.0) / (n + 2.0)
@@ -175,7 +176,7 @@ class State:
 
 @dataclass(frozen=True)
 class Mode:
-    """The mode of all effects at given standard deviations, and the blocks (2) there."""
+    """Mode of all effects at given standard deviations, and the blocks (2) at the mode."""
 
     sd: Deviations
     log_likelihood: float
@@ -190,7 +191,7 @@ class Mode:
 
     @cached_property
     def local_covariance(self) -> FloatArray:
-        """Covariances of local effects given the shared ones."""
+        """Covariances of local effects, given the shared effects."""
         return np.asarray(np.linalg.inv(self.K), dtype=np.float64)
 
     @cached_property
@@ -203,7 +204,7 @@ class _Blocks(NamedTuple):
     K: FloatArray
     U: FloatArray
     S: FloatArray
-    right: FloatArray  # of the shared effects, local ones eliminated
+    right: FloatArray  # gradient of shared effects after eliminating local effects
     local: FloatArray  # (domains, columns of R) gradient of local effects
     per_shared: FloatArray  # K^-1 U
     step: FloatArray  # K^-1 local
@@ -238,11 +239,12 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
         if gain < _GAIN:
             converged = True
             break
-        # If the likelihood is flat, a full step overflows.
+        # If the likelihood is flat, a full step would overflow.
         pace = _FARTHEST / max(_FARTHEST, float(np.abs(G @ dx + dz @ R.T).max()))
         while True:
             ahead = look(x + pace * dx, z + pace * dz)
-            # Nodes move with the modes of questions, so tiny decreases are not meaningful.
+            # The quadrature nodes move with the modes of questions, so that very small decreases
+            # are numerical errors.
             if ahead[0] >= value - 1e-9 * abs(value) or gain < _NEAR or pace < 1e-4:
                 break
             pace *= 0.5
@@ -298,7 +300,7 @@ def _blocks(
 
 
 def _of_local(R: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return R^T times matrices (domains, models, columns); R is [c I, a constant column]."""
+    """Return R^T times matrices (domains, models, columns); R is c I and a constant column."""
     if not R.shape[1]:
         return np.zeros((len(rows), 0, rows.shape[2]))
     return np.concatenate([R[0, 0] * rows, R[0, -1] * rows.sum(axis=1, keepdims=True)], axis=1)

@@ -1,13 +1,14 @@
-r"""The likelihood of binary scores, with questions and interactions integrated out.
+r"""Likelihood of binary scores after integrating out questions and interactions.
 
-Model m answers question q of domain d :math:`n_{mq}` times, :math:`k_{mq}` times correctly. Given
-its level :math:`a_{dm}` in the domain, with :math:`z_q` and :math:`w_{mq}` standard normal,
+Model m answers question q of domain d :math:`n_{mq}` times, of which :math:`k_{mq}` times
+correctly. Its level in the domain is :math:`a_{dm}`, and :math:`z_q` and :math:`w_{mq}` are
+standard normal. Then
 
 .. math:: k_{mq} \sim \operatorname{Bin}\bigl(n_{mq},\,
           \operatorname{logit}^{-1}(a_{dm} + \sigma_Q z_q + \sigma_I w_{mq})\bigr).       \quad (1)
 
-Cells depend on each other only through :math:`z_q`, and questions only through the levels, so
-every integral is over one variable:
+Given the levels, questions are independent; given also :math:`z_q`, the cells of question q are
+independent. Every integral is therefore over one variable:
 
 .. math:: f_{kn}(\eta) = \log \int p_{kn}(\eta + \sigma_I w)\, \varphi(w)\, dw, \qquad
           \ell_d(a) = \sum_{q \in d} \log \int
@@ -15,18 +16,17 @@ every integral is over one variable:
 
 The inner integral is tabulated on a fine grid of :math:`\eta`, once for each pair (k, n). The
 outer integral is computed by the trapezoid rule about the mode of each question
-(`kernels.logistic_questions`). With r and W minus the second derivative of f at the nodes, and E,
-Cov over the nodes of a question,
+(`kernels.logistic_questions`). Let r be the first and W the negative second derivative of f at the
+nodes, and let E and Cov be over the nodes of a question. Then
 
 .. math:: \frac{\partial \ell}{\partial a_m} = \sum_q E[r_{mq}], \qquad
           -\frac{\partial^2 \ell}{\partial a\, \partial a^\top}
           = \sum_q \operatorname{diag}(E[W_q]) - \operatorname{Cov}(r_q).                \quad (3)
 
-Laplace's approximation replaces both integrals by the modes of z and w, and includes their
-curvature in the determinant: w is eliminated first, which leaves W of (3) for each cell, then z,
-which leaves
-:math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2 1^\top W_q)` for each
-question. Both are exact Schur complements of the joint Hessian.
+Laplace's approximation replaces both integrals by the values at the modes of z and w, and includes
+their curvature in the determinant. Eliminating w leaves W of (3) for each cell. Eliminating z then
+leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2 1^\top W_q)` for
+each question. Both are exact Schur complements of the joint Hessian.
 
 References
 ----------
@@ -46,9 +46,9 @@ from psychollm.kernels.logistic_questions import FAR, NARROW, STEP, question_int
 
 Integration: TypeAlias = Literal["quadrature", "laplace"]
 
-_AT_ONCE = 500_000  # largest number of cells times nodes in memory
-_REACH, _STEP = 20.0, 0.1  # range and step of the table of (2), without interaction
-_WIDER, _COARSER = 6.5, 0.2  # change of range and step by the SD of the interaction
+_AT_ONCE = 500_000  # largest product of cells and nodes in memory
+_REACH, _STEP = 20.0, 0.1  # range and step of the table of (2) without interaction
+_WIDER, _COARSER = 6.5, 0.2  # change in range and step per SD of the interaction
 _TAIL, _COARSEST = 6.5, 0.6  # range and largest step of the trapezoid rule about the mode of w
 _SETTLED = 1e-10
 _STEPS = 60
@@ -59,7 +59,7 @@ class Cells(NamedTuple):
 
     value: FloatArray
     slope: FloatArray
-    weight: FloatArray  # minus the second derivative of the log likelihood
+    weight: FloatArray  # negative second derivative of the log likelihood
     log_curvature: FloatArray | float
 
 
@@ -83,7 +83,8 @@ def interaction_modes(
         right = expit(eta + sd * w)
         curvature = n * right * (1.0 - right)
         step = (sd * (hits - n * right) - w) / (1.0 + sd**2 * curvature)
-        # The score decreases with a slope of at most 1 + n sd^2 / 4, so short steps converge.
+        # The negative slope of the score is at most 1 + n sd^2 / 4, so that steps based on this
+        # bound converge.
         w += np.clip(step, -1.0, 1.0)
         if np.abs(step).max(initial=0.0) < _SETTLED:
             break
@@ -91,7 +92,7 @@ def interaction_modes(
 
 
 def profiled_cells(sd: float) -> CellFunction:
-    """Return the terms of cells with their interaction at its mode."""
+    """Return a function that evaluates cells with their interaction at its mode."""
     if sd == 0.0:
         return plain_cells
 
@@ -105,11 +106,11 @@ def profiled_cells(sd: float) -> CellFunction:
 
 
 class CellTable(NamedTuple):
-    """f of (2), its slope and minus its curvature on a grid, for each pair (k, n)."""
+    """Values, slopes and negative curvatures of f in (2) on a grid, for each pair (k, n)."""
 
     kinds: FloatArray  # (2, kinds) k and n
     values: FloatArray  # (kinds, points, 3)
-    reach: float = _REACH  # the grid runs from -reach to reach; beyond it f is a straight line
+    reach: float = _REACH  # the grid is [-reach, reach]; f is linear beyond it
     step: float = _STEP
 
     @classmethod
@@ -127,14 +128,16 @@ class CellTable(NamedTuple):
 
 
 def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatArray:
-    """Integrate over w for each number of right answers out of n (hits, points, 3)."""
-    # The trapezoid rule around the mode of w is nearly exact if it resolves the narrowest
-    # integrand, of curvature 1 + n sd^2 / 4, and avoids the poles of the logit.
+    """Integrate over w for each number of correct answers out of n (hits, points, 3)."""
+    # The trapezoid rule around the mode of w is nearly exact if its step resolves the narrowest
+    # integrand, which has curvature 1 + n sd^2 / 4, and is small compared with the distance of the
+    # poles of the inverse logit.
     step = min(_COARSEST, 0.8 / np.sqrt(1.0 + 0.25 * n * sd**2), 0.8 / sd)
     far = step * np.arange(-np.ceil(_TAIL / step), np.ceil(_TAIL / step) + 1.0)
     k = hits[:, None, None]
     w = interaction_modes(eta[:, None], k, n, sd) + far
-    # Odds are at most e^280 here, because eta is at most 150 and the mode is between eta and zero.
+    # Odds cannot overflow: they are at most e^280, because eta is at most 150 and the mode is
+    # between eta and zero.
     ahead = np.exp(eta[:, None] + sd * w)
     wrong = 1.0 / (1.0 + ahead)
     slope = k - n * (1.0 - wrong)
@@ -151,7 +154,7 @@ def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatA
 
 @dataclass(frozen=True)
 class Counted:
-    """Numbers correct and answered in one domain (questions, models), and integration nodes."""
+    """Numbers of correct and of all answers in one domain (questions, models), and nodes."""
 
     hits: FloatArray
     n: FloatArray
@@ -161,7 +164,7 @@ class Counted:
     def at(
         self, level: FloatArray, sd: float, interaction: float, table: CellTable, z: FloatArray
     ) -> "Level":
-        """Return the log likelihood at levels (models,); `z` (questions,) moves to the modes."""
+        """Return the log likelihood at levels (models,); move `z` (questions,) to the modes."""
         if self.integration == "laplace":
             return self._laplace(level, sd, profiled_cells(interaction), z)
         return self._quadrature(level, sd, table, z)
@@ -169,7 +172,7 @@ class Counted:
     def weights(
         self, level: FloatArray, sd: float, interaction: float, z: FloatArray
     ) -> FloatArray:
-        """Return minus the curvature of each cell at the modes (questions, models)."""
+        """Return the negative curvature of each cell at the modes (questions, models)."""
         return profiled_cells(interaction)(level + sd * z[:, None], self.hits, self.n).weight
 
     def _laplace(
@@ -208,7 +211,7 @@ class Counted:
 
 
 class Level(NamedTuple):
-    """The log likelihood (2) at some levels, and its derivatives (3)."""
+    """Log likelihood (2) at given levels, and its derivatives (3)."""
 
     value: float
     log_curvature: float

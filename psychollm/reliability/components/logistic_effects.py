@@ -1,18 +1,19 @@
-r"""Accuracies, proportions of variance and reliability from a crossed logistic model.
+r"""Accuracies, proportions of variance and reliability under a crossed logistic model.
 
-An effect, or a sum of effects S, with variance :math:`\sigma_S^2` out of a total :math:`\sigma^2`
-contributes to the variance of the probability correct
+Let S be an effect or a sum of effects, with variance :math:`\sigma_S^2`, and let :math:`\sigma^2`
+be the variance of all effects. The contribution of S to the variance of the probability of a
+correct answer is
 
 .. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
           \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr),     \quad (1)
 
-which takes two integrals over one variable each. Proportions of the variance of a single answer,
-:math:`\bar p (1 - \bar p)`, are differences of (1): V(M) for models, V(Q) for questions, V(all) -
-V(M) - V(Q) for their interaction, and the remainder for chance. They do not depend on the logistic
-scale and add up to one.
+It requires two integrals, each over one variable. The variance of a single answer is :math:`\bar p
+(1 - \bar p)`. Its parts are V(M) for models, V(Q) for questions, V(all) - V(M) - V(Q) for their
+interaction, and the remainder for sampling error. The proportions sum to one and do not depend on
+the logistic scale.
 
-With the same domains, Q questions and E answers to each, mean scores of models have the
-reliability
+In a test with D domains, Q questions and E answers to each question, the reliability of the mean
+scores of models is
 
 .. math:: E\rho^2 = \frac{V_M + V_{MD} / D}{V_M + V_{MD} / D
           + (V_{MQ} + V_\text{chance} / E) / Q}.                                         \quad (2)
@@ -40,7 +41,7 @@ def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
     shape = np.broadcast_shapes(level.shape, spread.shape)
     if not shape:
         return np.asarray(_SHARE @ expit(level + spread * _NODE))
-    # Compute one exponential for all nodes, in blocks that fit into the cache.
+    # All nodes share one exponential; the blocks fit into the processor's cache.
     odds = np.exp(np.clip(level, -_FARTHEST, _FARTHEST))
     spread = np.broadcast_to(np.minimum(spread, _FARTHEST), (shape[0], *spread.shape[1:]))
     out: FloatArray = np.zeros(shape)
@@ -58,7 +59,7 @@ def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class EffectDraws:
-    """Draws of effects from their posterior, mixed over the standard deviations."""
+    """Draws of effects from their posterior, which is a mixture over the standard deviations."""
 
     sd: FloatArray  # (draws, free)
     mean: FloatArray  # (draws,)
@@ -71,7 +72,7 @@ class EffectDraws:
     def of(
         cls, design: Design, explored: Explored, n: int, rng: np.random.Generator
     ) -> "EffectDraws":
-        """Draw points along the lines, and effects with the mean and SD at these points."""
+        """Draw standard deviations, and effects with the mean and SD at these values."""
         places = explored.draws(n, rng)
         centre = explored.modes[0][2]
         known = _functionals(design, centre, *normal_draws(centre, n, rng))
@@ -91,7 +92,7 @@ class EffectDraws:
 
 
 def normal_draws(mode: Mode, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return draws of shared effects (n, columns) and of local ones (n, domains, columns)."""
+    """Return draws of shared effects (n, columns) and of local effects (n, domains, columns)."""
     x = (
         rng.standard_normal((n, len(mode.shared_covariance)))
         @ np.linalg.cholesky(mode.shared_covariance).T
@@ -106,7 +107,7 @@ def normal_draws(mode: Mode, n: int, rng: np.random.Generator) -> tuple[FloatArr
 
 
 def _functionals(design: Design, mode: Mode, x: FloatArray, z: FloatArray) -> FloatArray:
-    """Return mean, levels, models, families and domains (n, all) of draws of the effects."""
+    """Return mean, levels, models, families and domains for draws of the effects (n, all)."""
     n, m = len(x), design.n_models
     models = x @ mode.G.T
     levels = models[:, None, :] + z @ mode.R.T
@@ -155,7 +156,7 @@ def _squares(design: Design, free: FloatArray) -> FloatArray:
 
 def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> FloatArray:
     """Return the parts (n, 7) of the variance of one answer, by (1)."""
-    mean = np.clip(mean, -15.0, 15.0)  # beyond these logits all answers are equal
+    mean = np.clip(mean, -15.0, 15.0)  # beyond these logits, answers have almost no variance
     family, model, domain, between, question, cell = _squares(design, free).T
     total = family + model + domain + between + question + cell
 

@@ -1,17 +1,18 @@
-r"""Standard deviations of a crossed logistic model: maximum and posterior.
+r"""Standard deviations of a crossed logistic model: maximum likelihood and posterior.
 
-The integrated log likelihood :math:`\ell(\sigma)` of `logistic_blocks` has few arguments. Its
-maximum over :math:`\sigma \ge 0` gives the components. Their posterior is the density
+The integrated log likelihood :math:`\ell(\sigma)` of `logistic_blocks` is a function of a few
+standard deviations. Its maximum over :math:`\sigma \ge 0` gives the components. The posterior of
+:math:`\lambda = \log \sigma`, with a half-normal prior of scale :math:`\tau`, has the density
 
 .. math:: \log p(\lambda) = \ell(e^\lambda) + \sum_j \Bigl(\lambda_j
-          - \frac{e^{2 \lambda_j}}{2 \tau^2}\Bigr),                                       \quad (1)
+          - \frac{e^{2 \lambda_j}}{2 \tau^2}\Bigr).                                       \quad (1)
 
-of :math:`\lambda = \log \sigma`, with a half-normal prior of scale :math:`\tau`. It is evaluated
-at two points on either side of its mode along each eigenvector of its curvature, and approximated
-by a sum of natural cubic splines, one for each eigenvector. The approximation can be skewed, with
-exponential tails where a component may be zero. Draws are from the splines' densities. The mean
-and the log standard deviation of each effect are interpolated along the same lines, so draws of
-effects are mixtures over the draws of (1), as in integrated nested Laplace approximations.
+The density is evaluated along each eigenvector of its curvature, at two points on either side of
+its mode. It is approximated by a sum of natural cubic splines, one for each eigenvector. The
+approximation can be skewed, and its tails are exponential where a component may be zero. Draws are
+generated from the densities of the splines. The mean and the log standard deviation of each effect
+are interpolated along the same eigenvectors. Draws of effects are therefore mixtures over the
+draws of (1), as in integrated nested Laplace approximations.
 
 References
 ----------
@@ -41,24 +42,25 @@ from psychollm.reliability.components.logistic_blocks import (
     one_hot,
 )
 
-LARGEST = 20.0  # in logits; a likelihood that increases up to here has no maximum
+LARGEST = 20.0  # logits; if it increases up to here, the likelihood is unbounded
 _STEP = 0.01  # step of finite differences
-# Each effect groups answers by question, domain or neither, and by model, family or neither.
+# Each effect groups answers by question, by domain or not at all, and by model, by family or not
+# at all.
 _GROUPS = ((2, 1), (2, 0), (1, 2), (1, 0), (0, 2), (0, 0))
 _PAST = 16  # number of earlier modes that predict the next one
 _PREDICTED = 0.3  # largest step of the prediction
 _CLIMB, _FARTHEST, _FLAT = 60, 1.0, 0.05
 _GAIN, _ROUGHLY = 1e-6, 1e-2  # tolerances of the maximum and of the posterior mode
-_NOISE = 1e-3  # predicted gain that may be finite-difference error
-_NOTHING = 1e-3  # smaller standard deviations are zero
-_SMALL, _KEPT = 0.1, 0.3  # a step keeps at least 0.3 of a component above 0.1
+_NOISE = 1e-3  # smaller predicted gains may be finite-difference errors
+_NOTHING = 1e-3  # smaller standard deviations count as zero
+_SMALL, _KEPT = 0.1, 0.3  # a step keeps at least 30 % of a component above 0.1
 _POINTS = np.array([-3.0, -1.5, 0.0, 1.5, 3.0])
 _GRID = np.linspace(-8.0, 8.0, 801)
 
 
 @dataclass
 class Integrated:
-    """The integrated likelihood as a function of the free standard deviations."""
+    """Integrated likelihood as a function of the free standard deviations."""
 
     design: Design
     past: list[tuple[FloatArray, State, FloatArray]] = field(init=False)  # latest modes
@@ -75,7 +77,7 @@ class Integrated:
         return found
 
     def _start(self, free: FloatArray, interaction: float) -> State:
-        """Predict the mode by a weighted linear fit to earlier modes near it."""
+        """Predict the mode by a weighted linear fit to nearby earlier modes."""
         known = np.array([there for there, _, _ in self.past])
         distance = ((known - free) ** 2).sum(axis=1)
         nearest = int(np.argmin(distance))
@@ -85,13 +87,13 @@ class Integrated:
         effects = np.array([flat for _, _, flat in self.past])
         start = self.past[nearest][1].at(effects[nearest] + share @ (effects - effects[nearest]))
         for _, state, _ in self.past:
-            if state.interaction == interaction:  # reuse the table of cells
+            if state.interaction == interaction:  # same table of cells
                 start.table, start.interaction = state.table, interaction
         return start
 
 
 def first_guess(design: Design) -> FloatArray:
-    """Return moment estimates of standard deviations, for dichotomised normal variables."""
+    """Return moment estimates of standard deviations, as for dichotomised normal variables."""
     hits, n = (
         np.concatenate([getattr(one, name) for one in design.domains]) for name in ("hits", "n")
     )
@@ -104,14 +106,14 @@ def first_guess(design: Design) -> FloatArray:
     ]
 
     def squares(x: FloatArray) -> FloatArray:
-        """Sum squared totals by question, domain or overall, and by model, family or overall."""
+        """Sum squared totals over groups of questions and groups of models."""
         found = []
         for rows, columns in groups:
             total = x if rows is None else rows.T @ x
             found.append(float(((total if columns is None else total @ columns) ** 2).sum()))
         return np.array(found).reshape(3, 3)
 
-    # Pairs of answers share two effects if they are in the same finer group of the two.
+    # Two answers share both effects if they belong to the same group of the finer effect.
     pairs, products = squares(n), squares(hits - n * share)
     at = np.array([_GROUPS[row] for row in design.active])
     finer = np.minimum(at[:, None], at[None])
@@ -127,7 +129,7 @@ def first_guess(design: Design) -> FloatArray:
 
 
 class Maximum(NamedTuple):
-    """The standard deviations (and the mean for "ml") at the maximum, with convergence."""
+    """Standard deviations (and mean for "ml") at the maximum, with convergence status."""
 
     free: FloatArray
     mean: float | None
@@ -141,7 +143,7 @@ def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
     n_free = len(integrated.design.active)
 
     def value(x: FloatArray) -> float:
-        # The likelihood depends on squares, so it is symmetric around zero.
+        # The likelihood depends on squared standard deviations, so it is symmetric around zero.
         mean = float(x[n_free]) if ml else None
         return integrated.mode(np.abs(x[:n_free]), mean).log_likelihood
 
@@ -178,9 +180,9 @@ def climbed(
 ) -> Climbed:
     """Maximise a function of a few arguments by Newton's method with finite differences.
 
-    The differences for the gradient also give the diagonal of the curvature. The other entries
-    change little after scaling; they are updated every fourth step, or taken from `known`. The
-    first `positive` arguments approach zero gradually and stop at `LARGEST`.
+    The differences that estimate the gradient also estimate the diagonal of the curvature. The
+    other entries change little after scaling; they are updated every fourth step, or taken from
+    `known`. The first `positive` arguments approach zero gradually and stop at `LARGEST`.
     """
     at, value = start, function(start)
     related = np.eye(start.size) if known is None else _scaled(known)
@@ -229,15 +231,15 @@ def _scaled(curvature: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Explored:
-    """Density (1) around its mode: nodes and values."""
+    """Posterior density (1) around its mode: nodes and values."""
 
     at: FloatArray  # (free,) logarithms of standard deviations at the centre
-    axes: FloatArray  # (free, free) columns: one standard deviation along each line
+    axes: FloatArray  # (free, free) columns: one SD along each line
     log_density: FloatArray  # (free, points) along each line
     modes: tuple[tuple[Mode, ...], ...]  # (free, points)
 
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Return points along the lines (n, free), each drawn from its own density."""
+        """Return points along the lines (n, free), drawn from the density of each line."""
         columns = []
         for log_density in self.log_density:
             log = CubicSpline(_POINTS, log_density, bc_type="natural")(np.clip(_GRID, -3.0, 3.0))
@@ -259,9 +261,9 @@ class Explored:
         return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(LARGEST))))
 
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:
-        """Return a function of the mode (n, values), interpolated along the lines and summed."""
+        """Return a function of the mode, interpolated along the lines and summed (n, values)."""
         centre = values(self.modes[0][2])
-        # A spline is linear in its values: it is a sum of values times cardinal splines.
+        # A spline is linear in its values: it is the sum of the values times cardinal splines.
         basis = CubicSpline(_POINTS, np.eye(_POINTS.size), bc_type="natural")
         share = basis(np.clip(places, -3.0, 3.0)).reshape(len(places), -1)
         known = np.array([values(mode) for line in self.modes for mode in line]) - centre
@@ -276,12 +278,12 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
         prior = log_sd - 0.5 * np.exp(2.0 * log_sd) / prior_scale**2
         return found.log_likelihood + float(prior.sum()), found
 
-    # Start at the maximum of (1) over each component alone, for a quadratic likelihood.
+    # For a quadratic likelihood, this starting value maximises (1) over each component separately.
     height = np.maximum(np.diagonal(top.curvature), 1.0)
     start = np.log(0.5 * (top.free + np.sqrt(top.free**2 + 4.0 / height)))
     at, curvature, _ = climbed(lambda x: density(x)[0], start, least=_ROUGHLY, known=top.curvature)
     values, vectors = np.linalg.eigh(curvature)
-    axes = vectors / np.sqrt(np.maximum(values, _FLAT))  # bounds the length of nearly flat lines
+    axes = vectors / np.sqrt(np.maximum(values, _FLAT))  # limits the length of flat axes
     centre = density(at)
     log_density, modes = [], []
     for axis in axes.T:
@@ -294,7 +296,7 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
 def _derivatives(
     function: Callable[[FloatArray], float], at: FloatArray, centre: float, *, full: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return first and negative second derivatives by differences; all second ones if `full`."""
+    """Return gradient and negative Hessian by differences; only its diagonal unless `full`."""
     n = at.size
     shift = _STEP * np.eye(n)
     ahead, behind = (np.array([function(at + sign * one) for one in shift]) for sign in (1, -1))

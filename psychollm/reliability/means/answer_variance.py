@@ -13,7 +13,7 @@ bias by
 
 .. math:: \hat E = \operatorname{mean}_q\, s_q^2, \qquad
           \hat V = \operatorname{var}_q\, \bar s_q
-                   - \hat E \operatorname{mean}_q \frac{1}{K_q},                        \quad (2)
+                   - \hat E \operatorname{mean}_q \frac{1}{K_q}.                        \quad (2)
 
 The estimate of V may be negative.
 

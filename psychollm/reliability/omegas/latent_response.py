@@ -14,7 +14,7 @@ reliability of the observed total score. The reliability of the unobserved laten
 
 .. math:: \omega_y = \frac{(\sum_i \lambda_i)^2}{\sum_{ij} r_{ij}}, \qquad
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
-          \text{AVE} = \frac1k \sum_i \lambda_i^2,                                        \quad (2)
+          \text{AVE} = \frac1k \sum_i \lambda_i^2.                                        \quad (2)
 
 It is higher than (1), and does not apply to an observed score.
 
