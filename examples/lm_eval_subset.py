@@ -1,11 +1,11 @@
-"""Draw part of a task of lm-evaluation-harness by a bank, and estimate the score on the task.
+"""Ask a sample of a task of lm-evaluation-harness, and estimate the score on the whole task.
 
     python examples/lm_eval_subset.py draw bank.psy --task arc_easy --size 100 --out subset.json
     lm_eval run --model hf --model_args pretrained=org/new --tasks arc_easy \
         --samples subset.json --log_samples --output_path new
     python examples/lm_eval_subset.py score bank.psy new --task arc_easy --size 100 --metric acc
 
-The bank is made of the sample logs of other models on the whole task::
+The item bank is built from the sample logs of other models on the whole task::
 
     scores = psy.read_logs("old", scorer="acc").responses
     psy.item_bank(scores, rng=1).save("bank.psy")

@@ -4,7 +4,7 @@
 
 ``DIR`` contains ``mmlu_pro_correct.csv.gz``, which is not part of this package: five-shot
 correctness on MMLU-Pro, from https://github.com/TIGER-AI-Lab/MMLU-Pro (Apache-2.0), one row per
-model. The script takes some minutes of one core.
+model. The script takes a few minutes on one core.
 """
 
 import argparse

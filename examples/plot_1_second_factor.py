@@ -2,8 +2,8 @@
 A spurious second factor
 ========================
 
-Nineteen simulated models share one factor and nothing else. Their yes rates run from 1 to 99 %.
-The plain spectrum of their tetrachoric correlations nevertheless shows a second factor.
+Nineteen simulated models have one common factor and no second one. Their yes rates range from 1 to
+99 %. The plain spectrum of their tetrachoric correlations nevertheless shows a second factor.
 """
 
 # %%
@@ -30,16 +30,16 @@ responses = truth.responses
 # Effect of the continuity correction
 # -----------------------------------
 #
-# Half of all pairs of models have an empty cell. Without a correction their correlation is 1 or
-# -1, and each correction gives a different spectrum.
+# Half of all pairs of models have an empty cell. Without a continuity correction, the correlation
+# of such a pair is 1 or -1, and each correction gives a different spectrum.
 
 correlation = psy.tetrachoric(responses, empty_cells="add_half")
 print(correlation.sensitivity())
 
 # %%
-# With half a question added to each empty cell, as R's psych package does by default, the second
-# component explains a proportion of variance that would be published. Its loadings follow the
-# thresholds, and loadings on the first component seem to fall off along a parabola.
+# By default, R's psych package adds half a question to each empty cell. The second component then
+# explains a proportion of variance that many studies would report as a second factor. Its loadings
+# follow the thresholds, and loadings on the first component seem to fall off along a parabola.
 
 spectrum = psy.spectrum(correlation)
 order = np.argsort(truth.thresholds)
@@ -69,7 +69,7 @@ verdict = psy.dimensionality(responses, empty_cells="add_half", n_null=199, rng=
 print(verdict.summary())
 
 # %%
-# The loadings of that fit are close to the truth at every threshold.
+# The loadings of that fit are close to the true loadings at every threshold.
 
 fig, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
 ax.errorbar(

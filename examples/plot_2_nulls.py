@@ -20,16 +20,16 @@ shuffled = psy.permutation_null(responses, scheme="within_model", n_null=500, rn
 one_factor = psy.one_factor_null(responses, n_null=500, rng=1, n_jobs=2)
 
 # %%
-# Shuffling each model's answers keeps its yes rate and destroys all dependence. The first
-# eigenvalue is far above this null: the models share something. The second also seems to be above
-# it.
+# Shuffling each model's answers preserves its yes rate and destroys all dependence between models.
+# The first eigenvalue is far above this null distribution, so the models have a common factor. The
+# second eigenvalue also seems to be above it.
 
 print(shuffled)
 
 # %%
-# Shuffling has also destroyed the first factor, and with it the empty cells that bias the second
-# eigenvalue. Compared with tables of exactly one factor and the same thresholds, the second
-# eigenvalue is not significant.
+# However, shuffling has also destroyed the first factor, and with it the empty cells that bias the
+# second eigenvalue. Compared with simulated tables that have exactly one factor and the same
+# thresholds, the second eigenvalue is not significant.
 
 print(one_factor)
 

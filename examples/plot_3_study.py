@@ -3,7 +3,7 @@ The study of shared confidence
 ==============================
 
 Does the confidence of models follow one common factor, or does each model also predict its own
-correctness? The two tables are simulated, so the truth is known.
+correctness? The two tables are simulated, so the true answer is known.
 """
 
 # %%
@@ -25,9 +25,10 @@ print(study.summary())
 # Four figures
 # ------------
 #
-# The figures show confidence as a classifier over attitudes to risk, with baselines that always
-# answer yes; confidence against accuracy between models; loadings against thresholds, with the
-# spectrum and its nulls inset; and each model's own answer against the factor score.
+# The first figure shows confidence as a classifier of correctness for different costs of errors,
+# with a baseline that always answers yes. The second shows confidence against accuracy of the
+# models. The third shows loadings against thresholds, with the eigenvalues and their null
+# distributions inset. The fourth compares each model's own answer with the factor score.
 
 study.plot()
 plt.show()
@@ -36,8 +37,8 @@ plt.show()
 # Does confidence predict correctness beyond the common factor?
 # -------------------------------------------------------------
 #
-# The factor score of a question is computed from all models but one, and compared with that
-# model's own answer.
+# The factor score of a question is computed from all models except one, and compared with the
+# answer of that model.
 
 study.plot(figure="individuation")
 plt.show()

@@ -2,18 +2,18 @@
 Is stated confidence reliable?
 ==============================
 
-Six simulated models answer 800 questions and state a confidence in steps of five per cent. The
-defect of each model is known, so that the metrics can be compared with it.
+Six simulated models answer 800 questions and state a confidence in steps of five per cent. Five of
+them have a known defect, which the metrics should detect.
 """
 
 # %%
 # Six models
 # ----------
 #
-# Each model has a probability of being correct on each question. The first model states it. The
-# second overstates it, the third is too extreme, and the fourth states nearly the same value
-# always. The fifth states a mixture of its probability and noise, and the sixth inverts its
-# confidence.
+# Each model has a probability of being correct on each question. The first model states this
+# probability. The second states a higher value, the third a more extreme one, and the fourth
+# nearly always the same value. The fifth model states a mixture of its probability and noise, and
+# the sixth inverts its confidence.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -65,8 +65,8 @@ print(panel.summary())
 # --------------------
 #
 # The line is the recalibrated curve; the grey band is its range for a calibrated model. Only the
-# first model stays inside. Each calibration error is shown with its expected value for a
-# calibrated model, because an error above zero alone is not informative.
+# curve of the first model is within the band. Each calibration error is shown with its expected
+# value for a calibrated model, because an error above zero alone is not informative.
 
 curves = panel.curves(n_draws=500)
 plot_reliability_grid(curves.reliability, error=curves.error, columns=3)
@@ -77,9 +77,9 @@ plt.show()
 # ------------------------------
 #
 # The bold and the extreme model rank their answers about as well as the calibrated one, and
-# recalibration would make them as good. The monotonous model has lost some discrimination, because
-# it states few distinct values. The loss of the distracted model cannot be corrected. The inverted
-# model is informative, but in the wrong direction.
+# recalibration would make them as good as the calibrated model. The monotonous model has lost some
+# discrimination, because it states few distinct values. The loss of the distracted model cannot be
+# corrected. The inverted model is informative, but in the wrong direction.
 
 plot_type2_roc(curves.roc)
 plt.show()

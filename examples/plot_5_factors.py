@@ -45,14 +45,15 @@ plot_retention(found)
 plt.show()
 
 # %%
-# Compared with shuffling within models, the second eigenvalue is above the null: two factors. One
-# rule counts variables that load on a single factor, and underestimates. None of the rules is a
-# test.
+# The second eigenvalue is larger than in tables shuffled within models, which indicates two
+# factors. One rule counts variables that load on a single factor, and underestimates the number of
+# factors. None of the rules is a test.
 #
 # Loadings and their errors
 # -------------------------
 #
-# Errors come from the covariance matrix of the correlations and include the thresholds.
+# Standard errors are computed from the covariance matrix of the correlations and allow for the
+# estimation of thresholds.
 
 correlation = psy.polychoric(answers)
 covariance = correlation.covariance()
@@ -66,7 +67,7 @@ plt.show()
 # Comparison with the simulated values
 # ------------------------------------
 #
-# The two factors correlate, and most intervals cover the simulated loading.
+# The estimated factors correlate, and most intervals cover the simulated loading.
 
 turned = solution.permuted(list(np.abs(solution.loadings).argmax(axis=0).argsort()))
 ends = loading_errors(turned, covariance=covariance).interval
@@ -78,8 +79,8 @@ print(f"loadings within their interval: {inside.mean():.0%}")
 # A confirmatory model
 # --------------------
 #
-# Here the families are given in advance and each model loads on its own factor only. The test
-# shows whether that fits.
+# In this model the families are specified in advance, and each model loads only on the factor of
+# its family. The chi-square test shows whether this model fits.
 
 model = confirmatory_factors(correlation, {"alder": names[:6], "birch": names[6:]})
 print(model.summary())

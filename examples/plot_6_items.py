@@ -37,8 +37,8 @@ answers = psy.Responses(correct.astype(int), questions=questions)
 # Faulty questions
 # ----------------
 #
-# The question that all respondents answer correctly has a reason in place of an estimate. The
-# miskeyed question has a negative slope, which shuffled answers do not produce.
+# For the question that all respondents answer correctly, the screen gives a reason instead of an
+# estimate. The miskeyed question has a negative slope, which does not occur in shuffled answers.
 
 fit = psy.fit_irt(answers, priors=None)
 print(fit.summary())
@@ -69,7 +69,8 @@ plt.show()
 # Eight questions for twenty-four
 # -------------------------------
 #
-# The questions are selected without each fifth of the respondents, and evaluated on that fifth.
+# In five-fold cross-validation, the questions are selected with four fifths of the respondents and
+# evaluated on the other fifth.
 
 usable = answers.to_frame().drop(columns=["q01", "q18"])
 print(short_form(usable, 8, rng=1).summary())

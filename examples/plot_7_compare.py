@@ -21,7 +21,7 @@ found = psy.compare(example.correctness, rng=1)
 print(found)
 
 # %%
-# The figure shows scores with intervals, and possible ranks.
+# The figure shows scores with intervals, and the bounds of ranks.
 
 found.plot()
 plt.show()
@@ -40,8 +40,9 @@ print(found.pairs()[shown].head(8).round(3).to_string(index=False))
 # Questions in clusters
 # ---------------------
 #
-# The questions come from eight domains. To generalise to other questions of these domains,
-# questions are the units. To generalise to other domains, the eight domains are the units.
+# The questions come from eight domains. To generalise to other questions of these domains, compute
+# standard errors over questions. To generalise to other domains, compute them over the eight
+# domains.
 
 domains = [question.rsplit("-", 1)[0] for question in example.correctness.questions]
 print(psy.compare(example.correctness, clusters=domains, rng=1))

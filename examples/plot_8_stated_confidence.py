@@ -28,7 +28,8 @@ correctness = example.correctness.to_frame().loc[chosen]
 # Does confidence discriminate right from wrong answers?
 # ------------------------------------------------------
 #
-# An AUROC of one half is no discrimination. These values are slightly above it.
+# An AUROC of one half means no discrimination. The AUROCs of these respondents are slightly
+# higher.
 
 print(psy.calibration.auroc(confidence, correctness, bootstrap=500, rng=1))
 
@@ -51,8 +52,8 @@ plt.show()
 # Differences between domains
 # ---------------------------
 #
-# Domains differ more than prompts do. The model answers yes to opposites, most of which it solves,
-# and to French words, most of which it does not.
+# Domains differ more than prompts do. The model predicts that it can answer opposites, most of
+# which it solves, and French words, most of which it misses.
 
 domains = pd.Series(confidence.columns).str.rsplit("-", n=1).str[0].to_numpy()
 table = pd.DataFrame(

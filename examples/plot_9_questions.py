@@ -38,8 +38,8 @@ plt.show()
 # Miskeyed or only hard?
 # ----------------------
 #
-# The screen names questions that better respondents miss more often. With so few respondents it
-# should name few.
+# The screen flags questions that better respondents miss more often. With so few respondents it
+# has little power and should flag few questions.
 
 print(psy.irt.item_screen(fit, living).to_frame().head(8).to_string(index=False))
 

@@ -3,7 +3,7 @@ The same model asked twice
 ==========================
 
 These are real answers. Two of the 22 respondents are the same model, without a system prompt, at
-temperature 1. All differences between them are chance.
+temperature 1. All differences between them are due to chance.
 """
 
 # %%
@@ -24,7 +24,8 @@ runs = ["plain, hot", "plain, hot again"]
 # Agreement of the two runs
 # -------------------------
 #
-# Use agreement beyond chance, because two coins agree half of the time.
+# Use coefficients of agreement beyond chance, because even two tossed coins agree half of the
+# time.
 
 print(psy.reliability.agreement([said.loc[[run]].rename({run: "SmolLM2"}) for run in runs]))
 

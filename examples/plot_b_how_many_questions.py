@@ -2,8 +2,8 @@
 How many questions are needed?
 ==============================
 
-The pilot has real answers to 480 questions. Sample sizes follow from the variance of the
-difference between two respondents.
+The pilot study has real answers to 480 questions. Required sample sizes are computed from the
+variance of the difference between two respondents.
 """
 
 # %%
@@ -29,8 +29,8 @@ print(psy.reliability.questions_needed(0.03, pilot, target=0.8))
 # Power by number of questions
 # ----------------------------
 #
-# Pairing removes the common difficulty of questions. Separate questions for each respondent would
-# require more of them.
+# Pairing removes the variance of question difficulty. With separate questions for each respondent,
+# more questions would be needed.
 
 numbers = np.unique(np.geomspace(50, 20_000, 40).astype(int))
 unpaired = psy.reliability.pilot_variance(

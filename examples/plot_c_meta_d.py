@@ -10,7 +10,8 @@ Three simulated models answer yes/no questions equally well. Their M-ratios are 
 # ------------------------------
 #
 # d' measures how well a model discriminates the two kinds of questions. meta-d' is the d' that
-# corresponds to its confidence. Their ratio is 1 if confidence uses all information of the answer.
+# would explain how well its confidence discriminates right from wrong answers. The ratio meta-d' /
+# d' is 1 if confidence uses all information that the answer is based on.
 
 import matplotlib.pyplot as plt
 
@@ -38,8 +39,8 @@ print(found.m_ratio)
 print(found.m_ratio.difference(0, 1))
 
 # %%
-# The type-2 ROC curve needs no model. It shows the proportions of right and wrong answers at or
-# above each rating.
+# The type-2 ROC curve does not assume a model. It shows the proportions of right and wrong answers
+# with a rating at or above each value.
 
 plot_type2_roc(psy.calibration.type2_roc(made.rating, made.correct))
 plt.show()

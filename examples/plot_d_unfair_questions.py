@@ -3,7 +3,7 @@ Is a question harder for one family?
 ====================================
 
 Two simulated families of models differ in ability, and two of twenty questions are harder for one
-family at equal ability. Plain proportions cannot separate the two effects.
+family at equal ability. Proportions of right answers cannot separate the two effects.
 """
 
 # %%
@@ -42,8 +42,8 @@ plt.show()
 # Comparison at equal ability
 # ---------------------------
 #
-# Each question is compared between the families at equal ability. The unflagged questions define
-# the scale.
+# For each question, the families are compared at equal ability. The unflagged questions define the
+# ability scale.
 
 found = psy.irt.differential_items(answers, family)
 print(found)

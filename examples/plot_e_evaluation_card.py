@@ -2,8 +2,8 @@
 An evaluation on one page
 =========================
 
-Eight simulated models of three families answer 300 questions of three domains. The card gives the
-accuracy of each model on these questions and in the question population, and the sources of
+Eight simulated models from three families answer 300 questions in three domains. The card gives
+the accuracy of each model on these questions and in the question population, and the sources of
 variance.
 """
 
@@ -40,8 +40,8 @@ plt.show()
 # Variance components
 # -------------------
 #
-# The crossed logistic mixed model gives proportions of the variance of one answer, and the
-# proportion of the differences between models that other questions would replicate.
+# The crossed logistic mixed model decomposes the variance of one answer. The reliability is the
+# proportion of the variance between mean scores that would replicate with other questions.
 
 print(card.mixed.summary())
 

@@ -2,8 +2,8 @@
 Which keys are wrong?
 =====================
 
-Twelve simulated models answer 300 questions with four options each, and six keys are wrong. The
-audit estimates from the chosen options how likely each key is to be wrong.
+Twelve simulated models answer 300 questions with four options each, and six keys are wrong. From
+the chosen options, the audit estimates the probability that each key is wrong.
 """
 
 # %%
@@ -31,9 +31,9 @@ choices = pd.DataFrame(chosen, columns=models).map(lambda option: "ABCD"[option]
 # Questions in order of suspicion
 # -------------------------------
 #
-# The first questions have corrupted keys; the table gives the reason. A key may be wrong, or a
-# question may have two right answers. Choices barely distinguish these faults, so the audit also
-# gives the probability of any fault.
+# The first questions have corrupted keys; the table gives the reason for each flag. Choices barely
+# distinguish a wrong key from a question with two right answers, so the audit also gives the
+# probability of any fault.
 
 audit = psy.question_audit(choices, ["ABCD"[option] for option in key], rng=1)
 worst = audit.worst()[:8]
@@ -56,8 +56,8 @@ plt.show()
 # False discovery rates
 # ---------------------
 #
-# Twelve models are few. No question is flagged at a false discovery rate of .2. At .5 the six
-# corrupted questions are flagged, and no others.
+# With only twelve models, no question is flagged at a false discovery rate of .2. At a rate of .5
+# exactly the six corrupted questions are flagged.
 
 for fdr in (0.2, 0.5):
     print(fdr, list(audit.flagged(fdr=fdr, fault="any")))

@@ -4,8 +4,8 @@ The script needs no torch.
 
 OUT is the folder that ``steering_smollm2.py`` wrote. The steered model is matched to two sets of
 targets: the respondents of the example ``smollm2`` (the same model under other system prompts and
-temperatures), and targets simulated from the unsteered order of the questions, which share one
-factor with it (correlation 0.9) and have loadings of 0.74, thresholds for yes-rates of .08 to .92.
+temperatures), and simulated targets. The common factor of the simulated targets correlates .9 with
+the unsteered order of the questions; loadings are .74 and yes rates .08 to .92.
 """
 
 import argparse

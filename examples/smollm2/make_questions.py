@@ -1,7 +1,7 @@
 """Write the questions of the example data set: ``python make_questions.py``.
 
-There are eight domains of sixty questions, from tables of common knowledge and from a seed. All
-wording is the project's own; the facts are common school knowledge.
+There are eight domains with sixty questions each, written from tables of common school knowledge
+or generated from a seed. All questions were worded for this project.
 """
 
 import argparse
