@@ -1,7 +1,7 @@
-"""Layer 8: the command ``psychollm``, one file per subcommand.
+"""The command ``psychollm``, with one file per subcommand.
 
-Exit codes: 0 done; 1 internal failure (a bug, a full disk); 2 invalid input or option, reported in
-one line; 130 interrupted.
+The exit code is 0 on success, 1 after an internal failure (such as a bug or a full disk), 2 for an
+invalid input or option, which is reported in one line, and 130 after an interrupt.
 """
 
 import sys
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments without the program name; by default those of the process.
+        Arguments without the program name, by default the arguments of the process.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The program that reads our output has stopped reading, so nothing more is printed or
+        # The program that reads this output has stopped, so nothing more can be printed or
         # flushed.
         sys.stdout = None
         return FAILED

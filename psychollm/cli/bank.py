@@ -1,4 +1,4 @@
-"""``psychollm bank``: calibrate questions, and estimate a full score from some of them."""
+"""``psychollm bank``: calibrate questions, and estimate a full score from a part of them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ class Build(Logs):
     json: bool = option("print only the bank as JSON", default=False, group=OUTPUT)
 
     def run(self) -> int:
-        """Read the logs, calibrate and write the bank, and describe it."""
+        """Read the logs, calibrate the bank, write it, and describe it."""
         from psychollm.bank import item_bank
         from psychollm.cli.carry_out import writing
         from psychollm.cli.notes import busy, computing
@@ -275,7 +275,7 @@ session is a file; if it does not exist, it is created with the options of this 
 
 
 def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Series[Any]":
-    """Return the scores in a table with columns question and score, by the bank's labels."""
+    """Return the scores in a table with columns question and score, with the bank's labels."""
     import pandas as pd
 
     from psychollm._base.errors import InputError

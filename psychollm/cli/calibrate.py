@@ -72,7 +72,7 @@ confidence, correctness = confidence.loc[rows, columns], correctness.loc[rows, c
 
 @dataclass(frozen=True, kw_only=True)
 class OfStated(ByGroups, TwoTables):
-    """Input of `calibrate` and `gate`: confidences, correctness, and groups of questions."""
+    """Input of `calibrate` and `gate`: confidence, correctness, and groups of questions."""
 
     least_answers: int = option(
         "exclude models with fewer answers that have both confidence and correctness",
@@ -210,7 +210,7 @@ class Calibrate(OfStated, Resampled):
     def _without_curves(
         self, panel: "CalibrationPanel", source: str, numbers: dict[str, Any]
     ) -> Found:
-        """Return only the metrics, because curves and comparisons need tables in memory."""
+        """Return only the metrics, because curves and comparisons require tables in memory."""
         from psychollm.calibration.panels.findings import verdict
         from psychollm.estimates.findings import Findings
 
@@ -263,7 +263,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
     stated, code = call.run(), f"stated = {call.text()}"
     clusters = None
     if command.clusters is not None:
-        # Labels in files are text, so question labels are compared as text.
+        # Compare labels of questions as text, because labels in files are text.
         questions = pd.Index(list(map(str, stated.questions)))
         found, line = _clusters(command, command.clusters, questions)
         clusters = found.set_axis(pd.Index(stated.questions, tupleize_cols=False))
@@ -330,7 +330,7 @@ def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
 
 
 def _check_correctness(correctness: "pd.DataFrame") -> None:
-    """Raise an error if a value is not between 0 (wrong) and 1 (correct)."""
+    """Raise an error if a value is outside the range from 0 (wrong) to 1 (correct)."""
     import numpy as np
 
     values = correctness.to_numpy()
@@ -349,7 +349,7 @@ def _check_correctness(correctness: "pd.DataFrame") -> None:
 def _shared(
     confidence: "pd.DataFrame", correctness: "pd.DataFrame"
 ) -> "tuple[pd.DataFrame, pd.DataFrame, str]":
-    """Keep models and questions common to both tables, and report the others."""
+    """Restrict both tables to their common models and questions, and report the others."""
     from psychollm.data.alignment import shared_labels
 
     rows = shared_labels("model", tuple(confidence.index), tuple(correctness.index))

@@ -1,4 +1,4 @@
-"""Steps of every analysis command: read, compute, write and print."""
+"""Steps of every analysis command, which are to read, compute, write and print."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -28,12 +28,12 @@ class Found:
     tables: "Mapping[str, pd.DataFrame]"  # tables by file name
     findings: "Findings | None" = None
     script: str = ""  # Python code that reproduces the result
-    # Contents of results.json in addition to findings and tables, or instead of them.
+    # contents of results.json in addition to findings and tables, or instead of them
     numbers: Mapping[str, Any] = field(default_factory=dict)
     in_files: Collection[str] = ()  # tables that results.json omits
-    remark: str = ""  # remark on excluded models and questions
+    remark: str = ""  # note on excluded models and questions
     markdown: str = ""  # Markdown text, if it differs from the findings
-    page: Callable[[Path], object] | None = None  # writes the report
+    page: Callable[[Path], object] | None = None  # function that writes the report
     parts: "Mapping[str, Found]" = field(default_factory=dict)  # results of arms, by name
 
     @property
@@ -53,7 +53,7 @@ class Found:
 
 
 class Analysis(Command):
-    """Command that reads, analyses and writes."""
+    """Command that reads data, analyses them and writes the results."""
 
     out: Path | None
 
@@ -69,7 +69,7 @@ class Analysis(Command):
 
     @property
     def with_page(self) -> bool:
-        """Whether to write a page, if there is one."""
+        """Whether to write a page, if the result has one."""
         return bool(getattr(self, "report", False))
 
     @property
@@ -101,13 +101,13 @@ class Analysis(Command):
         )
 
     def run(self) -> int:
-        """Read, compute, write and print."""
+        """Read the input, compute the result, write and print it."""
         tell(self, carry_out(self))
         return 0
 
 
 def carry_out(command: Analysis) -> Found:
-    """Read, compute and write, and return the result."""
+    """Read the input, compute, write and return the result."""
     from psychollm.cli.notes import busy, computing
 
     folder = prepared(command.folder, report=command.with_page)
@@ -115,7 +115,7 @@ def carry_out(command: Analysis) -> Found:
     with command.noting(quiet=quiet):
         with busy(f"reading {command.reads}", quiet=quiet):
             compute = command.read()
-        # Commands with workers show progress bars instead of this message.
+        # Commands with workers show progress bars instead of a message.
         with computing(quiet=quiet, bars=hasattr(command, "jobs")):
             found = compute()
         if folder is not None:
@@ -156,7 +156,7 @@ def tell(command: Analysis, found: Found) -> None:
 
 @contextmanager
 def writing(what: str) -> Iterator[None]:
-    """Report errors of writing files in one line."""
+    """Report errors in writing files in one line."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``psychollm collect``: run a plan and store the replies."""
+"""``psychollm collect``: send the requests of a plan and store the replies."""
 
 import sys
 import time
@@ -112,7 +112,7 @@ def exit_code(collection: "Collection") -> int:
 
 
 class _Screen:
-    """Progress on standard error: rewritten in place at a terminal, appended elsewhere."""
+    """Progress on standard error, rewritten in place at a terminal and appended elsewhere."""
 
     def __init__(self) -> None:
         self._lines = 0
@@ -138,5 +138,5 @@ class _Screen:
 
 
 def fitted(lines: list[str], width: int, height: int) -> list[str]:
-    """Return the lines that fit a terminal; of too many lines, the last ones."""
+    """Return the lines that fit a terminal, omitting the first lines if there are too many."""
     return [line[:width] for line in lines[-max(height - 1, 1) :]]

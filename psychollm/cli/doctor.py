@@ -23,7 +23,7 @@ _MODELS, _QUESTIONS, _ROUNDS = 19, 10_000, 5
 
 @dataclass(frozen=True, kw_only=True)
 class Version(Command):
-    """The command that prints versions only."""
+    """Command `psychollm version`."""
 
     NAME = "version"
     HELP = "print the version"
@@ -73,7 +73,7 @@ class Doctor(Command):
 
 
 def needed() -> dict[str, list[str]]:
-    """Return package names by extra; required packages have the key ""."""
+    """Return the names of packages by extra; required packages have the key ""."""
     packages: dict[str, list[str]] = {"": []}
     for line in requires("psychollm") or []:
         match = _REQUIREMENT.match(line)
@@ -91,7 +91,7 @@ def installed(package: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Return settings that affect speed: cores, linear algebra, cache of compiled code."""
+    """Return settings that affect speed: cores, linear algebra and cache of compiled code."""
     import joblib
     import numpy as np
 
@@ -109,7 +109,7 @@ def machine() -> dict[str, Any]:
 
 
 def speed() -> dict[str, float]:
-    """Return the duration of a computation of correlations, with and without compilation."""
+    """Return the time to compute correlations, with and without compilation."""
     import numpy as np
 
     from psychollm.correlation.tetrachoric import tetrachoric

@@ -1,4 +1,4 @@
-"""``psychollm gate``: find confidence thresholds above which a model may answer alone."""
+"""``psychollm gate``: find confidence thresholds above which answers need no review."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

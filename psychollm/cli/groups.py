@@ -1,4 +1,4 @@
-"""Groups of questions or models for ``--by``: a column or a file."""
+"""Groups of questions or models from a column or a file, for the option ``--by``."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog, Unit
 
 GROUPS = "groups"
-# The units that the option groups: questions or models.
+# Maps a kind of group to the unit that it contains.
 UNITS: "Mapping[str, Unit]" = {"domains": "question", "families": "model"}
 
 
@@ -46,7 +46,7 @@ def groups_of(
     questions: Iterable[Any],
     column: "Callable[[str], pd.Series[Any]]",
 ) -> "tuple[Axis, list[Any]]":
-    """Return the grouped units and the group of each one; `column` reads a column by name."""
+    """Return the kind of unit and the group of each unit; `column` reads a column by name."""
     import pandas as pd
 
     from psychollm.data.readers import read_clusters
@@ -85,7 +85,7 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
 def found_by(
     command: Analysis, result: Any, script: str, numbers: Mapping[str, Any], *, remark: str
 ) -> Found:
-    """Return the results by group, for which no page exists."""
+    """Return the results by group, which have no page."""
     own = {
         "of": result.of,
         "groups": [str(label) for label in result.labels],
@@ -95,7 +95,7 @@ def found_by(
 
 
 def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Series[Any]":
-    """Return the group of each question or model (`unit`), from a file or a column of the log."""
+    """Return the group of each question or model from a file or a column of the log."""
     from psychollm.data.readers import read_clusters
 
     labels = list(dict.fromkeys(log.frame[unit]))
@@ -117,14 +117,14 @@ def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Ser
 
 
 def group_call(name: str, value: str, unit: "Unit", reading: Call) -> Call:
-    """Return the call that reads the group of each question or model."""
+    """Return the call that reads the group of each question or model of a log."""
     if Path(value).is_file():
         return Call("psy.data.read_clusters", (Path(value),), name=name)
     return Call(".labels", (reading, value), {"of": unit}, name=name)
 
 
 def groups_call(command: Any, by: str, of: "Axis") -> Call:
-    """Return the call that reads the group of each question or model."""
+    """Return the call that reads the group of each question or model of a command's input."""
     if command.of_logs or Path(by).is_file():
         reading = command.reading_of(command.inputs, command.kept)
         return group_call("groups", by, "question" if of == "questions" else "model", reading)
@@ -132,7 +132,7 @@ def groups_call(command: Any, by: str, of: "Axis") -> Call:
 
 
 def question_column(command: Any, column: str) -> dict[str, Any]:
-    """Return the options that read a column of a long CONFIDENCE by question."""
+    """Return the options that read a column of the long file CONFIDENCE by question."""
     return {
         "column": column,
         "model": command.model_column,
@@ -141,7 +141,7 @@ def question_column(command: Any, column: str) -> dict[str, Any]:
 
 
 def column_of_table(command: Any, column: str) -> "pd.Series[Any]":
-    """Return the group of each question from a column of a long CONFIDENCE."""
+    """Return the group of each question from a column of the long file CONFIDENCE."""
     from psychollm.data.readers import read_clusters
 
     try:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import LogImport, ScoreLog
 
 LOGS = "reading logs"
-# Copy of the names in `psychollm.data.readers.logs.detect`: importing that module would load
-# pandas.
+# These names are copied from `psychollm.data.readers.logs.detect`, because importing that module
+# would load pandas.
 FORMATS = (
     "inspect", "lm-eval", "every-eval-ever", "helm", "lighteval", "promptfoo", "deepeval",
     "openai-evals", "hal", "evalscope", "opencompass", "table",
@@ -52,7 +52,7 @@ _HEADER = b"SQLite format 3\x00"  # first bytes of every SQLite file
 
 
 def is_store(*paths: Path | None) -> bool:
-    """Return whether a path is a store of replies, by its first bytes or its name."""
+    """Return whether a path is a store of replies, judged by its first bytes or its name."""
     if len(paths) != 1 or paths[0] is None:
         return False
     try:
@@ -74,7 +74,7 @@ def missing_values(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Command):
-    """Choices between the scores in logs."""
+    """Options that choose between the scores in logs."""
 
     format: str | None = option(
         "the tool that wrote the logs (default: detected from each file)",
@@ -163,7 +163,7 @@ class Choices(Command):
         }
 
     def typed_choices(self) -> list[str]:
-        """Return the options in the form in which they are typed."""
+        """Return the given options as a user would type them."""
         typed = ["--by-label"] if self.by_label else []
         for name in ("format", "scorer", "filter", "no_answer", "columns", "score_map"):
             value = getattr(self, name)
@@ -174,7 +174,7 @@ class Choices(Command):
         return typed + [part for one in self.task or () for part in ("--task", shlex.quote(one))]
 
     def scores_in(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> "ScoreLog":
-        """Read logs, or a store of replies, as a score log."""
+        """Read logs or a store of replies as a score log."""
         try:
             return self.reading_of(paths, keep).run()  # type: ignore[no-any-return]
         except LabelError as error:
@@ -183,7 +183,7 @@ class Choices(Command):
             raise LabelError(error.told(kept)) from error
 
     def reading_of(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> Call:
-        """Return the call that reads logs, or a store of replies, as a score log."""
+        """Return the call that reads logs or a store of replies as a score log."""
         if is_store(*paths):
             return Call("psy.collect.read_store", (paths[0],), name="log")
         options = self.selection
@@ -194,7 +194,7 @@ class Choices(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Logs(Choices):
-    """Logs, and choices between their scores."""
+    """Logs, and options that choose between their scores."""
 
     USAGE = "%(prog)s [options] LOG [LOG ...]"
 
@@ -222,12 +222,12 @@ class Import(Logs):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files to write, by option."""
+        """Files to write, by name of the option."""
         named = {"out": self.out, "long": self.long, "confidence": self.confidence}
         return {name: path for name, path in named.items() if path is not None}
 
     def run(self) -> int:
-        """Read, write, and report exclusions."""
+        """Read the logs, write the tables, and report exclusions."""
         for path in self.files.values():
             check_table_name(path)
         with self.noting():
@@ -259,7 +259,7 @@ class Import(Logs):
 
 
 def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":
-    """Return the import, with notes and reasons that name command options."""
+    """Return the import with notes and reasons that name options of the command."""
     notes = (Text(note).told(options) for note in imported.notes)
     left = (replace(run, reason=Text(run.reason).told(options)) for run in imported.left_out)
     return replace(imported, notes=tuple(notes), left_out=tuple(left))
@@ -270,7 +270,7 @@ def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
     if name == "long":
         return imported.frame
     if name == "out":
-        codes = imported.responses.to_frame().astype("Int64")  # integers despite empty cells
+        codes = imported.responses.to_frame().astype("Int64")  # allows integers with missing cells
         return codes.rename_axis(index="model").reset_index()
     if imported.confidence is None:
         msg = "--confidence: these logs have no confidences"

@@ -1,4 +1,4 @@
-"""``psychollm instrument``: write the prompts of an instrument to a file for a plan."""
+"""``psychollm instrument``: write the prompts of an instrument to a file for use in a plan."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class WriteInstrument(WritePrompts):
 
     @classmethod
     def sources(cls) -> Iterator[tuple[str, str, list[Callable[..., Any]]]]:
-        """Yield the instruments, each with the functions that read its files."""
+        """Yield each instrument with the functions that read its files."""
         from psychollm.instruments.instrument import INSTRUMENTS, instrument_class, purpose
 
         for name in INSTRUMENTS:
@@ -64,7 +64,7 @@ class WriteInstrument(WritePrompts):
 
 
 def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
-    """Read the value of a field from a file, or from a store if the value is replies."""
+    """Read the value of a field from a file, or from a store if the value consists of replies."""
     if about.get("replies") and is_store(path):
         return traces_in(path)
     return about["read"](path, **typed_values(about["read"], typed))
@@ -73,7 +73,7 @@ def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> An
 def traces_in(
     path: Path, *, of: tuple[str, ...] = (), arm: str | None = None
 ) -> "tuple[Transcript, ...]":
-    """Return the replies of a store as traces; `of` names instruments, as in `transcripts`."""
+    """Return the replies of a store as traces; `of` selects instruments, as in `transcripts`."""
     from psychollm.collect.export import replied
     from psychollm.collect.store import Store
     from psychollm.instruments.stages.judged import transcripts

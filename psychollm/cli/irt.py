@@ -1,4 +1,4 @@
-"""``psychollm irt``: fit an item response model to right and wrong answers."""
+"""``psychollm irt``: fit an item response model to binary answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ class Irt(Analysis, Choosing, OneTable):
 
 
 def _told(fit: "IRTFit") -> str:
-    """Return the fit in words."""
+    """Describe the fit in words."""
     ending = fit.convergence
     how = "converged" if ending.converged else f"did not converge ({ending.reason})"
     return (

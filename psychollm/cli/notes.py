@@ -1,4 +1,4 @@
-"""One-line notes on standard error, in terms of command options, and progress."""
+"""One-line notes on standard error that name command options, and messages of progress."""
 
 import sys
 import threading
@@ -33,7 +33,7 @@ def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
 
 
 def watched(*, quiet: bool) -> bool:
-    """Return whether to show progress bars: only at a terminal, and with tqdm."""
+    """Return whether to show progress bars, which require a terminal and tqdm."""
     from importlib.util import find_spec
 
     return at_terminal() and not quiet and find_spec("tqdm") is not None
@@ -46,8 +46,8 @@ def at_terminal() -> bool:
 
 @contextmanager
 def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
-    """Show a message at a terminal during work of more than a second, and clear it afterwards."""
-    # This is used for work without countable parts. Without a terminal, nothing is written.
+    """Show a message at a terminal if work takes more than `after` seconds, and clear it later."""
+    # A progress bar needs countable parts, which this work lacks.
     if quiet or not at_terminal():
         yield
         return
@@ -71,7 +71,7 @@ def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
 
 @contextmanager
 def computing(*, quiet: bool, bars: bool = False) -> Iterator[None]:
-    """Show that a computation or its compilation is running, if no progress bars do."""
+    """Show that a computation or its compilation is running, unless progress bars are shown."""
     hint = ' (bars come with pip install "psychollm[progress]")' if bars else ""
     shown = bars and watched(quiet=quiet)
     with compilation(tell=not quiet), busy(f"computing{hint}", quiet=quiet or shown):
@@ -80,9 +80,9 @@ def computing(*, quiet: bool, bars: bool = False) -> Iterator[None]:
 
 @contextmanager
 def compilation(*, tell: bool = False) -> Iterator[list[str]]:
-    """Collect the names of kernels that are compiled; on request, report the first compilation."""
-    # Compilation may take half a minute. The report is written even without a terminal, so that a
-    # log explains the delay.
+    """Collect the names of compiled kernels; if `tell` is set, report the first compilation."""
+    # Compilation may take half a minute. It is reported even without a terminal, so that a log
+    # explains the delay.
     from psychollm.kernels._jit import on_compilation
 
     kernels: list[str] = []

@@ -1,4 +1,4 @@
-"""Options shared by commands on scores: clusters, coverage, smallest effects, output."""
+"""Options that commands on scores share: clusters, coverage, smallest effects and output."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class Clustered:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempted:
-    """Options for several attempts per question, and their costs."""
+    """Options for several attempts per question and their costs."""
 
     attempts: tuple[int, ...] = option(
         "report pass@k and pass^k for these k, from several attempts at each question (epochs "
@@ -62,12 +62,12 @@ class Attempted:
 
     @property
     def spent(self) -> dict[str, str]:
-        """Columns of costs and times, by the name of the argument."""
+        """Columns of costs and times by the name of the argument."""
         named = {"cost": self.cost, "seconds": self.seconds}
         return {name: column for name, column in named.items() if column is not None}
 
     def check_spent(self) -> None:
-        """Raise if costs or times are given without attempts."""
+        """Raise an error if costs or times are given without attempts."""
         if self.spent and not self.attempts:
             msg = f"--{next(iter(self.spent))} needs --attempts, such as --attempts 1,3"
             raise OptionError(msg)
@@ -110,4 +110,4 @@ class Judged(Analysis):
 
 @dataclass(frozen=True, kw_only=True)
 class OfScores(Judged, Powered, Logs):
-    """Options shared by `compare` and `card`."""
+    """Options that `compare` and `card` share."""

@@ -1,4 +1,4 @@
-"""Options shared by `irt` and `audit`: one table of answers, and how to read it."""
+"""Options of `irt` and `audit` for reading one table of answers."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,8 +1,9 @@
-"""Commands as classes: each field is an option, declared once.
+"""Commands as classes, each of whose fields declares an option.
 
 The type of a field defines how the option is parsed, and its default is used if the option is
-omitted. `option` declares help and other properties. Parser, help, completion and command object
-are derived from the fields. Conditions on several options are checked in ``__post_init__``.
+omitted. `option` declares the help and other properties. The parser, its help, the completion and
+the command object are derived from the fields. Conditions on several options are checked in
+``__post_init__``.
 """
 
 import argparse
@@ -31,8 +32,8 @@ from psychollm._base.errors import OptionError
 from psychollm._base.record import as_json
 
 METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
-# Options whose names differ from the arguments they set. If several are listed, the first one of
-# the command is used.
+# Options whose names differ from the arguments that they set. If several are listed, the first of
+# them that the command has is used.
 _CALLED = {
     "value": ("--value-column", "--confidence-column or --correctness-column"),
     "model": ("--model-column", "--columns model=COLUMN"),
@@ -47,7 +48,7 @@ _ENTRY = re.compile(r"(?m)^(\w+(?:, \w+)*) : .*\n((?:[ ]{4}.*\n?)+)")
 
 
 def option(
-    help: str,  # noqa: A002 -- as argparse calls it
+    help: str,  # noqa: A002 -- the name in argparse
     metavar: str | None = None,
     *,
     default: Any = MISSING,
@@ -69,7 +70,7 @@ def option(
     parse : callable, optional
         Parser of the value, if the type of the field does not define one.
     choices : callable, optional
-        Function that returns the choices, called only when needed.
+        Function that returns the choices, which is called only if the choices are needed.
     group : str
         Heading of the option in the help.
     positional : bool
@@ -92,7 +93,7 @@ class Command(ABC):
     """Subcommand of the program."""
 
     NAME: ClassVar[str]
-    HELP: ClassVar[str]  # one line in the list of commands
+    HELP: ClassVar[str]  # description in the list of commands
     DESCRIPTION: ClassVar[str | None] = None
     EPILOG: ClassVar[str | None] = None
     USAGE: ClassVar[str | None] = None
@@ -106,12 +107,12 @@ class Command(ABC):
 
     @classmethod
     def chosen_by(cls, typed: argparse.Namespace) -> "type[Command]":
-        """Return the class of the typed command: this one, or one of its subcommands."""
+        """Return the class of the typed command, which is this class or that of a subcommand."""
         return cls
 
     @classmethod
     def arguments(cls) -> dict[str, str]:
-        """Return the option for each argument of functions, for use in error messages."""
+        """Map arguments of functions to this command's options, for error messages."""
         fields = [one.name for one in declared_by(cls) if not one.about.get("positional")]
         options = {name: f"--{name.replace('_', '-')}" for name in fields}
         known = set(options.values())
@@ -138,7 +139,7 @@ class Command(ABC):
         return as_notes(self.arguments(), quiet=self.quiet if quiet is None else quiet)
 
     def say(self, results: Mapping[str, Any], *words: str) -> None:
-        """Print the result: as JSON if requested, or as lines unless quiet."""
+        """Print the result, as JSON if requested and otherwise as lines of text unless quiet."""
         if self.json:
             print(as_json(results))
         elif not self.quiet:
@@ -146,7 +147,7 @@ class Command(ABC):
 
 
 def in_studies() -> list[ModuleType]:
-    """Return the files ``command.py`` in the folders of studies."""
+    """Return the modules ``command.py`` in the folders of studies."""
     files = sorted((Path(__file__).parents[1] / "studies").glob("*/command.py"))
     return [import_module(f"psychollm.studies.{file.parent.name}.command") for file in files]
 
@@ -174,7 +175,7 @@ class Parser(argparse.ArgumentParser):
         raise OptionError(msg)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and report unknown arguments with this parser's help, not that of its parent."""
+        """Parse arguments, and report unknown ones with this parser's help, not its parent's."""
         typed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -195,11 +196,11 @@ class Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Option as declared by a class or a function."""
+    """Option that a class or a function declares."""
 
     name: str
     type: Any
-    default: Any  # MISSING if required, None if a function returns it
+    default: Any  # MISSING if the option is required, None if a function returns the default
     about: Mapping[str, Any]
 
     @property
@@ -208,7 +209,7 @@ class Declared:
         return self.default is MISSING
 
 
-# Class of each parser.
+# Settings of every parser.
 PARSING: dict[str, Any] = {"formatter_class": CommandHelp, "allow_abbrev": False}
 
 
@@ -235,10 +236,10 @@ def declared_by(kind: Callable[..., Any]) -> list[Declared]:
 
 
 def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> None:
-    """Add an option for each field (or parameter) whose value can be typed.
+    """Add an option for each field or parameter whose value can be typed on a command line.
 
-    The declaration is a dataclass with fields, or a function with keyword-only parameters. A
-    description missing from `option` is taken from its docstring.
+    The options are the fields of a dataclass, or the keyword-only parameters of a function. A
+    description that `option` does not declare is taken from the docstring of `kind`.
 
     Examples
     --------
@@ -269,14 +270,14 @@ def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> No
 
 
 def typed_values(kind: Callable[..., Any], typed: argparse.Namespace) -> dict[str, Any]:
-    """Return the typed values for the fields of a dataclass; others keep their defaults."""
+    """Return the values of the options that a user has typed, by field or parameter."""
     names = [one.name for one in declared_by(kind) if hasattr(typed, one.name)]
     values = {name: getattr(typed, name) for name in names}
     return {name: _flat(one) if isinstance(one, list) else one for name, one in values.items()}
 
 
 def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
-    """Return the first sentence about each parameter in the docstring of a class or function.
+    """Return the first sentence on each parameter from the docstring of a class or function.
 
     Examples
     --------
@@ -301,7 +302,7 @@ def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How the value of a field is typed on the command line."""
+    """Format in which the value of a field is typed on the command line."""
 
     scalar: type
     choices: tuple[str, ...] = ()
@@ -309,7 +310,7 @@ class _Form:
 
 
 def _form(one: Declared) -> _Form | None:
-    """Return how a field is typed; None if its type cannot be typed."""
+    """Return the format of a field on the command line; None if the field cannot be typed."""
     if not one.about.get("typed", True):
         return None
     if one.about.get("parse"):
@@ -331,7 +332,7 @@ def _form_of_type(hint: Any) -> _Form | None:
 
 
 def _settings(one: Declared, form: _Form) -> dict[str, Any]:
-    """Return the arguments of `add_argument`."""
+    """Return the arguments of `add_argument` for a field."""
     positional = one.about.get("positional", "read" in one.about and one.needed)
     flag = one.name if positional else f"--{one.name.replace('_', '-')}"
     if form.scalar is bool:
@@ -355,7 +356,7 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         return settings | {"required": one.needed} | action
     if form.several:
         return settings | {"nargs": "+" if one.needed else "*"}
-    # Without this, argparse would convert its own constant SUPPRESS to a path.
+    # Give the default, because argparse would convert its constant SUPPRESS to a path.
     return settings if one.needed else settings | {"nargs": "?", "default": one.default}
 
 
@@ -385,7 +386,7 @@ class Steps(Command):
 
 
 def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
-    """Return a parser of values whose errors begin with the name of the option."""
+    """Return a parser of values whose error messages begin with the name of the option."""
 
     def read(text: str) -> Any:
         try:
@@ -397,7 +398,7 @@ def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
 
 
 def _listed(choices: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that splits a list at commas; "none" is an empty list."""
+    """Return a function that splits text at commas; "none" gives an empty tuple."""
 
     def split(text: str) -> tuple[str, ...]:
         if text == "none" and "none" not in choices:
@@ -424,7 +425,7 @@ def _shown_default(one: Declared, form: _Form) -> str:
 
 
 def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, Any]]:
-    """Return a parser of ``name=value,name=value``; errors show the example `like`."""
+    """Return a parser of ``name=value,name=value``; error messages show the example `like`."""
 
     def read(text: str) -> dict[str, Any]:
         values = {}
@@ -443,10 +444,10 @@ def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, A
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a list at commas."""
+    """Split text at commas."""
     return tuple(part.strip() for part in text.split(","))
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:
-    """Read whole numbers separated by commas."""
+    """Convert a list of whole numbers separated by commas."""
     return tuple(int(part) for part in text.split(","))

@@ -58,7 +58,7 @@ class Completion(Command):
 
 
 class Help(Command):
-    """Command used if none is named."""
+    """Command that runs if the user names none."""
 
     def run(self) -> int:
         """Print the commands."""
@@ -74,7 +74,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
-    """Mark arguments that are paths, so that shells complete file names."""
+    """Mark arguments that are paths, so that shells complete names of files."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -83,7 +83,7 @@ def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
             action.complete = files  # type: ignore[attr-defined]
 
 
-_FIRST = ("compare", "judge", "card")  # the most frequent commands
+_FIRST = ("compare", "judge", "card")  # most frequent commands, listed first
 _OF_STUDIES = sorted(
     (one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")),
     key=lambda command: _FIRST.index(command.NAME) if command.NAME in _FIRST else len(_FIRST),
@@ -113,9 +113,8 @@ undefined values are null.
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or with the options of one subcommand only."""
-    # The choices of some options require a slow import, so only the requested subcommand gets its
-    # options.
+    """Return the parser of all commands; with `only`, one subcommand has its options."""
+    # Only the requested subcommand needs its options, some of which require slow imports.
     parser = Parser(prog="psychollm", description=DESCRIPTION, epilog=EPILOG, **PARSING)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
@@ -144,7 +143,7 @@ def read_arguments(argv: Sequence[str]) -> tuple[type[Command], argparse.Namespa
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
-    """Join an option to a value that starts with a hyphen, such as -99."""
+    """Join an option and its value if the value starts with a hyphen, such as -99."""
     joined: list[str] = []
     for one in argv:
         if joined and joined[-1] == "--missing":
@@ -155,7 +154,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
 
 
 def _check_written(typed: Mapping[str, Any]) -> None:
-    """Raise if an output file would overwrite an input, or the store of a run."""
+    """Raise an error if an output file would overwrite an input or the store of a run."""
     read = [one for name, one in typed.items() if name not in _WRITTEN]
     for name in _WRITTEN:
         path = Path(typed.get(name) or "")

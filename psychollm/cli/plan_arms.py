@@ -10,11 +10,11 @@ from psychollm._base.errors import OptionError
 if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
-_ARM = re.compile(r"\w[\w .-]{0,79}")  # the name of an arm is also a folder name
+_ARM = re.compile(r"\w[\w .-]{0,79}")  # names of arms must be valid names of folders
 
 
 def asked(name: str, table: Any, path: Path, models: Sequence[str]) -> "Iterator[Prompt]":
-    """Yield the prompts of an instrument with its settings, by arm."""
+    """Yield the prompts of an instrument with the settings of each arm."""
     from psychollm.cli.settings import at, settings
     from psychollm.instruments.arms import in_arm
     from psychollm.instruments.instrument import instrument_class
@@ -53,7 +53,7 @@ def _arm(name: str, table: Any, path: Path) -> str | None:
 def _models_of(
     arm: str | None, table: Mapping[str, Any], where: str, models: Sequence[str]
 ) -> dict[str, str] | None:
-    """Return the models of an arm as names in the study and in the plan; None means all."""
+    """Map the models' names in a study arm to their names in the plan; None means all models."""
     given = table.get("models")
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Common parts of commands that write prompts: subcommands by source, and the file."""
+"""Common parts of commands that write prompts to a file, with one subcommand per source."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ class WritePrompts(Command):
     out: Path = option("file of the prompts", "FILE.jsonl")
     json: bool = option("print only a summary as JSON", default=False)
     quiet: bool = option("print nothing", default=False)
-    # All typed arguments; the source selects those that it declares.
+    # all typed arguments, of which a source uses those that it declares
     typed: argparse.Namespace = field(metadata={"typed": False})
 
     @classmethod
@@ -50,11 +50,11 @@ class WritePrompts(Command):
     @classmethod
     @abstractmethod
     def sources(cls) -> Iterator[tuple[str, str, list[Callable[..., Any]]]]:
-        """Yield each source: name, description, and declarations of its options."""
+        """Yield the name, the description and the declarations of options of each source."""
 
     @abstractmethod
     def prompts(self) -> "tuple[Prompt, ...]":
-        """Return the prompts for the options."""
+        """Return the prompts for the typed options."""
 
     @abstractmethod
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
@@ -66,7 +66,7 @@ class WritePrompts(Command):
         return str(getattr(self.typed, self.NAME))
 
     def run(self) -> int:
-        """Create the prompts, write them, and print what to do with them."""
+        """Create and write the prompts, and print how to use them."""
         from psychollm.cli.notes import busy
 
         with (
@@ -95,5 +95,5 @@ def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number with its noun, in singular or plural."""
+    """Return a number with its noun in the singular or plural."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")

@@ -74,10 +74,10 @@ MISSING = 1
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a study: its instruments and later stages."""
+    """The parts of a study, which are its instruments and later stages."""
 
     first: tuple[str, ...]  # instruments
-    later: tuple[str, ...] = ()  # stages: those that models answer, then those that judges answer
+    later: tuple[str, ...] = ()  # stages that models answer, followed by stages for judges
 
 
 STUDY_PARTS: dict[StudyName, Parts] = {
@@ -93,9 +93,9 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Settings of the analysis in a plan: the baseline arm.
+    """Settings of the analysis in a plan, which name the baseline arm.
 
-    Without arms, only `semantic_calibration` has a baseline, and it is a model.
+    Without arms, only `semantic_calibration` has a baseline, which is a model.
     """
 
     baseline: str | None = None
@@ -164,13 +164,13 @@ class Run(Command):
             raise OptionError(msg)
 
     def run(self) -> int:
-        """Run the stages, then the study."""
+        """Run the stages and then the study."""
         from psychollm.cli.carry_out import prepared
         from psychollm.cli.collect import exit_code
         from psychollm.cli.standing_in import StandIns, held_against
 
-        # Options of the study are checked first. Otherwise the study could reject an option after
-        # requests were paid.
+        # Check the options of the study first, so that it does not reject an option after requests
+        # have been paid for.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
         check_count("--bootstrap", self.bootstrap, low=2)
         check_fraction("--level", self.level)
@@ -182,7 +182,7 @@ class Run(Command):
         if self.dry_run:
             self._foretell(staged)
             return 0
-        prepared(self.out, report=self.report)  # checked before any request is paid
+        prepared(self.out, report=self.report)  # checks the output before requests are paid for
         found = _Found(self.study)
         who = StandIns(simulated=self.simulated, local=self.local, seed=self.seed)
         with who.answering(self.study, staged) as (staged, respondents):
@@ -237,7 +237,7 @@ class Run(Command):
         with Store(staged.plan.store, create=False) as store:
             held = instruments_in(store)
         for name in _studies_in(staged):
-            if name not in held:  # the stage had no prompts
+            if name not in held:  # no stage had prompts of this instrument
                 continue
             command = Study(
                 inputs=(staged.plan.store,),
@@ -300,7 +300,7 @@ class _Found:
     study: str
     stages: list[dict[str, Any]] = field(default_factory=list)
     studies: dict[str, Any] = field(default_factory=dict)
-    truths: list[dict[str, Any]] = field(default_factory=list)  # true parameters
+    truths: list[dict[str, Any]] = field(default_factory=list)  # true parameters of simulations
     complete: bool = True
 
 
@@ -316,7 +316,7 @@ def _studies_in(staged: "StagedPlan") -> list[str]:
 
 
 def prompts_of(path: Path) -> "tuple[Prompt, ...]":
-    """Return the first prompts of a plan: its own, or those of the study in its settings."""
+    """Return the first prompts of a plan, which it lists or which its study settings define."""
     from psychollm.collect.plan import read_plan, table_of
 
     tables = table_of(path).get("study")
@@ -343,7 +343,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     Raises
     ------
     OptionError
-        If the plan has no settings, or invalid ones for the study.
+        If the plan has no study settings, or if they are invalid.
     InputError
         If a file cannot be read.
     """
@@ -355,7 +355,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     tables = _tables(study, table_of(path).get("study"), path)
     tables.pop("analysis", None)
     parts = STUDY_PARTS[study]
-    first: dict[str, Any] = {}  # settings of the first stage: one table, or one per arm
+    first: dict[str, Any] = {}  # settings of the first stage, in one table or one per arm
     later: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
         arms = isinstance(table, list)
@@ -381,7 +381,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
 
 
 def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str, Any]:
-    """Return a plan's settings of the analysis, after checking that the plan has their models."""
+    """Return a plan's settings of the analysis, after checking that their models exist."""
     from psychollm.cli.settings import settings
     from psychollm.collect.plan import table_of
     from psychollm.instruments.arms import arm_of

@@ -1,4 +1,4 @@
-"""``psychollm score``: score stored replies by model; nothing is sent."""
+"""``psychollm score``: score stored replies by model, without sending requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Score(Command):
     quiet: bool = option("print nothing", default=False)
 
     def run(self) -> int:
-        """Read and score the replies, write and print the scores."""
+        """Read and score the replies, then write and print the scores."""
         from psychollm.cli.notes import busy
         from psychollm.collect.drawing import bank_scores, told
         from psychollm.collect.store import Store
@@ -76,7 +76,7 @@ class Score(Command):
 
 
 def _read(store: "Store", chosen: str | None) -> "dict[str, Readings]":
-    """Return the parsed replies of the chosen instrument, or of all, by arm."""
+    """Return the parsed replies of the chosen instrument or of all instruments, by arm."""
     from psychollm.collect.errors import StoreError
     from psychollm.collect.readings import arms_in, instruments_in, readings
 
@@ -92,7 +92,7 @@ def _read(store: "Store", chosen: str | None) -> "dict[str, Readings]":
 
 
 def _told(readings: "Readings", scores: "Scores") -> str:
-    """Return the scores in words: a paragraph per model and sample."""
+    """Describe the scores in words, with a paragraph per model and sample."""
     paragraphs = [readings.summary()]
     for model, samples in scores.items():
         for sample, one in samples.items():
@@ -133,7 +133,7 @@ def _write(scored: "Mapping[str, tuple[Readings, Scores]]", path: Path) -> None:
 
 
 def scores_frame(scores: "Scores") -> "pd.DataFrame":
-    """Return the tables of all models as one, starting with columns "model" and "sample"."""
+    """Return one table of all models, whose first columns are "model" and "sample"."""
     import pandas as pd
 
     frames = []

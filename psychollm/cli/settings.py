@@ -1,8 +1,8 @@
-"""Options in a table of a plan, under their names in Python.
+"""Options in a table of a plan, with their names in Python.
 
-The type of a dataclass field or function keyword defines valid values. If a field is read from a
-file, the value is the name of this file, relative to the plan. Options for reading the file are in
-the same table.
+The type of a dataclass's field or of a function's keyword defines the valid values. If a field is
+read from a file, the value is the name of the file, relative to the plan. The same table contains
+the options for reading the file.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ _WORDS: dict[Any, str] = {
 def settings(
     kind: Callable[..., Any], table: Mapping[str, Any], where: str, folder: Path
 ) -> dict[str, Any]:
-    """Return the arguments in a table for a dataclass or a function.
+    """Return the arguments of a dataclass or function from a table.
 
     Parameters
     ----------
     kind : type or callable
-        Dataclass or function.
+        Dataclass or function that is called with the arguments.
     table : mapping
         Table as parsed from TOML.
     where : str
@@ -152,7 +152,7 @@ def _frozen(value: Any) -> Any:
 
 @contextmanager
 def at(where: str) -> Iterator[None]:
-    """Add the location in the plan to messages of errors about an option."""
+    """Add the location in the plan to error messages about an option."""
     try:
         yield
     except PsychollmError as error:

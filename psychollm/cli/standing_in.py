@@ -1,4 +1,4 @@
-"""Replace the endpoints of a plan by simulated models, or by a small local model."""
+"""Replacement of the endpoints of a plan by simulated models or by a small local model."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,8 +40,7 @@ class StandIns:
 
             plan = staged.plan
             name = f"{plan.store.stem}-simulated-{self.seed}{plan.store.suffix}"
-            # Simulated models have the names in the plan, because two models may have the same
-            # name at a provider.
+            # Use the names in the plan, because two models may have the same name on a server.
             models = tuple(replace(one, model=one.name) for one in plan.models)
             staged = replace(
                 staged, plan=replace(plan, store=plan.store.with_name(name), models=models)
@@ -70,7 +69,7 @@ def _simulated(study: str, staged: "StagedPlan", seed: int) -> "Respondents":
 
 
 def _at(plan: "Plan", url: str) -> "Plan":
-    """Return a plan with all endpoints on this machine, without cost."""
+    """Return a plan whose endpoints are all on this machine and cost nothing."""
     from psychollm.collect.roster import Endpoint
 
     endpoints = {
@@ -91,7 +90,7 @@ def _at(plan: "Plan", url: str) -> "Plan":
 def held_against(
     respondents: "Respondents", studies: Mapping[str, Mapping[str, Any]], out: Path, *, loud: bool
 ) -> list[dict[str, Any]]:
-    """Write true parameters to a file with the results, and print the proportion covered."""
+    """Write true and estimated parameters to a file, and print how many intervals cover them."""
     import pandas as pd
 
     truths = list(respondents.truths(studies))

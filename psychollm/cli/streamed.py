@@ -1,4 +1,4 @@
-"""Stream long tables of any size, a few models at a time."""
+"""Streaming of long tables of any size, a few models at a time."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -10,7 +10,7 @@ from psychollm._base.errors import OptionError
 from psychollm.cli.options import option
 
 STREAMS = "long tables of any size"
-LARGE = 10_000_000  # rows of a Parquet file from which it is streamed
+LARGE = 10_000_000  # smallest number of rows of a Parquet file that is streamed
 STREAMS_ARE = """
 A long table may be larger than memory: a DuckDB database (the table with --table, or a selection
 with --query), a folder of Parquet files, or a Parquet file. It is read once.
@@ -32,7 +32,7 @@ class Choosing:
     )
 
     def chosen(self, columns: Mapping[str, str | None]) -> dict[str, Any]:
-        """Return the arguments of a scan given on the command line."""
+        """Return the arguments of a scan that are given on the command line."""
         named = {"table": self.table, "query": self.query, **columns}
         return {name: value for name, value in named.items() if value is not None}
 
@@ -40,8 +40,8 @@ class Choosing:
 def is_large(path: Path, *, long: bool) -> bool:
     """Return whether a file or folder is streamed.
 
-    Databases are always streamed. Parquet is streamed if the options make it `long`, if the path
-    is a folder, or if the file is large.
+    Databases are always streamed. Parquet files are streamed if options declare them `long`, if
+    the path is a folder, or if the file is large.
     """
     from psychollm.data.engines import _is_database as is_database
 
@@ -80,7 +80,7 @@ def scan_of(command: Any, source: Path, *, value: str | None, threshold: Any = N
 
 
 def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> dict[str, Any]:
-    """Return the arguments of `psychollm.data.scan` given on the command line."""
+    """Return the arguments of `psychollm.data.scan` that are given on the command line."""
     columns = {"model": command.model_column, "question": one_column(command), "value": value}
     found: dict[str, Any] = command.chosen(columns)
     if threshold is not None:
@@ -91,7 +91,7 @@ def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> di
 
 
 def one_column(command: Any) -> str | None:
-    """Return the column of question labels, if the user named one."""
+    """Return the column of question labels, or None if the user named none."""
     named: tuple[str, ...] = command.question_column
     if len(named) > 1:
         msg = "--question-column has several columns: combine them with --query"

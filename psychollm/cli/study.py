@@ -1,4 +1,4 @@
-"""``psychollm study``: study two tables, logs or stores, and write a report."""
+"""``psychollm study``: analyse two tables, logs or stores, and write a report."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -77,7 +77,7 @@ _SELECT_CODE = "{0} = {0}.select(models=[m for m in {0}.models if m not in absen
 
 
 def number_or_rule(text: str) -> str | float:
-    """Return a number if it looks like one; names of rules are checked where they are used."""
+    """Convert text to a number if possible; names of rules are checked later."""
     try:
         return float(text)
     except ValueError:
@@ -86,7 +86,7 @@ def number_or_rule(text: str) -> str | float:
 
 @dataclass(frozen=True, kw_only=True)
 class OfTables(ByGroups, Resampled):
-    """Parts that tables, logs and stores share, and the study of tables and logs."""
+    """Options for tables, logs and stores, and the study of tables and logs."""
 
     NAME = "study"
     HELP = "test whether confidence follows one common factor, or run the study of a store"
@@ -149,12 +149,12 @@ class OfTables(ByGroups, Resampled):
     )
     null: int = option("number of replicates of each null", default=499, group=ANALYSIS)
     simulated: bool = option("label the report as simulated", default=False, group=OUTPUT)
-    # Settings of the analysis that `psychollm.cli.run` takes from a plan, and people's answers.
+    # settings of the analysis from the plan of `psychollm.cli.run`, and people's answers
     analysis: Mapping[str, Any] = field(default_factory=dict, metadata={"typed": False})
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Return the arguments for resampling, with settings from the plan."""
+        """Return the arguments for resampling and the settings from the plan."""
         return super().replication | dict(self.analysis)
 
     @property
@@ -163,7 +163,7 @@ class OfTables(ByGroups, Resampled):
         return "" if self.arm is None else f", arm={self.arm!r}"
 
     def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
-        """Return the command with people's answers, if given, to the prompts that were sent."""
+        """Return the command with people's answers to the prompts, if the user gave a file."""
         if self.people is None:
             return self
         of_people = import_module("psychollm.studies.people.table")
@@ -171,7 +171,7 @@ class OfTables(ByGroups, Resampled):
         return replace(self, analysis={**self.analysis, "people": frame})
 
     def people_code(self, asked: str = "") -> str:
-        """Return the Python code that reads people's answers; empty without a file."""
+        """Return the Python code that reads people's answers, or "" without a file."""
         if self.people is None:
             return ""
         given = f", prompts={asked}" if asked else ""
@@ -215,7 +215,7 @@ class OfTables(ByGroups, Resampled):
         return partial(self._judge_scan, call, call.run())
 
     def _judge_scan(self, scan: Call, answers: "Scan") -> Found:
-        """Return the dimensionality result of confidence read by a scan."""
+        """Return the dimensionality result for confidence that a scan reads."""
         from psychollm.cli.notes import watched
 
         call = Call(
@@ -272,7 +272,7 @@ class OfTables(ByGroups, Resampled):
     def _grouped(
         self, tables: "Tables[Responses]", column: "Callable[[str], pd.Series[Any]] | None" = None
     ) -> "Tables[Responses]":
-        """Return the tables with the group of each question; `column` reads a column by name."""
+        """Add the group of each question to the tables; `column` reads a column by name."""
         if self.by is None:
             return tables
         if self.people is not None:
@@ -290,7 +290,7 @@ class OfTables(ByGroups, Resampled):
         return replace(tables, code=code, groups=(of, groups))
 
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
-        """Return the tables without models and questions that were excluded."""
+        """Return the tables without excluded models and questions."""
         both = [tables.confidence, tables.correctness]
         code, remarks = [tables.code], [tables.left_out] if tables.left_out else []
         if self.common:

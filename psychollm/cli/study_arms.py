@@ -1,4 +1,4 @@
-"""Locations of the arms of ``psychollm study``: in one store or in several."""
+"""Locations of the arms of ``psychollm study`` in one or several stores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from psychollm._base.errors import InputError, OptionError
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The store, and the arm in it, with the replies of one arm of the study."""
+    """Store with the replies of one arm of the study, and the arm's name in it."""
 
     path: Path
     arm: str | None  # name of the arm in the store; None if the whole store is the arm
 
     @property
     def code(self) -> str:
-        """Code that selects the arm, after other arguments of a call."""
+        """Code that selects the arm, to be appended to the arguments of a call."""
         return "" if self.arm is None else f", arm={self.arm!r}"
 
 
 def sources_of(held: Mapping[Path, tuple[str, ...]], arm: str | None) -> dict[str, Source]:
-    """Return the source of each arm by its name in the plan, or else by the store's name.
+    """Return the source of each arm by the arm's name or, without arms, by the store's name.
 
     Parameters
     ----------
     held : mapping
-        Arms of each store; empty without arms.
+        Arms of each store, empty if it has none.
     arm : str, optional
-        Arm to select; by default all.
+        Arm to select, by default all.
     """
     found: dict[str, Source] = {}
     for path, arms in held.items():

@@ -1,4 +1,4 @@
-"""``psychollm study`` on a store: the study for its instrument."""
+"""``psychollm study`` for stores: run the study of the store's instrument."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Read = Callable[[OfTables, Readings], Callable[[], Found]]
     Compute = Callable[[OfTables, Scores, Readings], "Studied"]
 
-MANY = 50_000  # requests above which replies are parsed in parallel processes
+MANY = 50_000  # number of requests above which replies are parsed in parallel processes
 _OPEN = """\
 from pathlib import Path
 {imports}
@@ -37,19 +37,19 @@ WITHOUT = "scores = {model: one for model, one in scores.items() if model not in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Studied:
-    """The study of the replies of a store, with the Python code that computes it."""
+    """Result of the study of a store's replies, with the Python code that computes it."""
 
     study: Any
-    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # further tables by file name
+    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # more tables by file name
     imports: str = ""
     read: str = SCORES
     without: str = WITHOUT  # code that excludes models
     rest: str = ""
-    options: str = ""  # options in the code of the call, before common options
+    options: str = ""  # code of options that precede the common options of the call
 
 
 def of_stores() -> "dict[str, Read]":
-    """Return the study of each instrument, declared as `STORES` in the files ``command.py``."""
+    """Return the study of each instrument, as declared by `STORES` in modules ``command.py``."""
     return {
         instrument: read
         for module in in_studies()
@@ -111,7 +111,7 @@ def _readings(command: OfTables, source: Source, name: str) -> "Readings":
 
 
 def _chosen(store: "Store", asked: str | None) -> str:
-    """Return the instrument to study: the requested one, or the only one with a study."""
+    """Return the instrument to study, by default the only one in the store with a study."""
     from psychollm.collect.readings import instruments_in
 
     known = of_stores()

@@ -1,4 +1,4 @@
-"""Options shared by `study` and `calibrate`: two tables or logs, and output."""
+"""Options of `study` and `calibrate` for two tables or logs, and for output."""
 
 import shlex
 from collections.abc import Hashable, Iterable, Mapping
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 
 def no_smallest() -> "SmallestEffects":
-    """Return the default smallest effects; called late, because it imports SciPy."""
+    """Return the default smallest effects of interest."""
     from psychollm.estimates.verdict import SMALLEST
 
     return SMALLEST
 
 
 def smallest_of(text: str) -> "SmallestEffects":
-    """Read ``auroc=0.1,share=0.02``."""
+    """Convert text such as ``auroc=0.1,share=0.02`` to smallest effects of interest."""
     return no_smallest().with_values(_EFFECTS(text))
 
 
@@ -58,11 +58,11 @@ CHOOSE = "select and change answers in the source, e.g. with --query"
 
 @dataclass(frozen=True, kw_only=True)
 class TwoTables(Analysis, Choosing, Choices):
-    """Options for confidence and correctness: reading, analysis, output."""
+    """Options for reading and analysing confidence and correctness, and for output."""
 
     FOLDER: ClassVar[str]  # default folder of the results
-    OTHERWISE: ClassVar[str] = ", or logs"  # alternatives to the tables
-    ARMS: ClassVar[bool] = False  # whether the command accepts several stores, as arms
+    OTHERWISE: ClassVar[str] = ", or logs"  # alternatives to tables, for messages
+    ARMS: ClassVar[bool] = False  # whether several stores may be given as arms
 
     inputs: tuple[Path, ...] = option(
         "a table of reported confidence and a table of correctness; or one long file, logs or a "
@@ -151,7 +151,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def correctness(self) -> Path:
-        """Table of correctness; the table of confidence if one file holds both."""
+        """Table of correctness, which is the table of confidence if one file contains both."""
         return self.inputs[-1]
 
     @cached_property
@@ -161,19 +161,19 @@ class TwoTables(Analysis, Choosing, Choices):
         return len(self.inputs) == 1 and is_large(self.confidence, long=named)
 
     def check_stream(self, *names: str) -> None:
-        """Raise if options do not apply to streamed tables."""
+        """Raise an error for options that do not apply to streamed tables."""
         refuse(self, (*IN_MEMORY, "least_answers", *names), CHOOSE)
 
     @cached_property
     def of_logs(self) -> bool:
-        """Whether the inputs are logs or a store, not separate tables."""
+        """Whether the inputs are logs or a store instead of separate tables."""
         named = (self.confidence_column, self.correctness_column)
         if len(self.inputs) == 1 and any(named):
             return False
         return len(self.inputs) != 2 or any(map(_holds_both, self.inputs))
 
     def check_inputs(self) -> None:
-        """Check that the inputs are two tables, one long file with two columns named, or logs."""
+        """Raise an error unless the inputs are two tables, one long file with both, or logs."""
         if not self.inputs:
             msg = (
                 f"{self.NAME} needs CONFIDENCE and CORRECTNESS{self.OTHERWISE} "
@@ -218,7 +218,7 @@ class TwoTables(Analysis, Choosing, Choices):
         except (CodeError, OptionError) as error:
             # The option --threshold applies to reported confidence, not to correctness.
             raise type(error)(error.told({"threshold": "--right-above"})) from error
-        assert found.confidence is not None  # noqa: S101 -- seen to above
+        assert found.confidence is not None  # noqa: S101 -- checked above
         code = [
             f"log = {reading.text()}",
             f"found = {call.text()}",
@@ -245,7 +245,7 @@ class TwoTables(Analysis, Choosing, Choices):
     def calls(
         self, reader: str, confidence: Mapping[str, Any], correctness: Mapping[str, Any]
     ) -> tuple[Call, Call]:
-        """Return the Python calls that read the two tables, which may have different options."""
+        """Return the Python calls that read the two tables, each with its own options."""
         both = {
             "layout": self.layout,
             "labels": self.labels,
@@ -278,7 +278,7 @@ class TwoTables(Analysis, Choosing, Choices):
         models : iterable
             All models.
         n_answers : mapping of str to iterable of (model, number), optional
-            Numbers of answers in each table, by its name in messages.
+            Numbers of answers in each table, by the name of the table in messages.
         """
         from psychollm.data.labels import listed
 
@@ -342,7 +342,7 @@ def _holds_both(path: Path) -> bool:
 
     if not path.is_file():
         return path.is_dir() or has_magic(str(path))
-    if not {".csv", ".tsv"} & set(path.suffixes):  # no tool writes logs in these formats
+    if not {".csv", ".tsv"} & set(path.suffixes):  # logs have other formats
         from psychollm.data.readers.logs.detect import format_of
 
         if format_of(path) not in {None, "table"}:
@@ -352,15 +352,15 @@ def _holds_both(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tables(Generic[T]):
-    """Confidence and correctness, and their source."""
+    """Tables of confidence and correctness, and their source."""
 
     confidence: T
     correctness: T
     source: tuple[str, ...]  # names of the files, or of the example
-    code: str  # code that makes the tables
-    left_out: str = ""  # excluded models in words; "" without any
+    code: str  # Python code that makes the tables
+    left_out: str = ""  # excluded models in words; "" if none are
     clusters: "pd.Series[Any] | None" = None
-    groups: "tuple[Axis, list[Any]] | None" = None  # grouped units, and the group of each
+    groups: "tuple[Axis, list[Any]] | None" = None  # kind of unit, and the group of each
 
 
 def left_out_line(absent: Mapping[Hashable, str]) -> str:

@@ -13,7 +13,7 @@ DESCRIPTION = """\
 Compile all kernels by running the examples of the documentation. The compiled code is cached on
 disk. Run this once per machine, for example while building an image; it takes minutes.
 """
-# Subpackages whose examples need a language model, a server or a figure, but no compiled kernel.
+# The examples of these subpackages need no compiled kernel, but a model, a server or a figure.
 WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
 
 
@@ -29,7 +29,7 @@ class Warm(Command):
     quiet: bool = option("print no progress", default=False)
 
     def run(self) -> int:
-        """Compile, and print what was compiled."""
+        """Compile all kernels, and print their number and the time."""
         from psychollm._base.replicate import progress_bar
         from psychollm.cli.doctor import machine
         from psychollm.cli.notes import compilation, watched
@@ -57,7 +57,7 @@ class Warm(Command):
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
-    """Return the public functions and classes of subpackages with kernels, by name."""
+    """Map names to the public functions and classes of subpackages with kernels."""
     from importlib import import_module
 
     functions: dict[str, Callable[..., Any]] = {}
@@ -84,6 +84,6 @@ def example_runs(documented: Callable[..., Any]) -> bool:
                 with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
                     warnings.simplefilter("ignore")
                     exec(compile(line.source, test.name, "single"), test.globs)  # noqa: S102 our own
-            except Exception:  # noqa: BLE001 whatever an example lacks, the others compile
+            except Exception:  # noqa: BLE001 a failed example must not stop the others
                 return False
     return True

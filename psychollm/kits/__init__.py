@@ -1,4 +1,4 @@
-"""Annex: a plan for each study, and simulated models with known parameters that answer it."""
+"""Plans for replicating studies, and simulated models with known parameters that answer them."""
 
 from importlib import import_module
 from importlib.resources import files
@@ -14,7 +14,7 @@ QUESTIONS = "questions.csv"
 
 
 class Kit(NamedTuple):
-    """Published study to replicate."""
+    """Kit for the replication of a published study."""
 
     source: str
     asks: str
@@ -54,7 +54,7 @@ def copy_kit(study: str, folder: Path) -> tuple[Path, ...]:
     study : str
         Name of the study.
     folder : Path
-        Folder; created if necessary.
+        Folder, which is created if necessary.
 
     Raises
     ------

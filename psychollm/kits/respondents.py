@@ -1,4 +1,4 @@
-"""Simulated models with known parameters, and comparison with a study's estimates."""
+"""Simulated models with known parameters, which can be compared with a study's estimates."""
 
 import zlib
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ Turns = Sequence[Mapping[str, str]]
 
 
 class Truth(NamedTuple):
-    """True value, and its estimate and interval from a study."""
+    """True value of a parameter, with its estimate and interval from a study."""
 
     what: str
     true: float
@@ -33,8 +33,8 @@ class Truth(NamedTuple):
         return bool(self.lower <= self.true <= self.upper)
 
 
-def shown(what: str, found: bool) -> Truth:  # noqa: FBT001 -- a finding is true or not
-    """Return a truth that a study should report."""
+def shown(what: str, found: bool) -> Truth:  # noqa: FBT001 -- the finding is a truth value
+    """Return a finding as a `Truth` whose true value is 1."""
     return Truth(what, 1.0, float(found), float(found), float(found))
 
 
@@ -50,7 +50,7 @@ class Respondents(ABC):
     seed : int
         Seed of replies and parameters.
     held : int
-        Number of replies already in the store, so that a resumed run draws new ones.
+        Number of replies in the store, so that a resumed run draws new random numbers.
     """
 
     INSTRUMENTS: ClassVar[frozenset[str]]
@@ -85,7 +85,7 @@ class Respondents(ABC):
         said = [turn["content"] for turn in turns if turn["role"] == "user"]
         first = said[0] if len(said) == 1 or (said[0], said[-1]) in self._known else said[-1]
         prompt = self._known.get((first, said[-1]))
-        if prompt is None:  # for later stages the prompt has all that the judge needs
+        if prompt is None:  # a later stage, whose prompt contains all that the judge needs
             return self.judge(turns)
         times = self._asked[model, prompt.key]
         self._asked[model, prompt.key] += 1
@@ -93,13 +93,13 @@ class Respondents(ABC):
         return self.answer(prompt, self.models.index(model), turns, stream)
 
     def rng(self, *words: object) -> np.random.Generator:
-        """Return the random stream for the seed and some words."""
+        """Return the random generator that the seed and some words determine."""
         named = zlib.crc32("/".join(map(str, words)).encode())
         return np.random.default_rng([abs(self.seed), named])
 
     @abstractmethod
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Return the reply of a model, by index, to a prompt."""
+        """Return the reply of the model with this index to a prompt."""
 
     def judge(self, turns: Turns) -> str:
         """Return the reply of a judge."""
@@ -108,12 +108,12 @@ class Respondents(ABC):
 
     @abstractmethod
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield true values with the estimates from each instrument's study."""
+        """Yield true values with the estimates in `found`, the studies by instrument."""
 
     def by_model(
         self, what: str, true: Sequence[float], rows: Sequence[Mapping[str, Any]], name: str
     ) -> Iterator[Truth]:
-        """Yield a true value for each row of a table, cycling through the models' values."""
+        """Yield the true value of the model in each row of a table, with its estimate."""
         for row in rows:
             ends = f"{name}_" if f"{name}_lower" in row else ""
             number = self.models.index(row["model"])
@@ -122,10 +122,10 @@ class Respondents(ABC):
 
 
 def turn(values: Sequence[T], number: int) -> T:
-    """Return the value of a model, cycling through the values."""
+    """Return the value of a model by its number; the values repeat cyclically."""
     return values[number % len(values)]
 
 
 def wrong(right: str) -> str:
-    """Return a wrong answer."""
+    """Return an answer that differs from the correct one."""
     return str(int(right) + 7) if right.isdigit() else "Zanzibar"

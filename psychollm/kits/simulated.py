@@ -1,4 +1,4 @@
-"""Local endpoint where simulated models answer chat completions and plain completions."""
+"""Local endpoint at which simulated models answer chat completions and plain completions."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def _length(head: bytes) -> int:
 
 
 def _answer(respondents: Respondents, body: dict[str, Any]) -> bytes:
-    """Return the bytes of a reply; unanswerable requests return an error."""
+    """Return the bytes of a reply, or of an error if the request cannot be answered."""
     turns = body.get("messages") or [{"role": "user", "content": body["prompt"]}]
     try:
         said, status = respondents.reply(body["model"], turns), "200 OK"

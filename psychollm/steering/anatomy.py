@@ -1,9 +1,9 @@
 """The decoder layers of a causal model, and the arguments of its forward pass.
 
-No list of architectures is needed. The layers are the module list whose length equals the number
-of layers in the model's configuration. Layers are counted from 0, and "the state of layer L" is
-the output of layer L, which is the input of layer L + 1. Some layers return that state, others a
-tuple that begins with it.
+No list of architectures is needed, because the layers are the module list whose length equals the
+number of layers in the model's configuration. Layers are counted from 0, and "the state of layer
+L" is the output of layer L, which is the input of layer L + 1. Some layers return this state,
+others a tuple that begins with it.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from typing import Any
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
 
-# Names of the argument with the key-value cache: since transformers 5.24, and before.
+# Names of the argument with the key-value cache, in transformers 5.24 and in earlier versions.
 CACHE_NAMES = ("cache", "past_key_values")
 # Types of layers that access earlier tokens only through a cache of keys and values.
 _PLAIN = frozenset({"attention", "full_attention", "sliding_attention"})
@@ -38,11 +38,11 @@ class Anatomy:
     blocks: tuple[Any, ...]  # the model's decoder layers
     stem: Any  # the module with the layers, called with the tokens
     hidden_size: int
-    accepts: frozenset[str]  # names of arguments of its forward pass
-    cache: str | None  # name of its cache argument, None without a cache
+    accepts: frozenset[str]  # names of arguments of the model's forward pass
+    cache: str | None  # name of the argument with the cache, None without a cache
     plain: bool  # whether earlier tokens act only through keys and values
-    rotary: bool  # whether position_ids set the positions
-    window: int | None  # maximal number of earlier tokens that a layer attends to
+    rotary: bool  # whether position_ids set the positions of tokens
+    window: int | None  # largest number of earlier tokens that a layer attends to
 
     @property
     def n_layers(self) -> int:
@@ -51,7 +51,7 @@ class Anatomy:
 
     @property
     def hooked(self) -> bool:
-        """Whether hooks, such as those of `steer`, read or change the states."""
+        """Whether hooks, such as the hooks of `steer`, read or change the states."""
         watched = (self.stem, *self.blocks)
         return any(one._forward_hooks or one._forward_pre_hooks for one in watched)
 
@@ -88,7 +88,7 @@ def decoder_layers(model: Any) -> tuple[Any, ...]:
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal language model; a wrapper of the library peft is removed.
+        Causal language model; a wrapper of the library peft is removed.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def anatomy(model: Any) -> Anatomy:
 
 
 def _unwrapped(model: Any) -> Any:
-    """Return the causal model inside wrappers."""
+    """Return the causal model without wrappers."""
     bare = model.get_base_model() if hasattr(model, "get_base_model") else model
     if not hasattr(bare, "config") or not hasattr(bare, "named_modules"):
         msg = (
@@ -175,8 +175,8 @@ def _stack(model: Any) -> tuple[str, Any]:
             "steering needs a causal model whose layers are in one torch.nn.ModuleList"
         )
         raise InputError(msg)
-    # Lists of the same length at a deeper level are parts of a layer (experts). Of two lists at
-    # the same level, the one with more parameters holds the layers.
+    # Lists of the same length at a deeper level are parts of a layer, such as experts. If two
+    # lists are at the same level, the layers are in the list with more parameters.
     return min(stacks, key=lambda one: (one[0].count("."), -_size(one[1])))
 
 

@@ -1,4 +1,4 @@
-"""Directions in the states of a model: arithmetic, files and metadata."""
+"""Directions in the state space of a model, with arithmetic, files and metadata."""
 
 import json
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ class Direction(Result):
     """One vector per layer, in units of the mean norm of the layer's state.
 
     The dose, or steering strength, is the length of the added vector in this unit. Adding a vector
-    of length one moves the state by the mean norm of the layer's states. Doses are thus comparable
-    between layers and models. Directions of one model form a vector space: ``0.2 * d``, ``a + b``,
-    ``a - b``, ``-d``.
+    of length one moves the state by the mean norm of the layer's states. Therefore, doses are
+    comparable between layers and models. Directions of one model can be scaled, added and
+    subtracted: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Direction(Result):
     ([0.5], [15.0, 20.0])
     """
 
-    # With this priority, NumPy scalars leave multiplication to this class.
+    # Makes NumPy scalars leave multiplication to this class.
     __array_ufunc__ = None
 
     vectors: AnyArray  # (layers, hidden) float32
@@ -66,11 +66,11 @@ class Direction(Result):
 
     @property
     def doses(self) -> FloatArray:
-        """Dose of each vector, which is its length (layers,)."""
+        """Dose of each vector, that is, its length (layers,)."""
         return np.asarray(np.linalg.norm(self.vectors.astype(np.float64), axis=1))
 
     def place(self, layer: int) -> int:
-        """Return the row index of a layer.
+        """Return the index of a layer's row in `vectors`.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Direction(Result):
         return self.layers.index(layer)
 
     def displacement(self, layer: int) -> AnyArray:
-        """Return the displacement of the state of a layer (hidden,), float32.
+        """Return the displacement of a layer's state (hidden,) in float32.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Direction(Result):
         return np.asarray(self.vectors[row] * np.float32(self.hidden_norms[row]))
 
     def unit(self) -> "Direction":
-        """Return the direction with every vector scaled to length one, except zeros."""
+        """Return the direction with every vector scaled to length one, except zero vectors."""
         doses = self.doses[:, None]
         return replace(self, vectors=self.vectors / np.where(doses > 0, doses, 1.0))
 
@@ -176,7 +176,7 @@ class Direction(Result):
         """Write the vectors as a safetensors file for other tools, such as torch and NumPy.
 
         The tensors are ``vectors`` and ``hidden_norms``; all other fields are JSON in the
-        metadata. `save` writes the direction for this library and needs no further package.
+        metadata. `save` writes the direction for this library without further packages.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Direction(Result):
         Raises
         ------
         OptionError
-            If the direction has only a vector for layer 0.
+            If layer 0 is the only layer of the direction.
         MissingPackageError
             If gguf is not installed.
         """

@@ -21,8 +21,8 @@ class DoseResponse(Result):
     """Probabilities of yes and no for each strength and question.
 
     A strength is `collapsed` if the mean probability of answering yes or no is below `min_mass`
-    times its value without steering. At a collapsed strength the model no longer answers the
-    question, and its margins are meaningless.
+    times its value without steering. At a collapsed strength, the model no longer answers the
+    questions, and its margins are meaningless.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class DoseResponse(Result):
     """
 
     strengths: FloatArray  # (strengths,) ascending
-    doses: FloatArray  # (strengths,) doses, in units of the mean norm of the state
+    doses: FloatArray  # (strengths,) in units of the mean norm of the state
     log_yes: FloatArray  # (strengths, questions)
     log_no: FloatArray  # (strengths, questions)
     base_yes: FloatArray  # (questions,) log_yes without steering
@@ -45,8 +45,8 @@ class DoseResponse(Result):
     positions: str = "prompt_last"
     kind: str = ""  # method of construction of the direction
     model: str = ""
-    engine: str = ""  # method of computation, one of the engines
-    max_error: float = float("nan")  # largest difference from whole passes, if checked
+    engine: str = ""  # method of computation
+    max_error: float = float("nan")  # largest difference from full forward passes, if checked
     min_mass: float = 0.5
 
     _AXES = Axes(
@@ -78,12 +78,12 @@ class DoseResponse(Result):
 
     @property
     def margin(self) -> FloatArray:
-        """Log odds of yes against no (strengths, questions)."""
+        """Log odds of yes versus no (strengths, questions)."""
         return np.asarray(self.log_yes - self.log_no)
 
     @property
     def base_margin(self) -> FloatArray:
-        """Log odds of yes against no without steering (questions,)."""
+        """Log odds of yes versus no without steering (questions,)."""
         return np.asarray(self.base_yes - self.base_no)
 
     @property
@@ -93,7 +93,7 @@ class DoseResponse(Result):
 
     @property
     def says_yes(self) -> BoolArray:
-        """Whether yes is likelier than no (strengths, questions)."""
+        """Whether yes is more probable than no (strengths, questions)."""
         return np.asarray(self.margin > 0, dtype=np.bool_)
 
     @property
@@ -103,7 +103,7 @@ class DoseResponse(Result):
 
     @property
     def collapsed(self) -> BoolArray:
-        """Strengths at which the model no longer answers yes or no (strengths,)."""
+        """Whether the model no longer answers yes or no at a strength (strengths,)."""
         base = (np.exp(self.base_yes) + np.exp(self.base_no)).mean()
         return np.asarray(~(self.mass.mean(axis=1) >= self.min_mass * base), dtype=np.bool_)
 
@@ -131,9 +131,9 @@ class DoseResponse(Result):
         )
 
     def by_strength(self) -> "pd.DataFrame":
-        """Return one row per strength: yes rate, probability mass, and order of the questions.
+        """Return one row per strength with yes rate, probability mass and order of the questions.
 
-        ``order`` is Spearman's correlation of the margins with the margins of the unsteered model.
+        ``order`` is Spearman's correlation of the margins with those of the unsteered model.
         """
         import pandas as pd
 
@@ -164,7 +164,7 @@ class LayerScan(Result):
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """The layers."""
+        """Indices of the layers."""
         return tuple(one.layer for one in self.responses)
 
     def layer(self, layer: int) -> DoseResponse:
@@ -181,7 +181,7 @@ class LayerScan(Result):
         return self.responses[self.layers.index(layer)]
 
     def to_xarray(self) -> Any:
-        """Return all sweeps as one dataset with a first dimension "layer".
+        """Return all sweeps as one dataset whose first dimension is "layer".
 
         Raises
         ------
@@ -193,11 +193,11 @@ class LayerScan(Result):
         return _stacked(self, "layer", self.layers, self.responses)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per layer, computed without collapsed strengths.
+        """Return a table with one row per layer, computed without collapsed strengths.
 
-        ``slope`` is the slope of the mean margin on the dose, and ``monotone`` is Kendall's
-        correlation of dose and yes rate. ``order`` is the lowest Spearman correlation, over
-        strengths, of the margins with the unsteered margins.
+        ``slope`` is the slope in the regression of the mean margin on the dose, and ``monotone``
+        is Kendall's correlation of dose and yes rate. ``order`` is the minimum, over strengths, of
+        Spearman's correlation of the margins with the unsteered margins.
         """
         import pandas as pd
 
@@ -224,7 +224,7 @@ class DirectionScan(Result):
         return self.responses[self.names.index(name)]
 
     def besides(self, name: str) -> dict[str, DoseResponse]:
-        """Return the results of all other directions by name, which are the controls of this one.
+        """Return the results of all other directions by name, as controls of this direction.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class DirectionScan(Result):
         return {other: fit for other, fit in pairs if fit is not chosen}
 
     def to_xarray(self) -> Any:
-        """Return all sweeps as one dataset with a first dimension "direction".
+        """Return all sweeps as one dataset whose first dimension is "direction".
 
         Raises
         ------
@@ -259,7 +259,7 @@ class DirectionScan(Result):
 def _stacked(
     scan: Result, dim: str, labels: Sequence[Any], responses: Sequence[DoseResponse]
 ) -> Any:
-    """Return several sweeps as one dataset."""
+    """Combine several sweeps into one dataset."""
     if not responses:
         msg = f"this {type(scan).__name__} is empty"
         raise InputError(msg)

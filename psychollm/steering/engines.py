@@ -1,17 +1,17 @@
 """Three methods that compute answers at many strengths, from the slowest to the fastest.
 
-`Whole` runs one complete forward pass per strength. The other methods reuse results that do not
-depend on the strength:
+`Whole` runs one full forward pass per strength. The other methods reuse results that do not depend
+on the strength:
 
-* `UpperLayers`: the state at the steered layer is computed once and displaced by each strength, so
-that only the layers above are computed again. The common prefix of all prompts is computed once
+* `UpperLayers` computes the state at the steered layer once and displaces it by each strength, so
+that only the layers above are computed again. It computes the common prefix of all prompts once
 per strength.
-* `LastToken`: if only the last token is steered, all earlier tokens keep their keys and values in
-every layer. Each strength is then one more copy of the last token at the same position. A copy
-attends to the earlier tokens and itself, but to no other copy, so that one pass computes many
-strengths.
+* `LastToken` requires that only the last token is steered, so that all earlier tokens keep their
+keys and values in every layer. Each strength is then one more copy of the last token at the same
+position. A copy attends to the earlier tokens and itself, but not to other copies, so one pass
+computes many strengths.
 
-Both methods are exact up to rounding, and are compared with whole passes before use.
+Both methods are exact up to rounding, and are compared with full passes before use.
 """
 
 from collections.abc import Sequence
@@ -39,21 +39,21 @@ from psychollm.steering.readout import Asked
 from psychollm.steering.tokens import positions_of
 
 EngineName: TypeAlias = Literal["auto", "last_token", "upper_layers", "whole"]
-# Largest difference from whole passes that rounding can explain, relative to 1 + |log P|.
+# Largest difference from full passes that rounding can explain, relative to 1 + |log P|.
 _TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
-_COARSE = 0.2  # with states in sixteen bits
+_COARSE = 0.2  # the same tolerance for states with 16 bits
 # Errors raised if a model's forward pass cannot begin at a layer.
 _UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
-_AT_ONCE = 32  # number of strengths in one pass, for each prompt of a batch
+_AT_ONCE = 32  # number of strengths in one pass for each prompt of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steering:
-    """The sites to steer, one at a time; a site is a layer and a vector."""
+    """The sites to steer, one at a time, each with a layer and a vector."""
 
     asked: Asked
     layers: tuple[int, ...]  # (sites,)
-    vectors: tuple[AnyArray, ...]  # (sites,) (hidden,) each, displacements at strength one
+    vectors: tuple[AnyArray, ...]  # (sites,) displacements (hidden,) at strength one
     positions: Positions
 
     @property
@@ -75,11 +75,11 @@ class Engine(Protocol):
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts), unsteered, for the last prompts."""
+        """Return log P(yes) and log P(no) (2, prompts) without steering for the last prompts."""
 
 
 class Whole:
-    """Whole passes, one per strength."""
+    """Method with one full forward pass per strength."""
 
     name = "whole"
 
@@ -120,7 +120,7 @@ class Whole:
 
 @dataclass(slots=True, eq=False)
 class UpperLayers:
-    """Computes only layers above the steered one, and the common prefix once per strength."""
+    """Method that computes only the layers above the steered layer for each strength."""
 
     it: Steering
     name: str = "upper_layers"
@@ -183,7 +183,7 @@ class UpperLayers:
 
 @dataclass(slots=True, eq=False)
 class LastToken:
-    """Computes only the last token, with a separate copy for each strength."""
+    """Method that computes only the last token, with a separate copy for each strength."""
 
     it: Steering
     name: str = "last_token"
@@ -193,7 +193,7 @@ class LastToken:
 
     @staticmethod
     def possible(steering: Steering) -> bool:
-        """Return whether model and options allow this method, as far as known before use."""
+        """Return whether model and options allow this method, as far as is known in advance."""
         body = steering.asked.body
         longest = max(map(len, steering.asked.encoded.rows))
         far = body.window is not None and longest >= body.window
@@ -220,7 +220,7 @@ class LastToken:
         return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _fan(self, opened: Opened, earlier: Pairs, site: int, strengths: FloatArray) -> FloatArray:
-        """Return the answers (2, strengths, prompts) that one pass computes."""
+        """Return the answers (2, strengths, prompts), computed in one pass."""
         t, body, layer = torch(), self.it.asked.body, self.it.layers[site]
         output = opened.outputs[layer]
         state = hidden_of(output)[:, -1:]
@@ -244,9 +244,9 @@ def _columns(state: Any) -> Any:
 
 
 def _apart(mask: Any, n: int, dtype: Any) -> Any:
-    """Return the attention mask of `n` tokens at the last position: earlier tokens and itself."""
-    # The mask (rows, 1, n, tokens - 1 + n) is 0 where a token is visible, and the lowest number
-    # elsewhere.
+    """Return the attention mask of `n` copies of the last token, which do not see each other."""
+    # The mask (rows, 1, n, tokens - 1 + n) is 0 for visible tokens, and the lowest number for the
+    # others.
     t = torch()
     before = mask[:, None, None, :-1].bool().expand(-1, 1, n, -1)
     own = t.eye(n, dtype=t.bool, device=mask.device).expand(len(mask), 1, n, n)
@@ -256,14 +256,14 @@ def _apart(mask: Any, n: int, dtype: Any) -> Any:
 
 
 def _numbers(asked: Asked, logits: Any) -> FloatArray:
-    """Return log P(yes) and log P(no) as one array, whose first axis is yes or no."""
+    """Return log P(yes) and log P(no) as the two rows of an array."""
     answers = read_answers(logits, asked.tokens)
     return np.stack([values.cpu().numpy().astype(np.float64) for values in answers])
 
 
 def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
-    """Return the fastest engine that agrees with whole passes, and the largest difference."""
-    # Only the lowest and the highest layer are checked, because failures appear there first.
+    """Return the fastest engine that agrees with full passes, and the largest difference."""
+    # Only the lowest and the highest layer are checked, because errors occur there first.
     ends = sorted(range(len(steering.layers)), key=lambda site: steering.layers[site])
     tried = sorted({ends[0], ends[-1]})
     few = replace(
@@ -307,12 +307,12 @@ def _tolerance(steering: Steering) -> float:
 
 
 def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
-    """Return the largest difference on the shortest and longest prompts; infinite on failure."""
+    """Return the largest difference for the shortest and longest prompts, infinity on failure."""
     rows = whole.steering.asked.encoded.rows
     lengths = [len(row) for row in rows]
     prompts = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
-    # The largest strength is not compared: it may collapse the model, and rounding errors are then
-    # unbounded.
+    # Do not compare the largest strength, because rounding errors are unbounded if the model
+    # collapses.
     by_size = strengths[np.argsort(np.abs(strengths), kind="stable")]
     tried = by_size[[0, len(by_size) // 2]] if len(by_size) > 1 else by_size
     expected = whole.answer(prompts, tried)

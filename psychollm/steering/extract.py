@@ -1,4 +1,4 @@
-r"""Estimators of directions: difference of means, its shrunk form, principal component, probe.
+r"""Estimators of directions: difference of means, linear discriminant, component and probe.
 
 Let :math:`\mu_1` and :math:`\mu_0` be the mean states of prompts answered yes and no, in d
 dimensions. Let :math:`S` be the pooled covariance of the states within the two groups, with mean
@@ -10,10 +10,10 @@ variance :math:`s = \mathrm{tr}(S) / d`. The directions are
 .. math::
     v_\gamma = \left[(1 - \gamma) S + \gamma s I\right]^{-1} (\mu_1 - \mu_0).     \tag{2}
 
-Equation (1) is the direction of the mean difference between the two kinds of prompts. Equation (2)
-is a linear discriminant whose covariance is shrunk towards a sphere. It separates the two kinds
-better if the variance of states differs between directions. With :math:`\gamma = 1` it is
-proportional to (1).
+Equation (1) is the difference in means between prompts answered yes and prompts answered no.
+Equation (2) is a linear discriminant whose covariance is shrunk towards a multiple of the
+identity. It separates the two kinds of prompts better if the variance of states differs between
+directions. With :math:`\gamma = 1`, it is proportional to (1).
 
 References
 ----------
@@ -64,8 +64,8 @@ def difference_of_means(
     Returns
     -------
     Direction
-        Direction of length one in every layer; ``about`` holds the lengths before scaling and the
-        numbers of prompts.
+        Direction of length one in every layer; ``about`` contains the lengths before scaling and
+        the numbers of prompts.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def principal_component(
     quantile: float | None = None,
     min_class: int = 10,
 ) -> Direction:
-    """Return the direction of largest variance of the states, oriented towards yes.
+    """Return the first principal component of the states, oriented towards yes.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def principal_component(
         States at one token of each prompt.
     response : array_like (prompts,), optional
         1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
-        model's own answers. The response decides only the sign of the direction and the choice of
-        prompts.
+        model's own answers. The response determines only the sign of the direction and the
+        selection of prompts.
     quantile : float, optional
         Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
         with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
@@ -155,7 +155,7 @@ def logistic_probe(
     penalty: float = 1.0,
     min_class: int = 10,
 ) -> Direction:
-    """Return the direction along which a logistic regression predicts yes.
+    """Return the coefficients of a logistic regression that predicts yes from the states.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def shuffled_direction(
 ) -> Direction:
     """Return the difference of means after permuting the answers among the prompts.
 
-    This control is estimated from the same states in the same way, but does not depend on the
+    This control is estimated from the same states with the same method, but does not depend on the
     answers.
 
     Parameters
@@ -269,15 +269,15 @@ def shuffled_direction(
 
 
 def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None) -> Direction:
-    """Return a random direction, uniform on the sphere.
+    """Return a random direction, uniformly distributed on the sphere.
 
     This control has the doses of `like` but does not depend on the model's answers.
 
     Parameters
     ----------
     like : Direction or HiddenStates
-        Provides the layers, the hidden size and the unit of dose. A direction also sets the
-        length.
+        Object with the layers, the hidden size and the unit of dose. If it is a direction, it also
+        sets the length.
     rng : Generator or int, optional
         Source of the random numbers.
 
@@ -322,7 +322,7 @@ def _made(
     min_class: int,
     order: np.random.Generator | None = None,
 ) -> Direction:
-    """Return the direction; the function `vector` estimates it from the states of each layer."""
+    """Return the direction that `vector` estimates from the states of each layer."""
     known = as_states(states)
     answers = _answers(known, response, scored=quantile is not None)
     kept, yes = _split(answers, quantile, check_count("min_class", min_class))
@@ -350,7 +350,7 @@ def _made(
 
 
 def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray:
-    """Return the answer or score of each prompt; NaN without one."""
+    """Return the answer or score of each prompt, NaN if it is missing."""
     if response is None:
         if states.answers is None:
             msg = "these states have no answers of the model: pass response=, one per prompt"
@@ -374,7 +374,7 @@ def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray
 def _split(
     answers: FloatArray, quantile: float | None, min_class: int
 ) -> tuple[AnyArray, BoolArray]:
-    """Return the indices of the prompts used, and which of them count as yes."""
+    """Return the indices of the selected prompts, and a mask of those that count as yes."""
     known = np.flatnonzero(np.isfinite(answers))
     if quantile is None:
         yes = answers[known] > 0
@@ -400,13 +400,14 @@ def _split(
 
 
 def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
-    """Return direction (2): the difference of means times the inverse shrunk covariance."""
+    """Return direction (2), the difference of means times the inverse shrunk covariance."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)
     if sphere == 0:
         return difference
-    # With fewer prompts than dimensions, the Woodbury identity inverts the smaller matrix.
+    # With fewer prompts than dimensions, the Woodbury identity needs only the inverse of a smaller
+    # matrix.
     scaled = within * np.sqrt((1 - gamma) / n)
     inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ difference)
     return np.asarray((difference - scaled.T @ inner) / sphere)

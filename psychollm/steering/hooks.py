@@ -1,8 +1,8 @@
-"""Steer a model while it runs, and restore it afterwards.
+"""Steering of a model while it runs.
 
-Which tokens are steered depends on their positions in the text. It does not matter whether the
-text is passed in pieces, or with a cache of keys and values. Each pass is therefore inspected
-before it begins, and its columns are numbered from the first token of the text.
+A token's position in the text determines whether it is steered, even if the text is passed in
+parts or with a cache of keys and values. Therefore, each pass is inspected before it begins, and
+its columns are numbered from the first token of the text.
 """
 
 import inspect
@@ -38,15 +38,16 @@ def steer(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal model, not in training mode. It is not copied, wrapped or changed.
+        Causal model, not in training mode. It is not copied, wrapped or changed.
     direction : Direction
         Direction to add, multiplied by the dose. If the direction has length one, ``0.2 *
         direction`` adds a fifth of the mean norm of the state.
     layer : int or sequence of int
         Layers whose output is steered, counted from 0.
     positions : {"prompt_last", "generated", "all"}
-        Tokens to steer: the last token of the prompt, the tokens after it, or every token. A pass
-        counts as a prompt if it is the first in the context or does not continue an earlier pass.
+        Tokens to steer, which are the last token of the prompt, the tokens after it, or all
+        tokens. A pass is a prompt if it is the first in the context or does not continue an
+        earlier pass.
 
     Yields
     ------
@@ -64,8 +65,8 @@ def steer(
 
     Notes
     -----
-    The sum is computed in float32 and returned in the type of the state: in bfloat16 a dose of
-    0.05 would become 0.051. Directions of nested contexts are added.
+    The sum is computed in float32, because in bfloat16 a dose of 0.05 would become 0.051. It is
+    returned in the type of the state. Directions of nested contexts are added.
 
     Examples
     --------
@@ -127,14 +128,14 @@ def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..
 
 
 class Columns:
-    """Finds the columns (tokens) to steer in each pass."""
+    """Finder of the columns (tokens) to steer in each pass."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
-        self._prompt: Any = None  # token ids of the prompt, to recognise it
-        self._width = 0  # columns of the prompt
+        self._prompt: Any = None  # token ids by which the prompt is recognised
+        self._width = 0  # number of columns of the prompt
         self._last: Any = None  # (rows or 1, 1) column of the last prompt token
-        self.now: Any = None  # steered columns (rows or 1, columns); None for all
+        self.now: Any = None  # mask of steered columns (rows or 1, columns); None for all
 
     def look(self, stem: Any) -> Callable[..., None]:
         """Return a hook that inspects each pass before it begins."""
@@ -177,8 +178,8 @@ class Columns:
         self._prompt = ids if ids is not None and not past else None
         last = t.full((1, 1), self._width - 1)
         if mask is not None and mask.ndim == 2 and mask.shape[1] == self._width:
-            # With padding on the right, the last token of the prompt is in a different column of
-            # each row.
+            # With padding on the right, the column of the prompt's last token differs between
+            # rows.
             ends = self._width - 1 - mask.bool().flip(1).int().argmax(1, keepdim=True)
             last = ends[:1] if bool((ends == ends[0]).all()) else ends
         self._last = last

@@ -1,4 +1,4 @@
-"""Passes through a model: whole, continued from a prefix, or started at a layer.
+"""Forward passes of a model, which may continue from a prefix or start at a layer.
 
 To start at a layer, the layers up to it are replaced by their known output, and the model's own
 forward pass is called with its embedding, masks, rotation, final norm and head. The layers are
@@ -22,7 +22,7 @@ class Prefix:
 
     ids: tuple[int, ...]
     pairs: Pairs  # keys and values (1, heads, tokens, size)
-    outputs: Mapping[int, Any]  # layer -> its output, the state (1, tokens, hidden)
+    outputs: Mapping[int, Any]  # output of each layer, whose state is (1, tokens, hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class Opened:
     mask: Any  # (rows, prefix + tokens), 0 for padding
     tail: Any  # (rows, tokens) ids after the prefix
     pairs: Pairs  # keys and values of all tokens; empty if the model has no cache
-    outputs: Mapping[int, Any]  # layer -> its output, the state (rows, tokens, hidden)
-    logits: Any  # (rows, tokens of the vocabulary) logits of the last token
+    outputs: Mapping[int, Any]  # output of each layer, whose state is (rows, tokens, hidden)
+    logits: Any  # (rows, vocabulary) logits after the last token
 
 
 def forward(
@@ -85,7 +85,7 @@ def open_prefix(body: Anatomy, ids: Sequence[int], layers: Sequence[int]) -> Pre
 def open_batch(
     body: Anatomy, rows: Rows, layers: Sequence[int], *, prefix: Prefix | None, cached: bool
 ) -> Opened:
-    """Pass a batch of prompts through the model, after their prefix."""
+    """Pass a batch of prompts, without their common prefix, through the model."""
     t = torch()
     skipped = len(prefix.ids) if prefix else 0
     tail, mask = left_padded([row[skipped:] for row in rows], body.device)
@@ -101,13 +101,13 @@ def open_batch(
 
 
 def spread(pairs: Pairs, rows: int) -> Pairs:
-    """Expand keys and values of one row to many, without copying."""
+    """Expand keys and values of one row to several rows without copying."""
     return [(k.expand(rows, -1, -1, -1), v.expand(rows, -1, -1, -1)) for k, v in pairs]
 
 
 @contextmanager
 def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
-    """Record the outputs of layers."""
+    """Record the outputs of layers within a context."""
     outputs: dict[int, Any] = {}
 
     def keeper(layer: int) -> Callable[..., None]:
@@ -126,7 +126,7 @@ def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
 
 @contextmanager
 def resumed(body: Anatomy, layer: int, state: Any, output: Any) -> Iterator[None]:
-    """Make all layers up to `layer` return a known state instead of computing one."""
+    """Within a context, make all layers up to `layer` return a known state."""
     blocks = body.blocks[: layer + 1]
     # A layer object may already have its own forward method, for example from the library
     # accelerate.
@@ -144,7 +144,7 @@ def resumed(body: Anatomy, layer: int, state: Any, output: Any) -> Iterator[None
 
 
 def read_answers(logits: Any, tokens: AnswerTokens) -> tuple[Any, Any]:
-    """Return log probabilities of yes and of no, computed in float32."""
+    """Return the log probabilities of yes and of no, computed in float32."""
     values = logits.float()
     total = values.logsumexp(-1)
     yes = values[..., list(tokens.yes)].logsumexp(-1) - total

@@ -1,4 +1,4 @@
-"""Compute a model's answer probabilities and states without generating text."""
+"""Computation of a model's answer probabilities and states without generating text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from psychollm.steering.tokens import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
-    """Prompts in tokens, with the model that answers them."""
+    """Tokenized prompts, with the model that answers them."""
 
     body: Anatomy
     encoded: Encoded
@@ -52,7 +52,7 @@ class Asked:
         no: Sequence[str],
         batch_size: int,
     ) -> "Asked":
-        """Return prompts in tokens, after checking the model and the words for yes and no."""
+        """Tokenize prompts, after checking the model and the words for yes and no."""
         return cls(
             body=anatomy(model),
             encoded=encode(tokenizer, prompts),
@@ -65,26 +65,25 @@ class Asked:
         """The common prefix of all prompts, if the model can continue from it."""
         body, rows = self.body, self.encoded.rows
         longest = max(map(len, rows))
-        # No prefix with a limited attention window: padding after it would push it out of the
-        # window.
+        # With a limited attention window, padding after a prefix could push it out of the window.
         far = body.window is not None and longest >= body.window
-        # Hooks may depend on token positions, so with hooks prompts are passed whole.
+        # Hooks may depend on token positions, so they require full prompts.
         usable = body.plain and body.rotary and not far and not body.hooked
         return rows[0][: self.encoded.prefix] if usable else ()
 
     def open_prefix(self, layers: Sequence[int]) -> Prefix | None:
-        """Pass the common prefix through the model, if there is one."""
+        """Pass the common prefix, if there is one, through the model."""
         return open_prefix(self.body, self.prefix, layers) if self.prefix else None
 
     def read(
         self, layers: Sequence[int], *, token: int, progress: bool
     ) -> tuple[AnyArray, AnswerLogits]:
-        """Return states (prompts, layers, hidden) and answers."""
+        """Return states (prompts, layers, hidden) and answers of the model."""
         rows = self.encoded.rows
         states = np.zeros((len(rows), len(layers), self.body.hidden_size), dtype=np.float32)
         logs = np.zeros((2, len(rows)))
         bar = progress_bar(show=progress, total=len(rows), label="answers")
-        # If the requested token may be in the prefix, no prefix is used.
+        # Use no prefix if the requested token may be in it.
         short = min(map(len, rows)) - len(self.prefix) < -token
         with torch().inference_mode():
             prefix = None if short else self.open_prefix(())
@@ -106,12 +105,12 @@ class Asked:
     def open(
         self, prompts: Sequence[int], layers: Sequence[int], *, prefix: Prefix | None, cached: bool
     ) -> Opened:
-        """Pass some prompts through the model."""
+        """Pass the selected prompts through the model."""
         rows = rows_of(self.encoded.rows, prompts)
         return open_batch(self.body, rows, layers, prefix=prefix, cached=cached)
 
     def answers(self, log_yes: FloatArray, log_no: FloatArray) -> AnswerLogits:
-        """Return log probabilities as `AnswerLogits`, with the labels of the prompts."""
+        """Return log probabilities as `AnswerLogits` with the labels of the prompts."""
         return AnswerLogits(
             log_yes=log_yes,
             log_no=log_no,
@@ -211,9 +210,9 @@ def hidden_states(
     prompts : sequence of str or Prompt
         Texts, or an instrument's conversations, to which the chat template is applied.
     layers : sequence of int, optional
-        Layers to return; all by default.
+        Layers to return, by default all.
     token : int
-        Position of the token, counted from the end of the prompt: -1 is the last.
+        Position of the token, counted from the end of the prompt; -1 is the last token.
     yes, no : sequence of str
         Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
@@ -224,7 +223,7 @@ def hidden_states(
     Returns
     -------
     HiddenStates
-        States in float32, also if the model has another type.
+        States in float32, even if the model has another type.
 
     Raises
     ------

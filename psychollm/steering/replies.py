@@ -1,4 +1,4 @@
-r"""Likelihood of a reply under a model: log-likelihood per token, and perplexity.
+r"""Likelihood of a reply under a model, as log-likelihood per token and as perplexity.
 
 For a reply of tokens :math:`t_1, \dots, t_n` after a prompt,
 
@@ -27,7 +27,7 @@ from psychollm.steering.tokens import batches, left_padded, positions_of, rows_a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplyLikelihood(Result):
-    """Log-likelihoods of replies, one to each prompt; see (1) in the module's description.
+    """Log-likelihoods of replies, one per prompt.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class ReplyLikelihood(Result):
 
     @property
     def perplexity(self) -> FloatArray:
-        """Perplexity (prompts,): 1 if every token had probability one."""
+        """Perplexity (prompts,), which is 1 if every token had probability 1."""
         return np.asarray(np.exp(-self.mean), dtype=np.float64)
 
 
@@ -71,8 +71,8 @@ def reply_likelihood(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        Texts, or an instrument's conversations, to which the chat template is applied. They may
-        have different endings.
+        Texts, or an instrument's conversations, to which the chat template is applied. Their
+        endings may differ.
     replies : sequence of str
         One reply per prompt, exactly as it follows the prompt. If a space separates the two, the
         reply begins with this space.

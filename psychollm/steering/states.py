@@ -1,4 +1,4 @@
-r"""A model's answer probabilities, and its internal states at the same token.
+r"""A model's answer probabilities, and its hidden states at the same token.
 
 A model assigns a probability to both yes and no. Let :math:`Y` be the set of tokens that are forms
 of yes, :math:`N` the set of tokens that are forms of no, and :math:`p_t` the probability of token
@@ -9,7 +9,8 @@ of yes, :math:`N` the set of tokens that are forms of no, and :math:`p_t` the pr
     \text{mass} = \sum_{t \in Y \cup N} p_t, \qquad
     \text{margin} = \text{log_yes} - \text{log_no}.                                  \tag{1}
 
-If the mass is small, the model would reply with other words, and the margin is not meaningful.
+If the mass is small, the model's reply usually begins with other words, and the margin is not
+meaningful.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from psychollm.steering.tokens import AnswerTokens
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswerLogits(Result):
-    """Probabilities of yes and no after each prompt (1).
+    """Probabilities of yes and no after each prompt.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class AnswerLogits(Result):
 
     log_yes: FloatArray  # (prompts,)
     log_no: FloatArray  # (prompts,)
-    labels: tuple[Any, ...]  # (prompts,) keys of prompts, or their indices
+    labels: tuple[Any, ...]  # (prompts,) items or keys of prompts, or indices
     n_tokens: AnyArray  # (prompts,) number of tokens in each prompt
     tokens: AnswerTokens  # tokens that count as yes and no
 
@@ -48,7 +49,7 @@ class AnswerLogits(Result):
 
     @property
     def margin(self) -> FloatArray:
-        """Log odds of yes against no (prompts,)."""
+        """Log odds of yes versus no (prompts,)."""
         return np.asarray(self.log_yes - self.log_no, dtype=np.float64)
 
     @property
@@ -58,16 +59,16 @@ class AnswerLogits(Result):
 
     @property
     def p_yes(self) -> FloatArray:
-        """Probability of yes, divided by that of yes or no (prompts,)."""
+        """Probability of yes divided by the probability of yes or no (prompts,)."""
         return np.asarray(1.0 / (1.0 + np.exp(-self.margin)), dtype=np.float64)
 
     @property
     def says_yes(self) -> BoolArray:
-        """Whether yes is likelier than no (prompts,)."""
+        """Whether yes is more probable than no (prompts,)."""
         return np.asarray(self.margin > 0, dtype=np.bool_)
 
     def take(self, rows: Any) -> "AnswerLogits":
-        """Return the answers to some prompts, by index or mask."""
+        """Return the answers to the prompts that an index or mask selects."""
         chosen = np.arange(len(self.labels))[rows]
         return replace(
             self,
@@ -117,13 +118,13 @@ class HiddenStates(Result):
         return self.states[:, self.layers.index(layer)]
 
     def take(self, rows: Any) -> "HiddenStates":
-        """Return the states of some prompts, by index or mask."""
+        """Return the states of the prompts that an index or mask selects."""
         answers = None if self.answers is None else self.answers.take(rows)
         return replace(self, states=self.states[rows], answers=answers)
 
 
 def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
-    """Return states from an array (prompts, layers, hidden) or (prompts, hidden)."""
+    """Convert an array (prompts, layers, hidden) or (prompts, hidden) to `HiddenStates`."""
     if isinstance(states, HiddenStates):
         hidden = states
     else:

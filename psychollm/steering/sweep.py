@@ -1,14 +1,15 @@
 r"""A model's answers at many strengths of a direction, for little more than the cost of one pass.
 
-Cost is measured in token-layers: the computation of one token in one of K layers. A prompt has T
-tokens; the first P are common to all prompts. Layer L is steered with S strengths. Whole passes
-cost about :math:`S T K` for each question. The cost of a sweep is
+Cost is measured in token-layers, each of which is the computation of one token in one of K layers.
+A prompt has T tokens, of which the first P are common to all prompts. Layer L is steered with S
+strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
+steered, the cost of a sweep for each question is
 
 .. math::
     (T - P) K + S (K - L - 1)                                                         \tag{1}
 
-if only the last token is steered. If all tokens are steered, the cost is :math:`(T - P) K + S (T -
-P)(K - L - 1)` for each question, plus :math:`S P (K - L - 1)` once for all questions.
+If all tokens are steered, the cost is :math:`(T - P) K + S (T - P)(K - L - 1)` for each question,
+plus :math:`S P (K - L - 1)` once for all questions.
 """
 
 import hashlib
@@ -72,8 +73,9 @@ def sweep(
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     engine : {"auto", "last_token", "upper_layers", "whole"}
-        Method of computation. "auto" selects the fastest one that agrees with full forward passes
-        on the first prompts; the result records this method and the largest difference.
+        Method of computation. "auto" selects the fastest method that agrees with full forward
+        passes on the shortest and longest prompts; the result records this method and the largest
+        difference.
     yes, no : sequence of str
         Words for each answer. All forms of these words that are single tokens count.
     batch_size : int
@@ -251,8 +253,8 @@ def sweep_directions(
     Raises
     ------
     OptionError
-        If there is no direction, the layer does not exist, or a strength is not a finite number or
-        occurs twice.
+        If no direction is given, the layer does not exist, or a strength is not finite or occurs
+        twice.
     ShapeError
         If a direction was made from a model with another hidden size.
     InputError
@@ -298,7 +300,7 @@ class _Run:
     engine: EngineName = "auto"
 
     def steering(self, sites: Sequence[tuple[Direction, int]]) -> Steering:
-        """Return the checked additions."""
+        """Return the sites to steer, after checking them."""
         asked, positions = self.asked, self.positions
         layers = asked.body.check_layers([layer for _, layer in sites])
         check_choice("engine", self.engine, EngineName)
@@ -315,7 +317,7 @@ class _Run:
         return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
 
     def swept(self, sites: Sequence[tuple[Direction, int]], given: Any) -> list[DoseResponse]:
-        """Return the answers at given strengths for each site (a direction in a layer)."""
+        """Return the answers at given strengths for each site, a direction in a layer."""
         asked, strengths = self.asked, _strengths(given)
         steering = self.steering(sites)
         share = check_fraction("min_mass", self.min_mass)
@@ -355,7 +357,7 @@ class _Run:
 
 
 def _sound(base: FloatArray, steering: Steering, prompts: Sequence[int]) -> FloatArray:
-    """Return the unsteered answers, or raise an error if they are not numbers."""
+    """Return the unsteered answers, after checking that they are numbers."""
     bad = np.flatnonzero(np.isnan(base).any(axis=0))
     if bad.size:
         label = steering.asked.encoded.labels[prompts[bad[0]]]
@@ -373,13 +375,13 @@ class _Ledger:
 
     logs: FloatArray  # (sites, 2, strengths, questions) log probabilities of yes and of no
     base: FloatArray  # (2, questions) log probabilities without steering
-    done: BoolArray  # (questions,) which questions are complete
+    done: BoolArray  # (questions,) whether a question is complete
     path: Path | None  # file of the results
     mark: str  # digest that identifies the sweep
 
     @classmethod
     def open(cls, path: Path | None, steering: Steering, strengths: FloatArray) -> "_Ledger":
-        """Return the results on disk, or empty ones."""
+        """Return the results on disk, or empty results."""
         n = len(steering.asked.encoded.rows)
         logs = np.full((len(steering.layers), 2, len(strengths), n), np.nan)
         new = cls(
@@ -408,7 +410,7 @@ class _Ledger:
 
 
 def _mark(steering: Steering, strengths: FloatArray) -> str:
-    """Return a digest that identifies the sweep: model name, options, prompts and directions."""
+    """Return a digest of model name, options, prompts and directions, to identify the sweep."""
     asked = steering.asked
     settings = (
         asked.body.name,

@@ -1,11 +1,11 @@
-"""Prompts in tokens, padded on the left, with the position of every token.
+"""Tokenized prompts, padded on the left, with the position of every token.
 
-Token positions are always passed to the model. Otherwise a model with learned positions would
+Token positions are always passed to the model. Otherwise, a model with learned positions would
 count the padding, and the answer to a prompt would depend on the other prompts of the batch.
 
-A word has many tokens: with and without a leading space, in lower and upper case. The probability
-of "yes" is the sum over all these forms. Forms of several tokens ("Y" + "ES") do not count,
-because their first token also begins other words.
+A word has several tokens, with and without a leading space, in lower and upper case. The
+probability of "yes" is the sum over all these forms. Forms with several tokens ("Y" + "ES") do not
+count, because their first token also begins other words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,22 +17,22 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch
 
 Rows: TypeAlias = Sequence[Sequence[int]]
-_PREFIX = 8  # tokens; a shorter common prefix is not worth a separate pass
+_PREFIX = 8  # tokens; a separate pass for a shorter prefix saves no time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
-    """Prompts in tokens."""
+    """Tokenized prompts."""
 
     rows: tuple[tuple[int, ...], ...]  # token ids of each prompt
     labels: tuple[Any, ...]  # items or keys of prompts, indices of strings
-    prefix: int  # length of the common prefix, below that of the shortest prompt
+    prefix: int  # length of the common prefix, less than the length of the shortest prompt
 
 
 def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
     """Return prompts as token ids."""
-    # The tokenizer's chat template is applied to conversations. A string is used unchanged, except
-    # that a missing beginning-of-text token is added if the tokenizer has one.
+    # The tokenizer's chat template is applied to conversations. Strings are used unchanged, except
+    # that the tokenizer's beginning-of-text token is added if it is missing.
     rows, labels = rows_and_labels(tokenizer, prompts)
     _check_ends(rows, labels, tokenizer)
     return Encoded(rows=rows, labels=labels, prefix=_common(rows))
@@ -51,7 +51,7 @@ def rows_and_labels(
         raise InputError(msg)
     labels: tuple[Any, ...] = tuple(range(len(prompts)))
     if kinds == {True}:
-        # If each question occurs once, question labels are used, so that answers can be aligned
+        # If each question occurs once, use the labels of questions, so that answers can be aligned
         # with other tables.
         items = tuple(prompt.item for prompt in prompts if isinstance(prompt, Prompt))
         keys = tuple(prompt.key for prompt in prompts if isinstance(prompt, Prompt))
@@ -73,7 +73,7 @@ def _ids(tokenizer: Any, prompt: str | Prompt) -> list[int]:
 
 
 def _conversation(tokenizer: Any, prompt: Prompt) -> tuple[str, bool]:
-    """Return a conversation as one text, and whether a template was applied."""
+    """Return a conversation as one text, and whether a chat template was applied."""
     turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
     if getattr(tokenizer, "chat_template", None):
         text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
@@ -113,14 +113,14 @@ def left_padded(rows: Rows, device: Any) -> tuple[Any, Any]:
     """Return token ids and the mask of tokens that are not padding, both (rows, tokens)."""
     t = torch()
     width = max(map(len, rows))
-    # Padding is masked, so any token can be used for it.
+    # Any token can be used for padding, because padding is masked.
     ids = [[row[-1]] * (width - len(row)) + list(row) for row in rows]
     mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
     return t.tensor(ids, device=device), t.tensor(mask, device=device)
 
 
 def positions_of(mask: Any) -> Any:
-    """Return the position of every token, counted without padding."""
+    """Return the position of every token, not counting padding."""
     return (mask.cumsum(-1) - 1).clamp(min=0)
 
 
@@ -129,7 +129,7 @@ YES, NO = ("yes",), ("no",)
 
 @dataclass(frozen=True, slots=True)
 class AnswerTokens:
-    """Ids of the tokens that are forms of yes, and of no."""
+    """Ids of the tokens that are forms of yes, and of those that are forms of no."""
 
     yes: tuple[int, ...]
     no: tuple[int, ...]
@@ -150,7 +150,7 @@ def answer_tokens(
     Returns
     -------
     AnswerTokens
-        The ids, ascending.
+        Ids of the tokens in ascending order.
 
     Raises
     ------
@@ -195,12 +195,12 @@ def _words(name: str, given: Sequence[str]) -> set[str]:
 
 
 def _word(text: Any) -> str:
-    """Return the word in a token, without the space marks of tokenizers."""
+    """Return the word in a token without the space marks of tokenizers."""
     plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
     return plain.strip(" \t\r\n\u2581\u0120\u010a").removesuffix("</w>").casefold()
 
 
 def _example(tokenizer: Any) -> str:
-    """Return an example of a word with a token of its own, for an error message."""
+    """Return an example of a word that is a single token, for an error message."""
     words = (_word(text) for text in tokenizer.get_vocab())
     return next((word for word in words if word.isalpha() and len(word) > 1), "ja")

@@ -1,4 +1,4 @@
-"""Inference boundary (Wong, 2026): pass rates of each model by type of question."""
+"""Simulation of inference boundary (Wong, 2026): pass rates by type of question."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,8 @@ import numpy as np
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, turn
 
-# Types A, B, C and M: from the essay where given (A, C; B of Gemma), otherwise similar.
+# Pass rates for types A, B, C and M. Rates for A and C, and Gemma's for B, are from the essay. All
+# other rates are invented but similar.
 RATES = (
     (0.60, 0.80, 0.878, 1.0),
     (0.90, 0.75, 0.544, 1.0),
@@ -21,7 +22,7 @@ RATES = (
     (0.85, 0.65, 0.40, 0.85),
 )
 AGAIN = 0.9  # probability that a run repeats the first
-HEDGES = 0.5  # probability that a number for an undefined word comes with a hedge
+HEDGES = 0.5  # probability of a hedge with a number for an undefined word
 REFUSES = 0  # index of the model that refuses if it does not pass
 
 
@@ -31,7 +32,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"rule_world"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Pass with the model's rate for the type, mostly consistent between runs."""
+        """Pass at the model's rate for the type of question, with few changes between runs."""
         about = prompt.about
         first = self.rng("first", model, prompt.item)
         passes = (first if rng.random() < AGAIN else rng).random() < self.rate(
@@ -43,7 +44,7 @@ class Simulated(Respondents):
         if about["type"] == "B":
             if passes:
                 return f"The rules do not define it.\nAnswer: {about['undefined']}"
-            # A separate random number, so that hedges are as consistent between runs as passes.
+            # Hedges are drawn separately and are as consistent between runs as passes.
             hedges = (first if rng.random() < AGAIN else rng).random() < HEDGES
             return f"{'It is unclear, but I take a guess.' if hedges else ''}\nAnswer: 17"
         if passes:
@@ -55,7 +56,7 @@ class Simulated(Respondents):
         return turn(RATES, model)["ABCM".index(kind)]
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield every rate, and certainty inversion."""
+        """Yield all pass rates, hedged proportions and certainty inversions."""
         study = found["rule_world"]
         for kind in dict.fromkeys(row["type"] for row in study["profiles"]):
             rows = [row for row in study["profiles"] if row["type"] == kind]

@@ -1,4 +1,4 @@
-"""Metacognitive skill (Kargupta et al., 2025): abstention, revision, and coded traces."""
+"""Simulation of metacognitive skill (Kargupta et al., 2025): abstention, revision and traces."""
 
 import json
 import re
@@ -14,25 +14,26 @@ from psychollm.instruments.coding import FIVE, code_by_rules
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, turn, wrong
 
-DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # probability of abstaining if appropriate
-UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # and if not
-RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # first answers correct
-CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # reviews reject wrong answers
-ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # reviews reject correct answers
-YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # abandons correct answers under pressure
-CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # traces with a check
+# Probabilities, one per model.
+DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # of abstaining when it is appropriate
+UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # of abstaining when it is inappropriate
+RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # of a correct first answer
+CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # of rejecting a wrong answer in review
+ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # of rejecting a correct answer in review
+YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # of abandoning a correct answer under pressure
+CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # of a check in a trace
 SAME = 0.9  # probability that judge and rules give the same code
 
 
 class Simulated(Respondents):
-    """Models that abstain, review and yield with given probabilities, and a judge of traces."""
+    """Models that abstain, review and yield with known probabilities, and a judge of traces."""
 
     INSTRUMENTS = frozenset({"abstention", "revision"})
     JUDGES = frozenset({"coding"})
 
     @cached_property
     def coded(self) -> Counter[str]:
-        """Number of codings of each trace, because traces may be identical."""
+        """Number of codings of each trace so far; several traces may be identical."""
         return Counter()
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
@@ -63,7 +64,7 @@ class Simulated(Respondents):
         return first
 
     def judge(self, turns: Turns) -> str:
-        """Code a trace mostly as the rules do."""
+        """Return the codes of a trace, most of which agree with the rules."""
         text = turns[-1]["content"]
         trace = re.search(r"<<<\n(.*)\n>>>", text, re.DOTALL)
         if trace is None:
@@ -82,7 +83,7 @@ class Simulated(Respondents):
         return json.dumps(told)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield every probability, and the agreement of judge and rules."""
+        """Yield the probabilities, and the agreement of judge and rules."""
         rows = [row for row in found["abstention"]["abstention"] if row["scenario"] == "all"]
         for name, true in {"recall": DUE, "over_abstention": UNDUE}.items():
             yield from self.by_model(name, self._each(true), rows, name)
@@ -95,7 +96,7 @@ class Simulated(Respondents):
             yield from self.by_model(name, self._each(true), rows, "value")
         coding = found["coding"]
         rows = [row for row in coding["behaviours"] if row["category"] == "evaluation"]
-        # In one of ten codings the judge gives 1 where rules give 0, and 0 where they give 2.
+        # In 10 % of codings, the judge codes 1 instead of 0, and 0 instead of 2.
         coded = tuple(checks * SAME + (1 - checks) * (1 - SAME) for checks in CHECKS)
         yield from self.by_model("evaluation", self._each(coded), rows, "prevalence")
         agreed = [row for row in coding["agreement"] if row["category"] == "evaluation"]

@@ -1,4 +1,4 @@
-"""Self-efficacy (Jackson et al., 2025): stable ratings that fall on repetition."""
+"""Simulation of self-efficacy (Jackson et al., 2025): stable ratings that fall when repeated."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,10 @@ from psychollm.kits.respondents import Respondents, Truth, Turns, shown
 
 N_ITEMS = 10
 MEANS = (1.6, 3.7)  # mean ratings of the first and last model
-SLIP = 0.02  # probability that a rating differs from the model's usual one
-FALL = 0.13  # probability that a rating falls by one on repetition
-PASS = (0.9, 0.3)  # probabilities of solving a task, in a different order of models
-SAID = (  # from cautious to assertive, by level of ratings
+SLIP = 0.02  # probability that a rating differs from the model's usual rating
+FALL = 0.13  # probability that a repeated rating is lower by one
+PASS = (0.9, 0.3)  # range of probabilities of solving a task, in another order of models
+SAID = (  # comments from cautious to assertive, by mean rating
     "As a language model I have no such experience; these are formal ratings.",
     "These ratings describe typical replies.",
     "I can handle most of these, and I am confident in the ratings.",
@@ -39,7 +39,7 @@ class Simulated(Respondents):
         return np.clip(drawn, 1, 4).astype(np.int64)
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Do tasks with a skill unrelated to the ratings; rate, and rate again."""
+        """Solve a task with a skill unrelated to ratings, rate statements, or rate them again."""
         about = prompt.about
         if about["stage"] == "task":
             return _task(about["rubric"], rng.random() < self.skill(model, about["condition"]))
@@ -64,14 +64,14 @@ class Simulated(Respondents):
         return passes if condition == "summarisation" else 1.0
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield totals, stability of ratings, the fall on repetition, and correlations."""
+        """Yield totals, the stability of ratings, their fall when repeated, and correlations."""
         study = found["self_efficacy"]
         numbers = {one["key"]: one["numbers"] for one in study["findings"]}
         for row in study["totals"]:
             usual = self.usual(self.models.index(row["model"]), row["condition"])
             true = float((usual + SLIP * _way(usual)).sum())
-            # With three administrations the study's interval is often a point. Few ratings change,
-            # and totals are counts: allow half a step.
+            # The study's interval is often a point, because there are three administrations and
+            # few ratings change. Allow half a step in addition, because totals are counts.
             reach = 1.96 * np.sqrt(N_ITEMS * SLIP * (1 - SLIP) / row["n"]) + 0.5 / row["n"]
             what = f"total, {row['model']}, {row['condition']}"
             yield Truth(what, true, row["mean"], row["mean"] - reach, row["mean"] + reach)
@@ -80,7 +80,7 @@ class Simulated(Respondents):
         true = (1 - SLIP) ** repeats + SLIP**repeats
         yield Truth("identical ratings", true, same["value"][-1], *same["interval"][-1])
         change = numbers["revision"]["change"]
-        # Ratings of one cannot fall.
+        # Ratings of 1, the lowest, cannot fall.
         conditions = [row["condition"] for row in study["conditions"]]
         able = [(self.usual(k, c) > 1).sum() for k in range(len(self.models)) for c in conditions]
         fall = -FALL * float(np.mean(able))
@@ -90,11 +90,11 @@ class Simulated(Respondents):
 
 
 def _way(ratings: IntArray) -> IntArray:
-    """Return the direction of a changed rating: up, or down from the highest."""
+    """Return the change of a rating that slips: +1, or -1 for the highest rating."""
     return np.where(ratings < 4, 1, -1)
 
 
-def _task(rubric: Mapping[str, Any], passes: bool) -> str:  # noqa: FBT001 -- what is drawn
+def _task(rubric: Mapping[str, Any], passes: bool) -> str:  # noqa: FBT001 -- the outcome of a draw
     """Return a reply to a task that passes or fails its rubric."""
     if rubric["kind"] == "summary":
         words = [fact[0].strip() for fact in rubric["facts"]]

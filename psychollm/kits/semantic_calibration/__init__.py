@@ -1,4 +1,4 @@
-"""Semantic calibration (Nakkiran et al., 2025): one calibrated and two overconfident arms."""
+"""Simulation of semantic calibration (Nakkiran et al., 2025): one calibrated arm of three."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,17 +9,17 @@ from psychollm.instruments.arms import arm_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, shown, turn, wrong
 
-# Overconfidence of each arm, as a factor on log odds; without arms, cycling over models.
+# Overconfidence of each arm, as a factor of the log odds. Without arms, models cycle through them.
 POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 
 class Simulated(Respondents):
-    """Models with one of two answers, the likelier one more frequent than correct."""
+    """Models that give one of two answers, the likelier of which is too frequent in two arms."""
 
     INSTRUMENTS = frozenset({"semantic_sampling"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Draw one of two answers; with power one, frequency equals probability correct."""
+        """Draw one of two answers; with a power of 1, its frequency is its probability correct."""
         drawn = self.rng("question", prompt.item)
         chance = drawn.uniform(0.5, 1.0)
         likelier_is_right = drawn.random() < chance
@@ -28,7 +28,7 @@ class Simulated(Respondents):
         return right if likelier == likelier_is_right else wrong(right)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield which arms are calibrated, and the overconfidence of the others."""
+        """Yield whether each arm is calibrated, and its overconfidence."""
         study = found["semantic_sampling"]
         if "contrasts" in study:
             yield from _of_arms(study)
@@ -78,5 +78,5 @@ def _overconfidence(power: float) -> float:
 
 
 def _sharpened(chance: Any, power: float) -> Any:
-    """Return a probability with its log odds multiplied."""
+    """Return a probability whose log odds are multiplied by `power`."""
     return chance**power / (chance**power + (1 - chance) ** power)

@@ -1,4 +1,4 @@
-"""Shared confidence (Moran & Whiting, 2026): one common factor without self-knowledge."""
+"""Simulation of shared confidence (Moran & Whiting, 2026): one factor, no self-knowledge."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,12 +15,12 @@ NEAR = 0.04  # tolerance of the mean loading, which has no interval
 
 
 class Simulated(Respondents):
-    """Models that say yes by the ease of a question, which is common to all."""
+    """Models whose confidence depends on the ease of a question, which is common to all models."""
 
     INSTRUMENTS = frozenset({"self_prediction"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Say yes by the common factor; answer correctly by the same factor and noise."""
+        """Predict or answer, depending on the common factor and independent noise."""
         shared = self.ease(prompt.item)
         if prompt.about["part"] == "predict":
             latent = LOADING * shared + np.sqrt(1 - LOADING**2) * rng.normal()
@@ -35,11 +35,11 @@ class Simulated(Respondents):
         return np.linspace(*YES, len(self.models))
 
     def ease(self, item: str) -> float:
-        """Return the ease of a question for all models, standard normal."""
+        """Return the ease of a question for all models, a standard normal number."""
         return float(self.rng("ease", item).normal())
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield the number of factors, loadings, yes rates, and the absence of self-knowledge."""
+        """Yield the number of factors, the mean loading, yes rates, and absent self-knowledge."""
         study = found["self_prediction"]
         rows = study["models"]
         p = study["dimensionality"]["one_factor_p"]
@@ -51,7 +51,7 @@ class Simulated(Respondents):
         items = dict.fromkeys(one.item for one in self.prompts)
         shared, noise = np.array([*map(self.ease, items)]), np.sqrt(1 - LOADING**2)
         for row in rows:
-            # For these questions, with known common ease: only noise remains.
+            # The true rate is conditional on the ease of these questions, so only noise varies.
             rate = self.yes[self.models.index(row["model"])]
             chance = ndtr((LOADING * shared - ndtri(1 - rate)) / noise)
             reach = 1.96 * float(np.sqrt((chance * (1 - chance)).sum())) / chance.size
