@@ -21,7 +21,11 @@ except ValueError as error:
     sys.exit(f"arguments: {error}")' >"$body.arguments" || exit 2
 mapfile -d '' -t arguments <"$body.arguments"
 [[ -n "${arguments[*]}" ]] || arguments=()
-psychollm compare "${arguments[@]}" --markdown -- "${logs[@]}" >"$body.found"
+# With --fail-below the command may print its comparison and exit with code 1: the comment is written,
+# and then the step fails.
+status=0
+psychollm compare "${arguments[@]}" --markdown -- "${logs[@]}" >"$body.found" || status=$?
+[[ $status -eq 0 || (-s "$body.found" && $status -eq 1) ]] || exit "$status"
 
 # Names of models come out of logs: none of them is to call anybody, or to name an issue. GitHub
 # takes 65,536 characters. A title is one line.
@@ -37,7 +41,7 @@ printf 'markdown=%s\n' "$body" >>"${GITHUB_OUTPUT:-/dev/null}"
 
 if [[ -z "${PULL_REQUEST:-}" || "${COMMENT:-true}" != true ]]; then
   echo "No pull request to comment on: the comparison is in the summary of the job."
-  exit 0
+  exit "$status"
 fi
 comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
 # Our comment of an earlier run is brought up to date; a pull request gets one for each key. Whoever
@@ -51,3 +55,4 @@ if [[ -n "$earlier" ]]; then
 else
   gh api --method POST "$comments" -F "body=@$body" --silent
 fi
+exit "$status"

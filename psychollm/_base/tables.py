@@ -122,6 +122,10 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
     numeric = all(_is_number(value) for value in values) and not all(map(_is_yes_no, values))
     if numeric and is_p_value(name):
         return _Column(_heading(name), tuple(map(p_value, values)))
+    if numeric and name == "flagged":
+        # 1 and 0 in a frame, for there NaN marks what was not tested
+        words = tuple(_text(bool(v) if isfinite(v) else None, digits) for v in values)
+        return _Column(_heading(name), words, numeric=False)
     if numeric:
         count = _COUNT.fullmatch(name) is not None and _whole([float(value) for value in values])
         figures = _SE.search(name) is not None
@@ -132,7 +136,7 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
 
 def is_p_value(name: str) -> bool:
     """Return whether a column of this name contains p-values."""
-    if name in {"adjusted", "single_step", "step_down"}:
+    if name in {"adjusted", "single_step", "step_down", "uniform", "nonuniform"}:
         return True
     return _P.search(name) is not None and not name.endswith("_se")
 

@@ -34,6 +34,7 @@ class Found:
     remark: str = ""  # note on excluded models and questions
     markdown: str = ""  # Markdown text, if it differs from the findings
     page: Callable[[Path], object] | None = None  # function that writes the report
+    failure: str = ""  # reason for exit code 1 although the results are written
     parts: "Mapping[str, Found]" = field(default_factory=dict)  # results of arms, by name
 
     @property
@@ -102,8 +103,13 @@ class Analysis(Command):
 
     def run(self) -> int:
         """Read the input, compute the result, write and print it."""
-        tell(self, carry_out(self))
-        return 0
+        found = carry_out(self)
+        tell(self, found)
+        if found.failure:
+            from psychollm.cli.notes import complain
+
+            complain(found.failure)
+        return int(bool(found.failure))
 
 
 def carry_out(command: Analysis) -> Found:

@@ -50,6 +50,22 @@ def test_json_holds_verdict_models_and_pairs(call, wide) -> None:
     assert found["logs"]["logs"] == 2
 
 
+def test_a_regression_ends_with_exit_code_1(call, wide, tmp_path: Path) -> None:
+    found = call("compare", *wide, "--fail-below", "a", "--out", tmp_path / "here", "--no-report")
+    assert found.returncode == 1
+    assert found.stderr == "psychollm: 'b', 'c' score significantly lower than 'a'\n"
+    assert "a ranks first" in found.stdout
+    assert (tmp_path / "here" / "results.json").exists()
+    assert call("compare", *wide, "--fail-below", "b").returncode == 0
+    for given, error in (
+        (("--fail-below", "z"), "--fail-below: no model 'z': pass one of 'a', 'b', 'c'"),
+        (("--fail-below", "a", "--by", "model"), "cannot be combined with --attempts or --by"),
+    ):
+        refused = call("compare", *wide, *given)
+        assert refused.returncode == 2
+        assert error in refused.stderr
+
+
 def test_markdown_is_all_that_is_printed(call, wide) -> None:
     found = call("compare", *wide, "--markdown")
     assert found.stdout.startswith("a ranks first")

@@ -37,6 +37,21 @@ def test_uniform_and_nonuniform_functioning_are_told_apart(simulated):
     assert result.to_frame()["size"][0] == "negligible"
 
 
+def test_printed_flags_are_words_and_p_values_have_three_decimals(simulated):
+    z, groups, rng = two_groups(simulated, 5)
+    z[800:, 3] += 1.2
+    answers = (rng.random(z.shape) < 1 / (1 + np.exp(-z))).astype(float)
+    answers[:800, 7] = np.nan
+    header, *rows = (
+        line.split("  ") for line in str(differential_functioning(answers, groups)).split("\n")[1:]
+    )
+    rows = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    columns = [cell.strip() for cell in header if cell.strip()]
+    flags = {row[0]: row[columns.index("flagged")] for row in rows}
+    assert (flags["3"], flags["5"], flags["7"]) == ("yes", "no", "–")
+    assert next(row for row in rows if row[0] == "3")[columns.index("uniform")] == "< .001"
+
+
 def test_functioning_holds_its_level(simulated):
     alarms = 0
     for seed in range(40):

@@ -116,6 +116,24 @@ def test_a_choice_that_has_to_be_made_fails_the_job(act: Run, tmp_path: Path) ->
     assert not (tmp_path / "calls.jsonl").exists()
 
 
+def test_a_regression_is_commented_before_it_fails_the_step(act: Run, tmp_path: Path) -> None:
+    for name, n_right in (("old", 90), ("new", 40)):
+        rows = [(name, f"q{i}", int(i < n_right)) for i in range(100)]
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([("model", "question", "score"), *rows])
+    logs = f"{tmp_path / 'old.csv'}\n{tmp_path / 'new.csv'}"
+    found = act(LOGS=logs, ARGUMENTS="--fail-below old", **PULL)
+    assert found.returncode == 1
+    assert "'new' scores significantly lower than 'old'" in found.stderr
+    assert "old ranks first" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert len(calls(tmp_path)) == 3
+    (tmp_path / "calls.jsonl").unlink()
+    assert act(LOGS=logs, ARGUMENTS="--fail-below new", **PULL).returncode == 0
+    assert act(LOGS=logs, ARGUMENTS="--fail-below old").returncode == 1
+    assert act(LOGS=logs, ARGUMENTS="--fail-below none", **PULL).returncode == 2
+    assert len(calls(tmp_path)) == 3
+
+
 def test_what_logs_and_inputs_hold_is_never_run(act: Run, tmp_path: Path) -> None:
     rows = "".join(f"{m},{q},{q % 2}\n" for m in ("@us/all", "$(touch here)") for q in range(12))
     (tmp_path / "a b.csv").write_text(f"model,question,score\n{rows}")

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from psychollm._base.call import Call
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import LabelError, OptionError
 from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
 from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.of_scores import Attempted, OfScores
 from psychollm.cli.options import option
-from psychollm.cli.two_tables import ANALYSIS
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
@@ -33,6 +33,7 @@ examples:
   psychollm compare gpt.csv claude.csv llama.csv --out comparison
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
+  psychollm compare before.csv after.csv --fail-below before
   psychollm compare logs/ --attempts 1,3,5
   psychollm compare logs/ --attempts 1,3 --cost tokens --seconds seconds
   psychollm compare votes.csv --out votes
@@ -66,6 +67,13 @@ class Compare(ByGroups, Attempted, OfScores):
         default=None,
         group=ANALYSIS,
     )
+    fail_below: str | None = option(
+        "exit with code 1 if a model scores significantly lower than MODEL, for jobs that must "
+        "stop on a regression",
+        "MODEL",
+        default=None,
+        group=OUTPUT,
+    )
 
     def __post_init__(self) -> None:
         if self.example:
@@ -82,6 +90,9 @@ class Compare(ByGroups, Attempted, OfScores):
             raise OptionError(msg)
         if self.people is not None and self.by:
             msg = "--people and --by cannot be combined: omit one"
+            raise OptionError(msg)
+        if self.fail_below is not None and (self.attempts or self.by):
+            msg = "--fail-below cannot be combined with --attempts or --by"
             raise OptionError(msg)
         if self.equal_tasks and self.by:
             msg = "--equal-tasks and --by cannot be combined: omit one"
@@ -117,11 +128,13 @@ class Compare(ByGroups, Attempted, OfScores):
         return partial(self._grouped if self.by else self._whole, log)
 
     def _voted(self, path: Path) -> Found:
-        other = (self.by, self.equal_tasks, self.people, self.attempts, self.clusters)
+        other = (
+            self.by, self.equal_tasks, self.people, self.attempts, self.clusters, self.fail_below
+        )  # fmt: skip
         if any(other) or self.power != OfScores.power:
             msg = (
                 f"{path} contains votes on pairs of models: --by, --equal-tasks, --people, "
-                "--attempts, --clusters and --power require scores"
+                "--attempts, --clusters, --power and --fail-below require scores"
             )
             raise OptionError(msg)
         call = Call("psy.bradley_terry", (path,), {"level": self.level, "rng": self.seed})
@@ -177,7 +190,26 @@ class Compare(ByGroups, Attempted, OfScores):
             "seed": self.seed,
         }
         found = self.of_study(result, script, numbers, remark=remark)
-        return replace(found, markdown=result.comment(smallest=self.smallest))
+        comment = result.comment(smallest=self.smallest)
+        return replace(found, markdown=comment, failure=self._regression(result))
+
+    def _regression(self, result: "Comparison") -> str:
+        """Describe which models score significantly lower than that of `--fail-below`."""
+        if self.fail_below is None:
+            return ""
+        from psychollm.data.labels import listed
+
+        by_name = {str(label): label for label in result.labels}
+        if self.fail_below not in by_name:
+            msg = (
+                f"--fail-below: no model {self.fail_below!r}: pass one of {listed(tuple(by_name))}"
+            )
+            raise LabelError(msg)
+        below = result.significantly_below(by_name[self.fail_below])
+        if not below:
+            return ""
+        verb = "scores" if len(below) == 1 else "score"
+        return f"{listed(below)} {verb} significantly lower than {self.fail_below!r}"
 
     def _grouped(self, log: "ScoreLog") -> Found:
         assert self.by is not None  # noqa: S101 -- for the type checker

@@ -36,6 +36,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
+from psychollm._base.errors import LabelError
 from psychollm._base.numbers import count, percent, with_interval
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.shown import one_line
@@ -43,7 +44,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.typeset import markdown_text
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
-from psychollm.data.labels import Labels, Table, unit_labels
+from psychollm.data.labels import Labels, Table, listed, unit_labels
 from psychollm.estimates.estimate import Estimate, proportion
 from psychollm.estimates.findings import (
     Finding,
@@ -162,6 +163,31 @@ class Comparison(Study, Result):
             )
             for part, tier in places
         )
+
+    def significantly_below(self, model: Any) -> Labels:
+        """Return the models that score significantly lower than `model`.
+
+        Parameters
+        ----------
+        model : label
+            One of `labels`.
+
+        Returns
+        -------
+        tuple
+            Their labels, best first. The tests are those of the ranks: the error rate is
+            controlled simultaneously over all pairs.
+
+        Raises
+        ------
+        LabelError
+            If `model` is not among the labels.
+        """
+        if model not in self.labels:
+            msg = f"model {model!r} is not in the comparison: pass one of {listed(self.labels)}"
+            raise LabelError(msg)
+        better = shown_better(self.differences, self.component)[self.labels.index(model)]
+        return tuple(self.labels[row] for row in np.flatnonzero(better))
 
     def tables(self) -> "dict[str, pd.DataFrame]":
         """Return the tables of the study by name."""

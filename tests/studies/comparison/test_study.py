@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import psychollm as psy
-from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
+from psychollm._base.errors import LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.sample_size import about
 from psychollm.estimates.verdict import Outcome, Verdicts, judged_pairs
@@ -93,6 +93,11 @@ def test_ranks_and_tiers_are_what_the_intervals_show(found) -> None:
         assert not better[best, others].any()
     for upper, lower in zip(found.tiers(), found.tiers()[1:], strict=False):
         assert better[places[upper[0]], places[lower[0]]]
+    for row, label in enumerate(found.labels):
+        expected = tuple(found.labels[column] for column in np.flatnonzero(better[row]))
+        assert found.significantly_below(label) == expected
+    with pytest.raises(LabelError, match="model 'z' is not in the comparison: pass one of 'b'"):
+        found.significantly_below("z")
 
 
 @given(st.integers(0, 10_000))
