@@ -112,7 +112,7 @@ class Comparison(Study, Result):
     tier: IntArray  # (models,) 1 for the best model and models indistinguishable from it
     component: IntArray  # (models,) number of the connected set, 1 for the largest
     detectable: FloatArray  # (pairs,) difference that is detected with probability `power`
-    needed: FloatArray  # (pairs,) number of questions to detect the observed difference
+    needed: FloatArray  # (pairs,) number of questions needed to detect the observed difference
     power: float
     n_questions: int
     n_answers: float  # mean number of answers per model and question

@@ -53,7 +53,7 @@ NEAREST = 0.003  # smallest scale of an asymptote's prior in two-factor fits
 GAIN, MOST_STEPS = 0.01, 60  # tolerance and maximum number of steps of two-factor fits
 LONGEST = 2.0  # maximum change of a parameter between the fit and a replicate
 LARGEST_LOADING = 0.9995
-FAR = 4.0  # a statistic is far if it is so many SDs above its mean under one factor
+FAR = 4.0  # SDs above the mean under one factor from which a score counts as far
 STRICT = 0.35  # the combined test uses this multiple of the level
 LARGE = 40  # with more models, fewer replicates are fitted because the cost is cubic
 USUAL, BOUNDING = 0.4, 39  # p-value above which fewer replicates are fitted, and their number
@@ -95,7 +95,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether a second factor is significant, by both tests jointly or by a far score."""
+    """Return whether a second factor is significant by both tests jointly, or by a far score."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the score test decides.
