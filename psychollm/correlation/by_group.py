@@ -42,8 +42,8 @@ def polychoric_by_group(
         unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
         cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
-        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
-        answers of each row.
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, and ``"global"`` from
+        all answers of each row.
 
     Returns
     -------

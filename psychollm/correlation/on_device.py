@@ -2,8 +2,9 @@
 
 Equation (1) of `kernels.tetrachoric` is solved for t by Halley's method. The integral is computed
 with 20 quadrature nodes on each of [t, sqrt t] and [sqrt t, 1]. Negative correlations are first
-reflected to positive ones. The solution is accurate for t above `LEAST` (|rho| below 0.97) and
-thresholds within `FAR`. The compiled kernels solve all other pairs, and pairs with an empty cell.
+made positive by a change of sign. The solution is accurate for t above `LEAST` (|rho| below 0.97)
+and thresholds within `FAR`. The compiled kernels solve all other pairs, and pairs with an empty
+cell.
 """
 
 import math

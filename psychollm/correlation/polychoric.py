@@ -1,4 +1,4 @@
-"""`polychoric`: pairwise correlations of latent normal variables behind ordered answers."""
+"""`polychoric`: pairwise correlations of the latent normal variables of ordered answers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def padded_cuts(thresholds: FloatArray) -> FloatArray:
 
 
 def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> FloatArray:
-    """Return numbers or weights of units (k, k): of pairs, and of rows on the diagonal."""
+    """Return the number or weight of units of each pair and, on the diagonal, of each row."""
     k = len(codes)
     answered = codes >= 0
     n = np.empty((k, k))
@@ -89,7 +89,7 @@ MAX_NUMBERS = 200_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PolychoricCorrelation(Result):
-    """Matrix of polychoric correlations with the status and precision of every pair.
+    """Matrix of polychoric correlations, with status and precision of each pair.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class PolychoricCorrelation(Result):
         `PairStatus` of each pair.
     residual : ndarray of shape (k, k)
         Numerical residual: the last Newton step, or for 2 x 2 tables the difference between the
-        two sides of the equation.
+        two sides of the estimating equation.
     iterations : ndarray of shape (k, k)
         Number of iterations.
     answers : tuple of tuple of int
@@ -148,7 +148,7 @@ class PolychoricCorrelation(Result):
 
     @property
     def se(self) -> FloatArray:
-        """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
+        """Standard errors (k, k) by the delta method, with estimated thresholds (two-step).
 
         They are NaN for undefined correlations and for correlations at a bound.
         """
@@ -156,7 +156,7 @@ class PolychoricCorrelation(Result):
 
     @property
     def se_fixed_thresholds(self) -> FloatArray:
-        """Standard errors, shape (k, k), as if the thresholds were known."""
+        """Standard errors (k, k) for known thresholds."""
         return self._influences()[4] * self._design()
 
     def interval(self, *, level: float = 0.95) -> FloatArray:
@@ -190,7 +190,7 @@ class PolychoricCorrelation(Result):
         Raises
         ------
         InputError
-            If a pair has no standard error; the message names the pairs.
+            If a pair has no standard error; the message names such a pair.
 
         References
         ----------
@@ -330,8 +330,8 @@ def polychoric(
         unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
         cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
-        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
-        answers of each row.
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, and ``"global"`` from
+        all answers of each row.
     weights : array of shape (questions,), optional
         Non-negative weight of each unit (question, or model with ``of="questions"``). Weights are
         scaled to mean one.

@@ -1,4 +1,4 @@
-r"""`smooth`: nearest correlation matrix to an indefinite matrix, by one of five criteria.
+r"""`smooth`: the nearest correlation matrix to an indefinite matrix, by one of five methods.
 
 Shrinkage of a matrix G towards a correlation matrix T is :math:`S(\alpha) = \alpha T + (1 -
 \alpha) G` (Higham, Strabić & Šego, 2016). With a positive definite target the smallest
@@ -118,12 +118,13 @@ _UNTOUCHED = "already positive semidefinite, unchanged"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Smoothing(Result):
-    """Correlation matrix without negative eigenvalues, and its difference from the original.
+    """Correlation matrix without negative eigenvalues, and its changes from the original.
 
     Attributes
     ----------
     matrix : ndarray of shape (k, k)
-        Smoothed matrix: no eigenvalue below -1e-12, exactly symmetric, with exactly unit diagonal.
+        Smoothed matrix, which is exactly symmetric with exactly unit diagonal. No eigenvalue is
+        below -1e-12.
     moved : ndarray of shape (k, k)
         `matrix` minus the original matrix.
     rms_moved : float
@@ -151,8 +152,8 @@ class Smoothing(Result):
     labels : tuple
         Names of the k rows.
     convergence : Convergence
-        Convergence status. The objective is the (weighted) sum of squared moves over pairs, or the
-        minimal trace with ``"minimum_trace"``.
+        Convergence status. The objective is the (weighted) sum of squared changes over pairs or,
+        with ``"minimum_trace"``, the minimal trace.
     """
 
     matrix: FloatArray  # (k, k)
@@ -206,7 +207,8 @@ def smooth(
     """Make a correlation matrix positive semidefinite, and report the changes.
 
     If correlations are estimated pair by pair, their matrix may have negative eigenvalues.
-    Smoothing removes these. The result reports their size and the change of each correlation.
+    Smoothing removes negative eigenvalues. The result reports their size and the change of each
+    correlation.
 
     Parameters
     ----------
@@ -226,8 +228,8 @@ def smooth(
         Positive weights of the pairs, for ``"weighted"``. By default 1 / se^2, from the standard
         errors of a `Correlation`.
     target : {"identity", "equal"} or array of shape (k, k), optional
-        Target for ``"shrink"``: the identity matrix (default), the mean correlation everywhere, or
-        a given correlation matrix.
+        Target for ``"shrink"``: the identity matrix (default), a matrix in which all correlations
+        equal the mean correlation, or a given correlation matrix.
     shrinkage : float, optional
         Weight of the target for ``"shrink"``, in [0, 1]. By default the smallest sufficient
         weight.
@@ -351,7 +353,7 @@ def _report(
 
 
 def _untouched(values: FloatArray) -> Repair:
-    """Return the unchanged matrix, with the status of a finished iteration."""
+    """Return the unchanged matrix, with a report that nothing was changed."""
     ending = Convergence(converged=True, iterations=0, reason=_UNTOUCHED, objective=0.0)
     return Repair(values, ending, _UNTOUCHED)
 

@@ -34,7 +34,7 @@ class TableCorrelation(Result):
     se : ndarray
         Standard error with estimated thresholds (delta method of the saturated table).
     se_fixed_thresholds : ndarray
-        Standard error as if the thresholds were known.
+        Standard error for known thresholds.
     status : ndarray
         `PairStatus` of each table.
     residual : ndarray
@@ -69,8 +69,8 @@ def tetrachoric_table(
     Parameters
     ----------
     n11, n10, n01, n00 : array_like
-        Counts or weights of both yes, only the first yes, only the second yes, and both no. Shapes
-        are broadcast.
+        Counts or weights of units with both answers yes, only the first answer yes, only the
+        second answer yes, and both answers no. Shapes are broadcast.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
         question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the

@@ -1,4 +1,4 @@
-"""`tetrachoric`: pairwise correlations of latent normal variables behind binary answers."""
+"""`tetrachoric`: pairwise correlations of the latent normal variables of binary answers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Sensitivity(Result):
         return int(np.count_nonzero(np.tril(self.empty, -1)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair with an empty cell: its correlation under each correction."""
+        """Return one row per pair with an empty cell, with correlations under each correction."""
         frame = Result.to_frame(self)
         frame = frame[frame["empty"] > 0]
         return frame.sort_values("spread", ascending=False, ignore_index=True)
@@ -170,7 +170,7 @@ def status_names(correlation: Any) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Correlation(Result):
-    """Matrix of tetrachoric correlations with the status and precision of every pair.
+    """Matrix of tetrachoric correlations, with status and precision of each pair.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class Correlation(Result):
 
     @property
     def se(self) -> FloatArray:
-        """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
+        """Standard errors (k, k) by the delta method, with estimated thresholds (two-step).
 
         They are NaN for undefined correlations and for correlations at a bound. At a bound, use
         ``interval(method="profile")``.
@@ -234,7 +234,7 @@ class Correlation(Result):
 
     @property
     def se_fixed_thresholds(self) -> FloatArray:
-        """Standard errors, shape (k, k), as if the thresholds were known."""
+        """Standard errors (k, k) for known thresholds."""
         return _standard_errors(self)[1]
 
     def interval(self, *, level: float = 0.95, method: IntervalMethod = "profile") -> FloatArray:
@@ -334,7 +334,8 @@ def tetrachoric(
     data : Responses, PairCounts, DataFrame, DataArray or array of shape (models, questions)
         Binary answers, or their pair counts.
     of : {"models", "questions"}
-        Whether to correlate models or questions. It is ignored for `PairCounts`, which record it.
+        Whether to correlate models or questions. This argument is ignored for `PairCounts`, which
+        record the axis.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
         question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
@@ -349,7 +350,7 @@ def tetrachoric(
     device : str, optional
         Device on which torch counts and solves, such as "cuda", "cuda:1" or "cpu" (needs torch).
         The default, None, uses compiled kernels on the processor; correlations agree within 1e-12.
-        Weighted answers are always counted on the processor. It also solves pairs with an empty
+        Weighted answers are always counted on the processor, which also solves pairs with an empty
         cell, pairs with correlations beyond ±0.97, and all pairs with ``missing="global"``.
 
     Returns
@@ -437,7 +438,7 @@ def _as_counts(
 
 
 def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
-    """Return both standard errors, increased by the design effect of unequal weights."""
+    """Return both kinds of standard errors, with the design effect of unequal weights."""
     counts = correlation.counts
     estimated, held = np.empty_like(correlation.matrix), np.empty_like(correlation.matrix)
     standard_error_pairs(

@@ -24,14 +24,13 @@ as the t interval,
 These are Hesterberg's expanded percentiles, generalised to clusters of any size.
 
 Clusters of equal size can differ in information. If few clusters contribute most of a variance,
-the precision of the variance depends on their number. For estimates sensitive to this, the degrees
-of freedom are at most
+the precision of the variance depends on their number. For estimates that are sensitive to this,
+the degrees of freedom are at most
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
 
-the effective number of clusters. For other estimates the degrees of freedom are at most the
-degrees of freedom of a sum of squares whose variance is estimated from the fourth powers of the
-sums,
+the effective number of clusters. For other estimates, the limit is the degrees of freedom of a sum
+of squares whose variance is estimated from the fourth powers of the sums,
 
 .. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
 
@@ -79,7 +78,7 @@ FEW = 3.5  # five clusters of equal size have 4 degrees of freedom, four have 3
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
     """Return the degrees of freedom (2) of variances, from `shares` (..., clusters)."""
-    # The share of a cluster without weight is 0. With a single cluster the result is NaN.
+    # A cluster without weight has a share of 0. With a single cluster, the result is NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
         cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)
@@ -123,7 +122,7 @@ def skewed_freedom(sums: FloatArray) -> FloatArray:
 def pilot_freedom(
     df: FloatArray, squares: FloatArray, fourths: FloatArray, count: FloatArray
 ) -> FloatArray:
-    """Return the degrees of freedom (6) of a pilot's variance.
+    """Return the degrees of freedom (6) of the variance of a pilot study.
 
     Parameters
     ----------
@@ -153,7 +152,7 @@ class Units:
 
     count: FloatArray  # (models,) number of clusters with answers
     df: FloatArray  # (models,) degrees of freedom (2)
-    shortfall: FloatArray  # (models,) variance of resamples, divided by (1)
+    shortfall: FloatArray  # (models,) ratio of the variance of resamples to (1)
 
     @property
     def few(self) -> BoolArray:

@@ -52,11 +52,11 @@ from psychollm.estimates.intervals import percentile_interval, within_range
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
-# An SD below this proportion of the value is rounding error: all resamples agree.
+# A smaller SD, as a proportion of the value, is rounding error: all resamples agree.
 _ROUNDING = 1e-12
 _AT_ONCE = 128  # number of estimates whose draws are in memory at a time
 
-# A function of indices that returns the errors of these estimates in SDs (draws, indices).
+# Function from indices of estimates to their errors in SDs (draws, indices).
 Deviations: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -76,7 +76,7 @@ class MaxT(Result):
     statistic: FloatArray  # (m,) abs(value) / se, on the scale of (2)
     single_step: FloatArray  # (m,) p-values
     step_down: FloatArray  # (m,) p-values, at most as large as `single_step`
-    critical: float  # upper quantile of the maximum (1)
+    critical: float  # quantile of the maximum (1) at `level`
     interval: FloatArray  # (m, 2) simultaneous, with coverage `level`
     n_resamples: int
     level: float

@@ -11,9 +11,9 @@ over resamples. For *models like these*, the models are also treated as a sample
 
 The first term contains the variance between models and the sampling error of each model. The
 second term contains the sampling error of questions that models share. The interval is :math:`\bar
-d \pm t_\nu \sqrt V` with Satterthwaite's degrees of freedom; the first term has M - 1. Arms
-without a common model are compared by their means over models. The first term is then the sum of
-one such term for each arm, with its own degrees of freedom.
+d \pm t_\nu \sqrt V` with Satterthwaite's degrees of freedom; the first term has M - 1 degrees of
+freedom. Arms without a common model are compared by their means over models. The first term is
+then the sum of one such term for each arm, with its own degrees of freedom.
 
 Differences of rates are within [-1, 1], and their bootstrap standard errors are zero if all pairs
 agree. Following Bonett and Price (2012), we add two questions with differences of -1 and 1:
@@ -59,7 +59,7 @@ THESE, LIKE_THESE = "these models", "models like these"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrast(Result):
-    """Difference between two arms in one measure, for each model and averaged over models.
+    """Difference between two arms in a measure, for each model and on average over models.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def contrast_arms(
     estimate : Estimate
         One value for each model in each arm, with draws from common resamples.
     arms, models : sequence of hashable
-        The arm and the model of each row.
+        Arm and model of each row.
     baseline : hashable, optional
         Arm with which the others are compared; by default the first arm.
     rates : bool

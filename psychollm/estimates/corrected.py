@@ -49,11 +49,11 @@ class Block:
     """Questions drawn together, in random order, with inclusion probabilities of all questions."""
 
     items: IntArray  # (drawn,)
-    pi: FloatArray  # (J,) 0 for questions of earlier blocks
+    pi: FloatArray  # (J,) inclusion probabilities, 0 for questions of earlier blocks
 
 
 def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
-    """Return the blocks with only their answered questions."""
+    """Return the blocks, restricted to their answered questions."""
     # Questions of a block are in random order, so that its first questions are a random sample.
     kept = [(block, block.items[np.isfinite(scores[block.items])]) for block in drawn]
     return [

@@ -143,7 +143,7 @@ class Estimate(Result):
         Raises
         ------
         OptionError
-            If the interval was made without resamples.
+            If the interval was computed without resamples.
         """
         if self._draws is None:
             msg = (
@@ -173,7 +173,7 @@ class Estimate(Result):
         LabelError
             If a model is not in the estimate.
         OptionError
-            If the interval was made without resamples.
+            If the interval was computed without resamples.
 
         Examples
         --------

@@ -165,7 +165,7 @@ class Findings:
         raise LabelError(msg)
 
     def text(self, *, max_lines: int | None = None) -> str:
-        """Return the findings as plain text with lines of 96 characters.
+        """Return the findings as plain text, with lines of at most 96 characters.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Findings:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per finding: key, question, statement, outcome and reason."""
+        """Return one row per finding, with key, question, statement, outcome and reason."""
         import pandas as pd
 
         columns = ("key", "question", "statement", "reason")
@@ -299,7 +299,7 @@ class Study(ABC):
 
 
 def folder_of(result: Any) -> str:
-    """Return the package of a result's class, such as "studies.comparison"; "" if not ours."""
+    """Return the package of a result's class, such as "studies.comparison", or ""."""
     home, _, place = type(result).__module__.partition(".")
     return place.rpartition(".")[0] if home == "psychollm" else ""
 
@@ -339,7 +339,7 @@ def estimate_rows(
 
 
 def sentence(text: str) -> str:
-    """Return a text that begins with a capital and ends with a full stop."""
+    """Return the text with an initial capital and, at the end, a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 

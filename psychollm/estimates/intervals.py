@@ -1,7 +1,7 @@
 r"""Intervals of proportions, of bootstrap draws, and of the jackknife.
 
 The bias-corrected and accelerated interval (BCa) shifts the nominal percentiles. With :math:`z_0 =
-\Phi^{-1}(\text{proportion of draws below the value})` and the acceleration a,
+\Phi^{-1}(\text{proportion of draws below the value})` and the acceleration a, the levels are
 
 .. math:: \alpha' = \Phi\!\left(z_0 + \frac{z_0 + z_\alpha}{1 - a (z_0 + z_\alpha)}\right), \qquad
           a = \frac{\sum_g u_g^3}{6 \left(\sum_g u_g^2\right)^{3/2}},                     \quad (1)
@@ -115,7 +115,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
 
 
 def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
-    """Return the exact (Clopper-Pearson) interval of a proportion, which is conservative.
+    """Return the exact (Clopper-Pearson) interval of a proportion; it is conservative.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def basic_interval(value: FloatArray, draws: FloatArray, level: float | FloatArr
 
 
 def less_bias_interval(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return normal bounds (k, 2) within [0, 1] about the bias-corrected value."""
+    """Return bounds (k, 2) of a normal interval about the bias-corrected value, in [0, 1]."""
     bounds = np.full((value.size, 2), np.nan)
     for row in np.flatnonzero(np.isfinite(value) & (np.isfinite(draws).sum(axis=0) > 1)):
         known = draws[np.isfinite(draws[:, row]), row]

@@ -103,7 +103,7 @@ class Layout:
     call: Callable[[Any, str, str], str] = lambda study, source, options: source
     models: Callable[[Any], Sequence[Any]] = lambda study: getattr(study, "labels", ())
     wanted: Callable[[Any, SmallestEffects], Iterable[Criterion]] = lambda study, smallest: ()
-    units: str = "questions"  # name of the units whose number may be too small
+    units: str = "questions"  # name of the units whose required number is computed
     simulated: Callable[[Any], bool] = lambda study: False
 
 
@@ -114,7 +114,7 @@ def by_question(keys: str) -> dict[str, str]:
 
 # Units needed ---------------------------------------------------------------------------------
 
-_MOST = 1e9  # larger numbers of units are not printed
+_MOST = 1e9  # numbers of units above this limit are not printed
 
 
 def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
@@ -199,7 +199,7 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
-    """Return the labels of some models for a sentence, as HTML."""
+    """Return the labels of some models as HTML, joined for a sentence."""
     chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
     return sentence_list(chosen, most=most)
 

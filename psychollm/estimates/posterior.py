@@ -1,4 +1,4 @@
-r"""Estimates from posterior draws: shortest intervals and convergence diagnostics.
+r"""Estimates from posterior draws, with shortest intervals and convergence diagnostics.
 
 Split :math:`\hat R` compares the variance between and within the halves of all chains. The
 effective sample size is computed from the sum of autocorrelations up to the first pair with a

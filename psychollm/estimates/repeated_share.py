@@ -1,4 +1,4 @@
-r"""Proportions from repeated answers to the same units, which are dependent.
+r"""Proportions from dependent answers: repeated answers to the same units.
 
 Let :math:`h_g` be the number of successes in :math:`n_g` answers of unit g, G the number of units,
 and :math:`p = \sum h_g / \sum n_g`. With
@@ -6,10 +6,10 @@ and :math:`p = \sum h_g / \sum n_g`. With
 .. math:: v = \frac{G}{G - 1} \frac{\sum_g (h_g - p\, n_g)^2}{(\sum_g n_g)^2}, \qquad
           n_{\text{eff}} = \min\big(p (1 - p) / v,\ \textstyle\sum_g n_g\big)           \quad (1)
 
-v is the variance of p, and :math:`n_{\text{eff}}` is the effective number of independent answers.
-Wilson's interval is computed with this size, as Korn and Graubard (1998) proposed for the exact
-interval. If p is 0 or 1, or there is only one unit, v is uninformative; the size is then the
-number of units. With one answer per unit the size is the number of answers.
+:math:`v` is the estimated variance of p, and :math:`n_{\text{eff}}` is the effective number of
+independent answers. Wilson's interval is computed with this size, as Korn and Graubard (1998)
+proposed for the exact interval. If p is 0 or 1, or there is only one unit, v is uninformative; the
+size is then the number of units. With one answer per unit the size is the number of answers.
 
 In simulations, the coverage of 95 % intervals was 92 to 98 % for proportions, and at least 93 %
 for paired differences. Each condition had 400 data sets of 20, 50 or 200 units with one or four

@@ -85,7 +85,7 @@ class Bootstrap:
 
 
 class ResamplingArguments(TypedDict):
-    """Arguments of every function with resamples."""
+    """Arguments of all functions that use resamples."""
 
     bootstrap: Bootstrap
     level: float
@@ -233,7 +233,7 @@ def bootstrap_draws(
 def _block(
     seeds: WordArray, *, statistic: Statistic, counts: Callable[[WordArray], FloatArray]
 ) -> FloatArray:
-    """Return the statistic in the resamples of some seeds."""
+    """Return the statistic in the resamples that belong to some seeds."""
     return statistic(counts(seeds))
 
 
@@ -273,7 +273,7 @@ class Replicates:
 
     @classmethod
     def unknown(cls, value: FloatArray, level: float) -> "Replicates":
-        """Return values without intervals."""
+        """Return replicates whose intervals are undefined."""
         nothing = np.full((1, *value.shape), np.nan)
         return cls(value=value, left_out=nothing, draws=None, options=Resampling(0, level=level))
 

@@ -17,11 +17,11 @@ of units would depend on the pilot's error, and would be undefined for estimates
 
 A pilot study estimates :math:`\sigma` with error. If its standard error :math:`s_0` has
 :math:`\nu_0` degrees of freedom, then :math:`\sigma = s_0 / u` with :math:`u^2 \sim \chi^2_{\nu_0}
-/ \nu_0`. Treating :math:`s_0` as exact overstates power, because an underestimated :math:`\sigma`
-costs more power than an overestimated :math:`\sigma` gains. Therefore (1) and (2) are also
-averaged over u (Julious and Owen, 2006). The power is sufficient if :math:`\delta` is at least K
-standard errors. Standard errors are inversely proportional to the square root of the number of
-units. With n units in the pilot, the number of units needed is
+/ \nu_0`. Treating :math:`s_0` as exact overstates power, because power loses more if
+:math:`\sigma` is underestimated than it gains if :math:`\sigma` is overestimated. Therefore (1)
+and (2) are also averaged over u (Julious and Owen, 2006). The power is sufficient if
+:math:`\delta` is at least K standard errors. Standard errors are inversely proportional to the
+square root of the number of units. With n units in the pilot, the number of units needed is
 
 .. math:: m = n \, (K s_0 / \delta)^2.                                                   \quad (3)
 
@@ -76,7 +76,7 @@ def chance(
     alpha : float
         One minus the level of the interval.
     absence : bool
-        Whether to show absence of the effect.
+        Whether the study is to show the absence of the effect.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def units_needed(
     power : float
         Probability of detecting or excluding the effect.
     absence : bool
-        Whether to exclude the effect.
+        Whether the effect is to be excluded instead of detected.
 
     Returns
     -------

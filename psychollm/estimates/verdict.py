@@ -42,7 +42,7 @@ from psychollm._base.types import FloatArray
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
-FEWEST = 10  # smallest number of units for which coverage was measured
+FEWEST = 10  # smallest number of units for which coverage was simulated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,11 @@ class SmallestEffects:
     Parameters
     ----------
     auroc : float
-        Distance of the AUROC from one half. Cohen's small effect d = .2 is an AUROC of .556.
+        Distance of the AUROC from one half; by default .05. Cohen's small effect d = .2
+        corresponds to an AUROC of .556.
     share : float
-        Rates, proportions, accuracies, mean confidence, and their differences; by default .05.
+        Rates, proportions, accuracies, mean confidence, and differences between them; by default
+        .05.
     brier : float
         Differences in Brier scores; by default .01.
     calibration_error : float
@@ -228,12 +230,12 @@ class Verdicts:
     outcomes: tuple[Outcome, ...]
 
     def which(self, wanted: Outcome) -> list[str]:
-        """Return the labels with an outcome."""
+        """Return the labels with the given outcome."""
         both = zip(self.labels, self.outcomes, strict=True)
         return [str(label) for label, outcome in both if outcome is wanted]
 
     def count(self, wanted: Outcome) -> int:
-        """Return the number of labels with an outcome."""
+        """Return the number of labels with the given outcome."""
         return sum(outcome is wanted for outcome in self.outcomes)
 
 
@@ -329,7 +331,7 @@ def every(n: int, kind: str) -> str:
 
 
 def futile(have: str, cannot: str, least: int) -> str:
-    """Return a sentence that no result can be significant, with the number of units needed."""
+    """Return the sentence for cases in which no result can be significant."""
     return f"With {have}, no {cannot}: at least {count(least)} are needed"
 
 

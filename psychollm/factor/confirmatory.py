@@ -76,7 +76,7 @@ WORDS = {
 
 
 class Least(NamedTuple):
-    """Minimum of a sum of squares, and convergence status."""
+    """Minimum of a sum of squares, with convergence status."""
 
     x: FloatArray  # (q,)
     value: float
@@ -98,7 +98,7 @@ class Least(NamedTuple):
 def least_squares(
     observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
 ) -> Least:
-    """Minimise the discrepancy (1) from x (q,), for weights W (p, p) or its diagonal (p,)."""
+    """Minimise the discrepancy (1), starting from x, for weights W (p, p) or diagonal (p,)."""
     from scipy import optimize
 
     root = np.asarray(np.sqrt(weights) if weights.ndim == 1 else np.linalg.cholesky(weights).T)
@@ -126,18 +126,18 @@ def least_squares(
 class _Model:
     """Pattern of free loadings of k variables on m factors, and whether factors correlate."""
 
-    # The order of the parameters is: loadings, factor correlations below the diagonal (both row by
-    # row), residual covariances.
+    # Parameters are ordered as loadings, factor correlations below the diagonal (both row by row),
+    # and residual covariances.
     free: BoolArray  # (k, m)
-    rows: IntArray  # (k,) positions of the variables in the whole matrix
-    size: int  # number of rows of the whole matrix
+    rows: IntArray  # (k,) rows of the variables in the correlation matrix
+    size: int  # number of rows of the correlation matrix
     correlated: bool
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m
     joined: IntArray  # (r,) pairs with residual covariances, as positions below the diagonal
 
     def used(self) -> IntArray:
-        """Return the positions of the model's pairs in the whole matrix."""
+        """Return the positions of the model's pairs below the diagonal of the whole matrix."""
         where = np.zeros((self.size, self.size), dtype=np.int64)
         lower = np.tril_indices(self.size, -1)
         where[lower] = np.arange(lower[0].size)
@@ -382,7 +382,7 @@ def loading_pattern(model: LoadingPattern, labels: Labels) -> tuple[IntArray, Bo
 
 
 def _joined(plan: _Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> _Model:
-    """Return the model with covariances of residuals."""
+    """Return the model with residual covariances for these pairs."""
     row = {label: i for i, label in enumerate(plan.labels)}
     chosen = []
     for pair in pairs:

@@ -52,7 +52,7 @@ class Congruence(Result):
         the sum of absolute coefficients. The value is -1 if no column remains or the coefficient
         is undefined.
     signs : ndarray of shape (m,)
-        1, or -1 if the matched column is reversed; 0 without a match.
+        Sign of each match: 1, or -1 if the matched column is reversed; 0 without a match.
     matched : ndarray of shape (m,)
         Absolute coefficients of matched columns; NaN without a match.
     factors, other_factors : tuple
@@ -70,7 +70,7 @@ class Congruence(Result):
     reasons: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients, one row per column of the first set."""
+        """Return the coefficients, with one row per column of the first set."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -119,7 +119,7 @@ def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
         If the loadings are not one- or two-dimensional, are empty, or differ in their number of
         rows.
     LabelError
-        If row labels differ; the message names them.
+        If row labels differ; the message lists the differences.
 
     References
     ----------

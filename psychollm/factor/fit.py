@@ -11,9 +11,10 @@ correlations. Then
 .. math:: \mathrm{SRMR} = \sqrt{\operatorname{mean}_{i<j}\, e_{ij}^2}, \qquad
           \mathrm{BIC} = T - d \log n .                                                  \quad (2)
 
-The interval of RMSEA inverts the noncentral chi-square distribution of T. If the correction of a
-statistic depends on the number of factors, as Bartlett's does, TLI applies the model's correction
-to :math:`T_0`, as Tucker and Lewis do. CFI uses the own correction of the model without factors.
+The interval of RMSEA is computed by inverting the noncentral chi-square distribution of T. If the
+correction of a statistic depends on the number of factors, as Bartlett's does, TLI applies the
+model's correction to :math:`T_0`, as Tucker and Lewis do. CFI uses the correction of the model
+without factors.
 
 References
 ----------
@@ -73,7 +74,7 @@ class FactorFit(Result):
     tli: float
     srmr: float
     bic: float
-    sabic: float  # BIC with sample-size adjusted n
+    sabic: float  # sample-size adjusted BIC
     n: float
     test: str  # name of the test, or reason why there is none
 
@@ -170,7 +171,8 @@ def likelihood_ratio(
 ) -> tuple[float, float, float]:
     """Return Bartlett-corrected statistics of the model and of the null model.
 
-    The statistic of the null model is returned with its own correction and with the model's.
+    The statistic of the null model is returned twice: with its own correction, and with the
+    correction of the model.
     """
     k = len(matrix)
     sign, size = np.linalg.slogdet(matrix)
@@ -230,7 +232,7 @@ def fit_of_loadings(
 
 
 def _derivatives(loadings: FloatArray) -> FloatArray:
-    """Return derivatives (p, k m) of correlations below the diagonal in the loadings."""
+    """Return derivatives (p, k m) of implied correlations with respect to the loadings."""
     k, m = loadings.shape
     first, second = np.tril_indices(k, -1)
     slopes = np.zeros((first.size, k, m))

@@ -107,10 +107,10 @@ def ability(
     Parameters
     ----------
     fit : IRTFit
-        Fitted items; those without estimates are ignored.
+        Fitted items; items without estimates are ignored.
     responses : Responses, Scan or table
-        Answers to the same items, oriented like the fitted table; respondents may differ. Scans
-        and sparse tables allow EAP only.
+        Answers to the same items, oriented like the fitted table; the respondents may be new.
+        Scans and sparse tables allow EAP only.
     method : {"eap", "map", "ml", "wle"}
         Posterior mean (EAP), posterior mode (MAP), maximum likelihood, or Warm's weighted
         likelihood.
@@ -174,7 +174,7 @@ def abilities_of(
     *,
     unit: float = 1.0,
 ) -> Abilities:
-    """Return abilities of all respondents from estimates and errors of their patterns."""
+    """Return abilities of all respondents from estimates and errors of their answer patterns."""
     reasons = why_none(method, patterns.codes, estimates[0], patterns.n_categories)
     undefined = np.array([bool(reason) for reason in reasons])
     everyone = patterns.of_respondent
@@ -190,7 +190,7 @@ def abilities_of(
 
 
 def reliability(value: FloatArray, se: FloatArray) -> float:
-    """Return var / (var + mean squared error) of respondents with an estimate and an error."""
+    """Return var / (var + mean squared error), over respondents with estimate and error."""
     use = np.isfinite(value) & np.isfinite(se)
     if use.sum() < 2:
         return float("nan")
@@ -201,7 +201,7 @@ def reliability(value: FloatArray, se: FloatArray) -> float:
 def _posterior_means(
     fit: IRTFit, items: BoolArray, family: Family, patterns: Patterns
 ) -> tuple[FloatArray, FloatArray]:
-    """Return posterior means and standard deviations per pattern."""
+    """Return posterior means and standard deviations for each answer pattern."""
     # With a hierarchical prior, average over the uncertainty of the items.
     parameters = np.nan_to_num(fit.parameters[items])
     grid = grid_for(family, parameters)
@@ -222,7 +222,7 @@ def _posterior_means(
 def modes(
     method: Method, family: Family, parameters: FloatArray, codes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return modes and standard errors per pattern for method "map", "ml" or "wle"."""
+    """Return modes and standard errors for each answer pattern, for "map", "ml" or "wle"."""
     value, se = np.zeros(codes.shape[0]), np.zeros(codes.shape[0])
     for block in blocks(codes.shape[0], parameters.shape[0] * (family.n_categories - 1)):
         value[block] = _roots(method, family, parameters, codes[block])
@@ -247,7 +247,7 @@ def _target(method: Method, at: AbilitySlope, value: FloatArray) -> FloatArray:
 
 
 def _roots(method: Method, family: Family, parameters: FloatArray, codes: IntArray) -> FloatArray:
-    """Find the roots by scoring steps kept inside a shrinking bracket."""
+    """Find the roots by scoring steps that are kept inside a shrinking bracket."""
     n = codes.shape[0]
     value, low, high = np.zeros(n), np.full(n, -FURTHEST), np.full(n, FURTHEST)
     for _ in range(STEPS):
@@ -268,7 +268,7 @@ def _roots(method: Method, family: Family, parameters: FloatArray, codes: IntArr
 def why_none(
     method: Method, codes: IntArray, value: FloatArray, n_categories: int = 2
 ) -> AnyArray:
-    """Return the reason why a pattern has no estimate."""
+    """Return for each answer pattern the reason why it has no estimate."""
     answered = codes >= 0
     reasons = np.array([Reason.NONE] * codes.shape[0], dtype=object)
     if method in ("ml", "wle"):

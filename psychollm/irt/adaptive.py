@@ -1,9 +1,9 @@
-r"""Simulated adaptive testing, to estimate how many questions it saves.
+r"""Simulated adaptive tests, which estimate how many questions adaptive testing saves.
 
 A simulated respondent gets one item after the other. Each item is the most informative one at the
-current estimate, the posterior mean with a prior N(0, 1). The test ends when the posterior SD is
-small enough or the number of items reaches its limit. With `randomesque`, the next item is drawn
-from several of the most informative items, so that respondents see different items.
+current estimate, which is the posterior mean under a N(0, 1) prior. The test ends when the
+posterior SD is small enough or the number of items reaches its limit. With `randomesque`, the next
+item is drawn from several of the most informative items, so that respondents see different items.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class AdaptiveTest(Result):
     rmse, bias : float
         Root mean square error and mean error of the last estimates.
     target_se : float
-        Posterior SD at which a test ends; 0 if only the number of items ends it.
+        Posterior SD at which a test ends; 0 if tests end only by the number of items.
     labels : tuple
         Names of the items.
     """
@@ -99,7 +99,7 @@ def adaptive_test(
     Parameters
     ----------
     fit : IRTFit
-        Items; their parameters are taken as known.
+        Fitted items, whose parameters are treated as known.
     abilities : array_like of shape (respondents,), optional
         True abilities, in population SDs; by default `n` draws from N(0, 1).
     max_items : int
@@ -107,9 +107,9 @@ def adaptive_test(
     target_se : float
         Posterior SD at which a test ends.
     randomesque : int
-        The next item is drawn from this number of most informative items.
+        Number of most informative items from which the next item is drawn.
     n : int
-        Number of respondents if no abilities are given.
+        Number of respondents, if `abilities` are not given.
     rng : Generator, int or None
         Random generator or seed.
 
@@ -186,7 +186,7 @@ class _Bank:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Estimates after each item, and the items given."""
+    """Estimates after each item, and a mask of the items given."""
 
     mean: FloatArray  # (N, T)
     sd: FloatArray  # (N, T)
@@ -220,7 +220,7 @@ def _run(
     target_se: float,
     rng: np.random.Generator,
 ) -> _Run:
-    """Give all respondents one item after the other."""
+    """Simulate tests in which respondents get one item after the other."""
     n = answers.shape[0]
     everyone = np.arange(n)
     joint = np.tile(bank.log_weights, (n, 1))
@@ -241,7 +241,7 @@ def _run(
 def _choose(
     bank: _Bank, centre: FloatArray, given: BoolArray, randomesque: int, rng: np.random.Generator
 ) -> IntArray:
-    """Return the item for each respondent: one of the most informative not yet given."""
+    """Return the next item of each respondent, one of the most informative not yet given."""
     spacing = bank.nodes[1] - bank.nodes[0]
     place = np.clip(
         ((centre - bank.nodes[0]) / spacing).round().astype(int), 0, bank.nodes.size - 1

@@ -64,7 +64,7 @@ class Oriented:
 
     @property
     def rarest(self) -> float:
-        """Smallest number of answers outside an item's most frequent code, if it varies."""
+        """Smallest number of answers outside the most frequent code, over items with variance."""
         codes = range(max(self.n_categories, 1))
         counts = np.stack([(self.codes == c).sum(axis=0) for c in codes])
         beside = counts.sum(axis=0) - counts.max(axis=0, initial=0)
@@ -175,7 +175,7 @@ def patterns_of(codes: IntArray, n_categories: int) -> Patterns:
 
 
 def _distinct(codes: IntArray, n_categories: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return first indices, inverse and counts of distinct rows."""
+    """Return the first index of each distinct row, the inverse index, and counts of rows."""
     flags = codes == 1 if n_categories == 2 else None
     if flags is None or codes.min() < 0:
         packed = np.ascontiguousarray(codes, dtype=np.int8).view(np.uint8)

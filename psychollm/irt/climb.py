@@ -1,10 +1,10 @@
-r"""Maximisation of the likelihood: accelerated EM first, Newton near the optimum.
+r"""Maximisation of the likelihood by accelerated EM and, near the optimum, Newton steps.
 
 The M step is one scoring step per item on expected counts. Parameters are rescaled so that the
 ability has mean 0 and variance 1 under the current posteriors (parameter expansion, Liu, Rubin &
-Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common shift, about
-which each item has almost no information. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of
-steps. Every step that would lower the objective is shortened.
+Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common shift of all
+items, because a single item carries almost no information about this shift. SQUAREM (Varadhan &
+Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
 
 Newton steps use the observed information. It is recomputed only after a step that reduces the
 gradient by less than a factor of about 30, because near the optimum one matrix serves several
@@ -12,8 +12,8 @@ steps. Far from an optimum, as in a 3PL without priors, it may not be positive d
 part of the missing information due to unknown abilities is subtracted. Subtracting none of it
 gives a scoring step of EM.
 
-`ascend` loops over these steps. It takes a likelihood on given nodes, `OnNodes`, for one group
-(`OneGrid`) or several (`irt.groups.population`).
+The function `ascend` iterates these steps. Its argument is a likelihood on given nodes
+(`OnNodes`), for one group (`OneGrid`) or several groups (`irt.groups.population`).
 
 References
 ----------
@@ -50,9 +50,9 @@ STALE = 0.03  # a matrix is reused if at most this fraction of the gradient rema
 FLAT = 1e-6  # a smaller gradient may be rounding error
 AT_BOUND = 1e-3  # relative distance from a bound that counts as at the bound
 FURTHEST_LEAP = 16.0  # longest extrapolation of SQUAREM, in EM steps
-EM_TRIES = 4  # halvings of an EM step; with priors, even short expanded steps may fail
+EM_TRIES = 4  # attempts at an EM step; with priors, even short expanded steps may fail
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
-ROUNDED = 1e-11  # larger loss that is accepted if the gradient has fallen tenfold
+ROUNDED = 1e-11  # relative loss that is accepted if the gradient has fallen tenfold
 SINGULAR = "the information is singular: the data do not determine all parameters"
 EM_CYCLES = 40
 Matrix: TypeAlias = DenseCurvature | LowRankCurvature
@@ -61,7 +61,7 @@ Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 class Steps:
     """Counter of optimisation steps, with a limit and a progress bar."""
 
-    per_step = 1  # units of the progress bar
+    per_step = 1  # units of the progress bar per step
 
     def __init__(self, limit: int, bar: Progress | None = None) -> None:
         self.limit, self.taken, self._bar = limit, 0, bar
@@ -104,14 +104,14 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Parameters with the results of one pass at them."""
+    """Parameters, with the results of one data pass at these parameters."""
 
     parameters: FloatArray  # (J, p)
     state: Expectation
-    gradient: FloatArray  # (J, p), of the objective; equal for all items in a shared slope
-    observed: FloatArray  # (J, p, p), complete-data information of the counts plus priors
-    expected: FloatArray  # (J, p, p), its expectation: positive semi-definite
-    frozen: BoolArray  # (J, p), at a bound and pushed outwards, or absent
+    gradient: FloatArray  # (J, p) of the objective; a shared slope has equal entries
+    observed: FloatArray  # (J, p, p) complete-data information of the counts, plus priors
+    expected: FloatArray  # (J, p, p) expectation of `observed`, positive semi-definite
+    frozen: BoolArray  # (J, p) whether absent, or at a bound beyond which the gradient points
 
     @property
     def objective(self) -> float:
@@ -120,7 +120,7 @@ class Point:
 
     @property
     def steepness(self) -> float:
-        """Largest derivative with respect to a free parameter."""
+        """Largest absolute derivative with respect to a free parameter."""
         return float(np.abs(self.gradient[~self.frozen]).max(initial=0.0))
 
 
@@ -217,7 +217,7 @@ def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
 def improved(
     problem: Problem, point: Point, target: FloatArray, grid: Grid, *, tries: int = 12
 ) -> Point | None:
-    """Move towards `target`, halving the step while it lowers the objective; None on failure."""
+    """Step towards `target`, halved while it lowers the objective; return None on failure."""
     size = abs(point.objective)
     step = _up_to_bounds(problem.family, point.parameters, target - point.parameters)
     for halving in range(tries):
@@ -248,7 +248,7 @@ class Height(Protocol):
 
     @property
     def steepness(self) -> float:
-        """Largest derivative with respect to a free parameter."""
+        """Largest absolute derivative with respect to a free parameter."""
 
 
 P = TypeVar("P", bound=Height)
@@ -257,13 +257,13 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Passes(Generic[P]):
-    """Functions for SQUAREM: one EM pass (None if it descends), difference, extrapolation."""
+    """Functions that SQUAREM needs: an EM pass, a difference and an extrapolation."""
 
     after: Callable[[P], P | None]
     change: Callable[[P, P], FloatArray]  # change from the first point to the second
     # extrapolation from a start and two passes
     leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]
-    shortest: float = 1.0  # shortest extrapolation worth a pass, in EM steps
+    shortest: float = 1.0  # shorter extrapolations are not tried, in EM steps
 
     def run(self, point: P, steps: Steps, *, cycles: int, close: float) -> tuple[P, list[float]]:
         """Run SQUAREM cycles until a pass changes no parameter by more than `close`."""
@@ -318,7 +318,7 @@ def accelerated_em(
 
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
-    """Return the observed information, factored; None if it is not positive definite."""
+    """Return the factored observed information; None if it is not positive definite."""
     # For a Newton step the information is less exact, and it is made positive definite if
     # necessary.
     pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
@@ -357,7 +357,7 @@ class OnNodes(Protocol[P, M]):
         """Return the point after a Newton step, shortened if needed; None if the step fails."""
 
     def em(self, point: P, steps: Steps) -> P | None:
-        """Return the point after EM steps, used if Newton's step fails; None if they fail too."""
+        """Return the point after EM steps, which replace a failed Newton step; None on failure."""
 
 
 @dataclass(frozen=True, slots=True)

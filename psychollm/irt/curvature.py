@@ -5,11 +5,11 @@ By Louis's identity, with scores :math:`s_u(\theta)` of all item parameters give
 .. math:: I = \mathrm{diag}_j\Big(-\sum_{cq} n_{jc}(q) \nabla^2 \log P_{jc}(q)\Big)
               - \sum_u f_u\,\mathrm{Cov}_u[s_u].                                       \quad (1)
 
-For logistic items without asymptotes :math:`s_u = (y - P)(\theta, 1)`, and the second term needs
-only three weighted products :math:`Y^T \mathrm{diag}(f\,E_u[\theta^m])\,Y`, m = 0, 1, 2. For all
-other items the covariances are sums over a few orthonormal polynomials per pattern (equation (2)
-of `kernels.quadrature`). With many parameters and few patterns (100 models, 5,000 questions) the
-matrix is never formed: with :math:`I = D - V V^T`, D block-diagonal,
+For logistic items without asymptotes :math:`s_u = (y - P)(\theta, 1)`, and the second term
+requires only three weighted products :math:`Y^T \mathrm{diag}(f\,E_u[\theta^m])\,Y`, m = 0, 1, 2.
+For all other items the covariances are sums over a few orthonormal polynomials per pattern
+(equation (2) of `kernels.quadrature`). With many parameters and few patterns (100 models, 5,000
+questions) the matrix is never formed: with :math:`I = D - V V^T`, D block-diagonal,
 
 .. math:: I^{-1} = D^{-1} + D^{-1} V (1 - V^T D^{-1} V)^{-1} V^T D^{-1}.              \quad (2)
 
@@ -65,7 +65,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the terms of (1), given `blocks` of the first; `rough` suffices for Newton steps."""
+    """Return the terms of (1), given the blocks of the first term."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
@@ -290,7 +290,7 @@ def _factors(
 class DenseCurvature:
     """Cholesky factor of the information of the free parameters."""
 
-    # `design` (Jp, P) maps free parameters to entries; None is the identity.
+    # `design` (Jp, P) maps free parameters to all parameters; None means the identity.
 
     factor: tuple[FloatArray, bool]
     design: FloatArray | None

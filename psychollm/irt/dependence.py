@@ -1,8 +1,8 @@
 r"""Residual correlations between respondents of known or unknown families.
 
-Models derived from one another share residuals. If the standardised residuals r of an item
-correlate :math:`\rho_f` between members of family f, its :math:`m_f` members carry the information
-of
+Models that are derived from one another have correlated residuals. If the standardised residuals r
+of an item correlate :math:`\rho_f` between members of family f, its :math:`m_f` members carry the
+information of
 
 .. math:: m_f / (1 + (m_f - 1) \rho_f)                                                   \quad (1)
 

@@ -28,13 +28,13 @@ VAGUE = 4.0  # asymptotes (logits) with a larger standard error are not informed
 
 @dataclass(frozen=True, slots=True)
 class FittedItems:
-    """All items of a table, with a mask of the fitted ones."""
+    """All items of a table, with a mask of the fitted items."""
 
     answers: Sides
     has_answer: BoolArray  # (J, C)
     models: tuple[Model, ...]  # (J,)
     kept: BoolArray  # (J,)
-    reasons: tuple[Reason, ...]  # (J,) reason why an item is not fitted, or qualification
+    reasons: tuple[Reason, ...]  # (J,) reason why an item is not fitted, or a qualification
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
 
 
 def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
-    """Flag items with an unused answer between used ones."""
+    """Flag items with an unused answer between used answers."""
     low, high = code_range(has_answer)
     gaps = high - low + 1 > has_answer.sum(axis=1)
     return tuple(

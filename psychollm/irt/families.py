@@ -1,6 +1,6 @@
 r"""Interface of item models, and the models of binary items.
 
-A family turns the parameters of items (J, p) into log-probabilities of answers and into the
+A family computes log-probabilities of answers from the parameters of items (J, p), and the
 gradient and information of expected counts. Everything else (quadrature, EM, Newton, standard
 errors, scores) is the same for all models.
 
@@ -73,7 +73,7 @@ class Family(ABC):
     @property
     @abstractmethod
     def priors(self) -> tuple[str, ...]:
-        """Names of the `Priors` of its parameters."""
+        """Names of the `Priors` of the parameters."""
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class Family(ABC):
         return False
 
     def select(self, items: IntArray | slice) -> Self:
-        """Return the family of the selected items; unchanged if all items are of one kind."""
+        """Return the family of the selected items; `self` if all items are of one kind."""
         return self
 
     def restriction(self, codes: IntArray) -> FloatArray:
@@ -175,7 +175,7 @@ class Family(ABC):
 
     @abstractmethod
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
-        """Return curves of all answers with two derivatives in the ability, (J, C, n) each."""
+        """Return curves of all answers and two derivatives in the ability, (J, C, n) each."""
 
     @abstractmethod
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
@@ -195,12 +195,12 @@ class Family(ABC):
 
     @abstractmethod
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return estimates and errors by attribute of the result, NaN where `held` (J, p)."""
+        """Return estimates and standard errors by name of the result, NaN where `held` (J, p)."""
 
 
 @dataclass(frozen=True, slots=True)
 class YesOrNo:
-    """A model of binary items: its asymptotes and shared parameters."""
+    """Model of binary items, defined by its asymptotes and shared parameters."""
 
     asymptotes: tuple[str, ...] = ()
     one_slope: bool = False

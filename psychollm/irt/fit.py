@@ -131,12 +131,13 @@ def fit_irt(
         names respondents with correlated residuals.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
-        hierarchical prior, estimated for each item model. Estimates are then posterior means on
-        the scale of these respondents' abilities (mean 0, SD 1). Fewer items get weak fixed
-        priors. With 500 answers or more, slopes get a wide prior in models with asymptotes. Slopes
-        also get this prior if an item has fewer than 20 answers outside its most frequent code.
-        Asymptotes always get a prior. None means that only the likelihood is maximised. With a
-        prior, zero-variance and unanswered items have estimates, marked in `reasons`.
+        hierarchical prior, which is estimated separately for each item model. Estimates are then
+        posterior means on the scale of these respondents' abilities (mean 0, SD 1). Fewer than ten
+        items get weak fixed priors. With 500 answers or more, slopes get a wide prior in models
+        with asymptotes. Slopes also get this prior if an item has fewer than 20 answers outside
+        its most frequent code. Asymptotes always get a prior. None means that only the likelihood
+        is maximised. With a prior, items without variance or answers also have estimates, which
+        `reasons` marks.
     standard_errors : {"observed", "cross_product", "sandwich"}
         Standard errors from the observed information, from cross products of score vectors, or
         from both (sandwich). Hierarchical priors always use the observed information.
@@ -252,8 +253,8 @@ def fit_irt(
             )
 
     if families is None:
-        # Fits of sparse tables adapt nodes to each respondent; with many items a common grid needs
-        # far more nodes.
+        # Fits of sparse tables adapt nodes to each respondent; with many items, a common grid
+        # would need far more nodes.
         usual = (model, link, standard_errors) == ("2pl", "logit", "observed")
         narrow = usual and len(answers.items) >= MANY and isinstance(chosen(1.0), ItemPopulation)
         found = by_cells(table.sparse()) if narrow else fitted(None, None)
@@ -274,7 +275,7 @@ def _with_families(
     families: Sequence[Any],
     fitted: Callable[[FloatArray | None, IRTFit | None], IRTFit],
 ) -> IRTFit:
-    """Fit with respondents weighted by family correlations, until these converge."""
+    """Fit with respondents weighted by family correlations, until the correlations converge."""
     kind = answers.reading[:-1]
     given = unit_labels(families, answers.respondents, argument="families", kind=kind)
     member, names = numbered(given)
@@ -321,7 +322,7 @@ def fit_answers(
     steps: Steps | None = None,
     weights: FloatArray | None = None,
 ) -> IRTFit:
-    """Fit each item's model to oriented answers, optionally from a previous fit."""
+    """Fit each item's model to oriented answers, starting optionally from a previous fit."""
     # If `standard_errors` is None, the final curvature is not computed.
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])

@@ -4,8 +4,8 @@ r"""Information of items and tests about ability.
           \qquad I(\theta) = \sum_j I_j(\theta), \qquad
           \mathrm{se}(\theta) = I(\theta)^{-1/2}.                                     \quad (1)
 
-The marginal reliability of a test, with abilities N(0, 1), is
-:math:`1 - E[1 / (1 + I(\theta))]`: one minus the mean posterior variance.
+The marginal reliability of a test for N(0, 1) abilities is :math:`1 - E[1 / (1 + I(\theta))]`, one
+minus the mean posterior variance.
 """
 
 from __future__ import annotations

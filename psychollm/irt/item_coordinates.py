@@ -26,7 +26,7 @@ LEAST_GAP = 1e-3  # starting distance between thresholds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """Coordinates equal to the parameters, without a slope that all items share."""
+    """Coordinates that equal the item-specific parameters, without a shared slope."""
 
     names: tuple[str, ...]
     first: int = 0  # index of the first item-specific parameter
@@ -41,7 +41,7 @@ class Coordinates:
         return np.concatenate([shared, coordinates], axis=-1)
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return derivatives (..., q, q) of item-specific parameters in the coordinates."""
+        """Return the Jacobian (..., q, q) of item-specific parameters in the coordinates."""
         return np.broadcast_to(
             np.eye(coordinates.shape[-1]), (*coordinates.shape, coordinates.shape[-1])
         )
@@ -91,7 +91,7 @@ class LogSlopes(Coordinates):
         return found
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return the derivatives (..., q, q) of the parameters in the coordinates."""
+        """Return derivatives (..., q, q) of the parameters with respect to coordinates."""
         q, steps = coordinates.shape[-1], self._steps
         matrix = np.zeros((*coordinates.shape, q))
         matrix[..., range(q), range(q)] = 1.0
@@ -119,7 +119,7 @@ def kappa_of(link: str) -> float:
 def points_and_roots(
     mean: FloatArray, covariance: FloatArray, pairs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sigma points (2 pairs, J, q) with these moments, and the matrix roots (J, q, q)."""
+    """Return sigma points (2 pairs, J, q) with these moments, and covariance roots (J, q, q)."""
     # Each column of the root gives a pair of points about the mean; further points are at the
     # mean.
     root, q = np.empty(covariance.shape), mean.shape[1]

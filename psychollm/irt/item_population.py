@@ -123,13 +123,13 @@ class Items:
     population: ItemPopulation
 
     def moved_from(self, before: "Items") -> FloatArray:
-        """Return the changes of undamped steps in standard deviations (J, q)."""
+        """Return the changes without damping, in posterior standard deviations (J, q)."""
         scale = np.sqrt(np.einsum("jqq->jq", self.covariance)) * self.stride[:, None]
         return np.asarray((self.mean - before.mean) / scale)
 
     @property
     def bound(self) -> float:
-        """Contribution of items, their population and its prior to the lower bound."""
+        """Contribution of items and their population to the bound of the likelihood."""
         population, q = self.population, self.mean.shape[1]
         sizes = np.linalg.slogdet(self.covariance)[1] - np.linalg.slogdet(population.covariance)[1]
         tails = (FREEDOM + q) * np.log1p(_distances(self) / FREEDOM)
@@ -153,7 +153,7 @@ class Settled(Generic[C, A]):
 
     kinds: tuple[Kind[C], ...]  # kinds of items with their populations
     parameters: FloatArray  # (J, p) posterior means
-    covariance: FloatArray  # (J, p, p), given abilities
+    covariance: FloatArray  # (J, p, p) posterior covariances given the abilities
     slope: float  # slope shared by all items; NaN if each has its own
     abilities: A
     change: float  # change in the last iteration, in standard errors
@@ -305,7 +305,7 @@ def _start(kind: Kind[C], start: FloatArray) -> Items:
 def _round(
     kinds: Sequence[Kind[C]], abilities: A, every: Sequence[Items], reach: float
 ) -> tuple[list[Items], Expected[A]]:
-    """Make one iteration: update abilities, items, scale and populations."""
+    """Make one iteration, which updates abilities, items, scale and populations."""
     points, places = _points(kinds, every)
     expected = abilities.expected(points, _centres(kinds, every))
     following = []
@@ -322,7 +322,7 @@ def _round(
 
 
 def _anchor(kind: Kind[C], every: Sequence[Items]) -> tuple[FloatArray, FloatArray]:
-    """Return prior means (q,) for a population of few items, and their weights."""
+    """Return prior means (q,) of the mean of a population of few items, and their weights."""
     mean, weight = kind.population.mean.copy(), np.zeros(kind.population.mean.size)
     if len(every) == 1 or kind.rows.size >= POPULATION:
         return mean, weight

@@ -37,12 +37,12 @@ def known_items(
     labels: Sequence[Hashable] | None = None,
     respondents: Respondents = "models",
 ) -> IRTFit:
-    """Return items with known parameters, for scoring and other functions of a fit.
+    """Return items with known parameters as a fit, for scoring and other functions.
 
     Parameters
     ----------
     slope : array of shape (items,)
-        Slopes, for N(0, 1) abilities.
+        Slopes, on the scale of N(0, 1) abilities.
     intercept : array of shape (items,) or (items, answers - 1)
         Intercepts: minus slope times difficulty. Items with more than two answers have one
         intercept for each step between answers.

@@ -132,7 +132,7 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The shared items in one fit."""
+    """Shared items in one fit."""
 
     family: Family
     parameters: FloatArray  # (shared, p)
@@ -182,7 +182,7 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
 
 
 def _moments(one: _Side, two: _Side, *, by_spread: bool) -> tuple[float, float]:
-    """Return A and B from the means of difficulties, and their SDs (`by_spread`) or slopes."""
+    """Return A and B from mean difficulties and either their SDs (`by_spread`) or slopes."""
     if not one.family.ordered:
         return 1.0, 0.0
     b_one, b_two = _step_difficulties(one), _step_difficulties(two)

@@ -6,13 +6,14 @@ r"""Hierarchical logistic factor model of an incomplete table, with side informa
 
 with features x of rows and z of columns. The prior covariance of a feature's coefficients is the
 covariance of rows or columns; the constant's coefficients have ten times this SD. Both covariances
-have an inverse Wishart prior centred at the identity. Its weight in rows is their dimension plus
-one. Posteriors of rows and columns are normal and are computed by coordinate ascent on a
-variational bound (`psychollm.kernels.logistic_factors`). All higher-level parameters are estimated
-by their modes. Predictions therefore include the uncertainty of rows and columns. A row without
-answers is predicted from its features, with the variance of rows.
+have an inverse Wishart prior centred at the identity. The weight of this prior, as a number of
+rows or columns, is the dimension plus one. Posteriors of rows and columns are normal and are
+computed by coordinate ascent on a variational bound (`psychollm.kernels.logistic_factors`). All
+higher-level parameters are estimated by their modes. Predictions therefore include the uncertainty
+of rows and columns. A row without answers is predicted from its features, with the variance of
+rows.
 
-An answer between 0 and 1 counts as that fraction of a yes and the rest of a no.
+An answer x between 0 and 1 counts as x yes answers and 1 - x no answers.
 
 References
 ----------
@@ -162,9 +163,9 @@ def fit_logistic_factors(
 ) -> LogisticFactors:
     """Fit model (1) to a table (rows, columns) of answers between 0 and 1; NaN means missing.
 
-    `rows` (rows, p) and `columns` (columns, q) are their features, which should have mean 0 and a
-    root mean square of about 1. Rows and columns may have no answers. `rng` draws the starting
-    directions of factors.
+    `rows` (rows, p) and `columns` (columns, q) are features of rows and columns. Features should
+    have mean 0 and a root mean square of about 1. Rows and columns may have no answers. `rng` is
+    used to draw starting directions of the factors.
     """
     generator = np.random.default_rng(rng)
     n, m = table.shape

@@ -1,6 +1,6 @@
-"""Items of several families, or with different answers, in one fit.
+"""Items of several families, or with different sets of answers, in one fit.
 
-Tables are as wide as the item with the most answers (or parameters) requires. Answers that an item
+Tables have as many columns as the item with the most answers (or parameters). Answers that an item
 lacks have probability 0. Parameters that it lacks are marked `absent`; they are 0 in the
 optimisation and NaN in results.
 """
@@ -35,7 +35,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixed(Family):
-    """Items of several families, or with different answers."""
+    """Items of several families, or with different sets of answers."""
 
     members: tuple[Member, ...]
     link: Link

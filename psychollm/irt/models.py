@@ -42,7 +42,7 @@ FIXED: dict[str, Normal] = {  # with fewer than `FEW` answers per item; always f
     "answer_slope": (1.0, 2.0),
 }
 WIDE_SLOPE = (2.0, 4.0)  # so wide that only weakly identified slopes are affected
-RARE = 20  # slopes are weakly identified if fewer answers are outside the most frequent code
+RARE = 20  # with fewer answers outside the most frequent code, a slope is weakly identified
 ASYMPTOTES = ("guessing", "upper")
 
 
@@ -106,7 +106,7 @@ def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) ->
 
 
 def kind_of(model: Model) -> Family:
-    """Return a family of this model, to look up properties independent of link and answers."""
+    """Return a family of this model; its link and number of answers are arbitrary."""
     return family_of(model, "logit", 2)
 
 

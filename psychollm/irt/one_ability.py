@@ -123,7 +123,7 @@ class OneAbility:
     sds: FloatArray  # (G,)
 
     def grids(self, centre: FloatArray) -> list[Grid]:
-        """Return nodes common to all groups, with weights for each."""
+        """Return a grid for each group; all groups have the same nodes."""
         grid = grid_for(self.family, centre, COARSE)
         if len(self.patterns) == 1:
             return [grid]

@@ -20,9 +20,9 @@ from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray
 
 FEW = 500
-POPULATION = 10  # fewest items for estimating their distribution
+POPULATION = 10  # fewest items from which their distribution is estimated
 PROBIT_SCALE = 1.7
-KAPPA = 0.25  # coordinates of smaller logit slopes are linear, not logarithmic
+KAPPA = 0.25  # coordinates of smaller logit slopes are linear instead of logarithmic
 OFF_SCALE = 0.05  # summaries warn of larger deviations of the abilities' SD from 1
 FEW_RESPONDENTS = 20  # with fewer respondents, the median estimated slope is 4 to 5 % too large
 WIDE = 5.0  # with a larger SD of easiness, almost all respondents agree on most items
@@ -112,7 +112,7 @@ NO_PRIORS = Priors()
 
 
 def spread_in_words(posterior_sd: float, priors: "Priors | ItemPopulation", other: str) -> str:
-    """Return the SD of the abilities, with a warning and a remedy if it is not 1."""
+    """Return a sentence on the SD of abilities, with a warning and a remedy if it is not 1."""
     line = f"the SD over their posteriors is {posterior_sd:.2f}"
     if abs(posterior_sd - 1.0) <= OFF_SCALE:
         return f"{line}."
@@ -131,7 +131,7 @@ def without_number(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemPopulation:
-    """Distribution of items, estimated jointly with them (`irt.item_population`).
+    """Distribution of items, estimated jointly with the items (`irt.item_population`).
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class ItemPopulation:
         )
 
     def cautions(self, n_respondents: int) -> list[str]:
-        """Return warnings for this fit from simulations (docs/irt_coverage_tables.md)."""
+        """Return warnings for this fit, based on simulations (docs/irt_coverage_tables.md)."""
         cautions = []
         for population in self.others:
             cautions += population.cautions(n_respondents)

@@ -62,7 +62,7 @@ class IRTFit(Expects, Result):
         N(0, 1) abilities) and their covariances. Items with fewer parameters are padded with NaN.
         With a hierarchical prior, these are posterior means and covariances.
     log_likelihood, aic, bic : float
-        Marginal log-likelihood without priors; AIC = 2 k - 2 log L.
+        Marginal log-likelihood without priors, with AIC and BIC.
     gradient : float
         Largest derivative of the objective at the solution. With a hierarchical prior, root mean
         square change of parameters in the last iteration, in standard errors.
@@ -150,11 +150,11 @@ class IRTFit(Expects, Result):
 
     @property
     def family(self) -> Family:
-        """Item model of the fitted items, with functions for their curves."""
+        """Item model of the fitted items, with methods for their curves."""
         return self.family_of(self.fitted)
 
     def family_of(self, items: BoolArray) -> Family:
-        """Return the item model of some items, with functions for their curves.
+        """Return the item model of some items, with methods for their curves.
 
         Parameters
         ----------

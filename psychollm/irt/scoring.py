@@ -61,7 +61,7 @@ def blocks(n: int, items: int) -> list[slice]:
 
 @dataclass(frozen=True, slots=True)
 class AbilitySlope:
-    """Sums (1) for each respondent: derivatives of the log-likelihood in the ability, (n,)."""
+    """Sums (1) of each respondent: gradient, information, and Warm's correction, all (n,)."""
 
     gradient: FloatArray
     information: FloatArray  # expected information

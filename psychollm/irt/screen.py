@@ -85,7 +85,7 @@ class ItemScreen(Result):
     )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per item, the most suspicious first."""
+        """Return one row per item, sorted by p-value."""
         return Result.to_frame(self).sort_values("p_value", ignore_index=True)
 
     def summary(self) -> str:
@@ -164,7 +164,7 @@ def item_screen(
 def against_rest(
     share: FloatArray, answered: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean answers, item-rest correlations, and one-sided p-values of the test (1).
+    """Return mean answers, item-rest correlations, and p-values of the permutation test (1).
 
     `share` contains answers between 0 and 1 (respondents, items), and 0 for missing answers.
     """

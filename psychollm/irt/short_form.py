@@ -123,8 +123,8 @@ class ShortForm(Result):
         ----------
         answers : mapping, Series, Responses, DataFrame or array_like
             Answers of one model (mapping, Series, or array in the order of `items`), or of several
-            (table of models and items). Other items are ignored. Tables without labels contain the
-            selected items in order, or all items.
+            models (table of models and items). Other items are ignored. Tables without labels
+            contain the selected items in order, or all items.
         level : float
             Coverage of the intervals.
 
@@ -206,7 +206,7 @@ def short_form(
     Returns
     -------
     ShortForm
-        Short form; its `predict` scores new models.
+        Short form, whose method `predict` scores new models.
 
     Raises
     ------

@@ -10,7 +10,7 @@ r"""Methods of selecting items for a short form.
 * *information*: the next item is the one that most lowers the mean posterior variance
   :math:`E[1/(1 + I(z))]` of one ability, z ~ N(0, 1).
 * *error*: the next item is the one that most lowers the leave-one-out error of predicting a
-  model's score on all items from its sum on the chosen ones by linear regression.
+  model's score on all items from its sum over the selected items by linear regression.
 * *stratified*: items are sorted by difficulty class and, within classes, by their loading on the
   first factor, in alternating direction. Every k-th item is selected from a random start.
 * *random*: items are drawn at random.

@@ -1,4 +1,4 @@
-"""Input of null distributions: packed answers, counts, correlations and their statistics."""
+"""Input of null distributions: packed answers, counts, and statistics of correlations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shares(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def negative_mass(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return the absolute sum of negative eigenvalues divided by k, shape (m,)."""
+    """Return the sum of absolute negative eigenvalues divided by k, shape (m,)."""
     return np.asarray(-np.minimum(shares(matrices, thresholds), 0.0).sum(axis=1))
 
 
@@ -126,7 +126,7 @@ class Design:
         return np.empty(shape), np.empty(shape), np.array(self.counts.n)
 
     def observed(self) -> tuple[FloatArray, FloatArray]:
-        """Return the observed correlations (1, k, k) and thresholds (1, k)."""
+        """Return correlations (1, k, k) and thresholds (1, k) of the observed table."""
         yes, n = np.diagonal(self.counts.yes).copy(), np.diagonal(self.counts.n).copy()
         tau = thresholds_of(yes, n)
         matrix = np.empty(self.counts.joint.shape)

@@ -44,8 +44,8 @@ def one_factor_null(
 
     This is a parametric bootstrap of the one-factor model. Each replicate simulates answers from
     the observed thresholds and the estimated loadings, with the observed pattern of missing data
-    and the same continuity correction. It tests whether a second component is larger than expected
-    under one factor.
+    and the same continuity correction. The p-values show whether a second component is larger than
+    expected under one factor.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def one_factor_null(
     alternative : {"greater", "less", "two-sided"}
         Direction in which values count as extreme.
     loadings : array of shape (models,), optional
-        Loadings to simulate from. By default pairwise-likelihood estimates, which need no
-        continuity correction.
+        Loadings from which answers are simulated. By default, these are pairwise-likelihood
+        estimates, which need no continuity correction.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of 2 x 2 tables with an empty cell, in data and replicates alike.
+        Continuity correction of 2 x 2 tables with an empty cell, used for data and replicates.
     missing : {"pairwise", "global"}
         Whether thresholds come from each pair's own table, or from all answers of each row.
     rng : Generator, int or None
@@ -90,8 +90,8 @@ def one_factor_null(
 
     Notes
     -----
-    A model with an extreme yes rate can be constant in a replicate; its correlations are then set
-    to zero.
+    The answers of a model with an extreme yes rate can be constant in a replicate; its
+    correlations are then set to zero.
 
     Examples
     --------

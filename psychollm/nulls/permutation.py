@@ -35,8 +35,8 @@ SCHEMES = {
     "both_margins": BOTH_MARGINS,
 }
 # Number of chains in the mixing diagnostic, and default number of trades per model. Each model
-# then takes part in 80 trades on average; a trade redistributes all differing answers of two
-# models.
+# then takes part in 80 trades on average. A trade redistributes all answers in which two models
+# differ.
 MIXING_CHAINS = 40
 TRADES_PER_MODEL = 40
 
@@ -79,7 +79,7 @@ def permutation_null(
     alternative : {"greater", "less", "two-sided"}
         Direction in which values count as extreme.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of 2 x 2 tables with an empty cell, in data and replicates alike.
+        Continuity correction of 2 x 2 tables with an empty cell, used for data and replicates.
     missing : {"pairwise", "global"}
         Whether thresholds come from each pair's own table, or from all answers of each row.
     trades : int, optional
