@@ -1,7 +1,7 @@
-"""Annex: adaptive evaluation inside other evaluation tools.
+"""Adaptive evaluation in other evaluation tools.
 
-`stop_early` lets an item bank select the questions of an Inspect AI task, until the interval is
-narrow enough: ``pip install "psychollm[inspect]"``.
+With `stop_early`, an item bank selects the questions of an Inspect AI task until the interval is
+narrow enough. This requires ``pip install "psychollm[inspect]"``.
 """
 
 from psychollm._base.lazy import load_lazily

@@ -1,9 +1,9 @@
-"""Inspect AI tasks whose questions an item bank selects, until the interval is narrow enough.
+"""Inspect AI tasks whose questions an item bank selects until the interval is narrow enough.
 
 Inspect calls its `EarlyStopping` before each sample, in the order of the dataset; a skipped sample
-is not offered again. All questions are therefore drawn in advance, so that no answer can influence
-the selection, and the dataset is sorted in that order. When the task stops, the questions answered
-are the beginning of a random order, whatever the order of the file.
+is not offered again. Therefore, all questions are drawn in advance, so that no answer can
+influence the selection, and the dataset is sorted in the order of the draw. When the task stops,
+the answered questions are the beginning of a random order, whatever the order of the file.
 
 Inspect reports scored samples to `EarlyStopping`, but failed samples only to its hooks.
 """
@@ -43,29 +43,27 @@ def stop_early(
     worth: "Worth | None" = None,
     label: "Label | None" = None,
 ) -> "StopEarly":
-    """Return an object that makes an Inspect AI task ask the questions drawn by an item bank.
+    """Return an object with which an Inspect AI task uses the questions that an item bank selects.
 
     Parameters
     ----------
     bank : ItemBank
         Item bank whose questions are the samples of the dataset.
     size : int, optional
-        Maximal number of questions.
+        Maximum number of questions.
     half_width : float, optional
-        Stop when the margin of error of the interval is at most this; without it, `size` questions
-        are asked. If the dataset is not in the order of the draw (`ordered`), answers cannot
-        determine when to stop, and the number of questions is that of ``bank.plan``.
+        Margin of error of the interval at which the task stops; without it, `size` questions are
+        used. If the dataset is not in the order of the draw (`ordered`), answers cannot determine
+        when to stop, and the number of questions is taken from ``bank.plan``.
     rng : numpy.random.Generator or int, optional
-        Seed of the draw, the same for each model. The log records it.
+        Seed of the draw, which is the same for each model and recorded in the log.
     scorer : str, optional
-        Scorer whose score counts, if there are several; ``"scorer.part"`` if one gives several
-        values.
+        Scorer to use, if there are several; ``"scorer.part"`` if its score has several values.
     worth : callable, optional
-        Function from an Inspect ``Score`` to a number from 0 to 1. By default "C" is 1, "P" a
-        half, "I" and "N" are 0, as Inspect counts them, and numbers are unchanged.
+        Function that converts an Inspect ``Score`` to a number from 0 to 1. By default, "C" is 1,
+        "P" is 0.5, "I" and "N" are 0, as in Inspect, and numbers are unchanged.
     label : callable, optional
-        Function from an Inspect ``Sample`` to the label of its question in the bank; by default
-        its id.
+        Function that returns the label in the bank for an Inspect ``Sample``, by default its id.
 
     Returns
     -------
@@ -82,8 +80,8 @@ def stop_early(
     Notes
     -----
     Repeats (Inspect's epochs) of a question are averaged; the first epoch determines the number of
-    questions. A failed sample has no answer: it counts as missing, even if Inspect is told to
-    score it, and the flag reports it.
+    questions. A failed sample counts as missing, even if Inspect is configured to score it, and
+    the flag of the score reports it.
 
     Examples
     --------
@@ -98,7 +96,8 @@ def stop_early(
     >>> [sample.id for sample in task.dataset[:3]], stop.draw(stop.begin())[:3]
     (['43', '23', '4'], (43, 23, 4))
 
-    After ``(log,) = eval(task, model=...)`` the result is ``log.results.early_stopping.metadata``.
+    After ``(log,) = eval(task, model=...)``, the result is in
+    ``log.results.early_stopping.metadata``.
     """
     require("inspect_ai", extra="inspect", purpose="stopping a task of Inspect AI")
     if size is None and half_width is None:
@@ -114,7 +113,7 @@ def stop_early(
 
 
 class StopEarly:
-    """An ``EarlyStopping`` of Inspect AI; made by `stop_early`."""
+    """An ``EarlyStopping`` of Inspect AI, which `stop_early` creates."""
 
     def __init__(
         self,
@@ -134,12 +133,13 @@ class StopEarly:
         self._label = label or (lambda sample: str(sample.id))
 
     def ordered(self, dataset: "Iterable[Sample]") -> "Dataset":
-        """Return a dataset in the order of the draw; other samples come last.
+        """Return a dataset in the order of the draw, followed by all other samples.
 
         Parameters
         ----------
         dataset : Dataset or iterable of Sample
-            All questions of the bank; samples without an id are numbered from 1, as by Inspect.
+            Samples with all questions of the bank; samples without an id are numbered from 1, as
+            in Inspect.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class StopEarly:
         )
 
     def places(self, samples: "Sequence[Sample]") -> dict[str, int]:
-        """Return, for each question, the index of its sample."""
+        """Map each question to the index of its sample."""
         at: dict[str, int] = {}
         for place, sample in enumerate(samples):
             name = self._label(sample)
@@ -185,7 +185,7 @@ class StopEarly:
         return self.bank.session(size=self.size, half_width=self.half_width, rng=self.seed)
 
     def draw(self, session: Session) -> tuple[Any, ...]:
-        """Draw all questions, in blocks that grow as those of a session do."""
+        """Draw all questions in blocks of increasing size."""
         # Each block covers the whole bank, and any stopping point is near the end of a block.
         drawn: tuple[Any, ...] = ()
         while new := session.next(max(_FIRST, len(drawn) // 2)):
@@ -193,7 +193,7 @@ class StopEarly:
         return drawn
 
     def planned(self) -> int:
-        """Return the number of questions that the half-width requires for the worst-case model."""
+        """Return the number of questions that `half_width` requires for the worst-case model."""
         return int(self.bank.plan(half_width=self.half_width).needed.max())
 
     # -- called by Inspect ---------------------------------------------------------------------
@@ -210,7 +210,7 @@ class StopEarly:
         return "psychollm"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> "EarlyStop | None":  # noqa: A002
-        """Return why a sample is skipped, None if it is not."""
+        """Return the reason why a sample is skipped, or None if it is not skipped."""
         from inspect_ai.util import EarlyStop
 
         why = _THIS.get().refuse(id)
@@ -235,7 +235,7 @@ class StopEarly:
         return run.found()
 
     def answer(self, sample: Any, scores: "Mapping[str, SampleScore]") -> float:
-        """Return the value of a sample's scores, from 0 to 1; NaN without a score."""
+        """Return the value of a sample's scores, from 0 to 1, or NaN if it has no score."""
         found: dict[str, Any] = {name: one.score for name, one in scores.items()}
         if self._worth is None:
             parts = [parts_of(name, one.value) for name, one in found.items()]
@@ -260,7 +260,7 @@ class StopEarly:
 
 def _number(value: Any) -> float | None:
     """Return the numeric value of an Inspect score; None if the caller must define it."""
-    if value is None or (isinstance(value, float) and isnan(value)):  # Inspect's "not scored"
+    if value is None or (isinstance(value, float) and isnan(value)):  # "not scored" in Inspect
         return nan
     grade = grade_of(value)
     if isinstance(grade, Word):
@@ -269,7 +269,7 @@ def _number(value: Any) -> float | None:
 
 
 class _Run:
-    """The evaluation of one model: questions drawn, samples admitted, and answers."""
+    """The evaluation of one model, with drawn questions, admitted samples and answers."""
 
     def __init__(self, stop: StopEarly, samples: "Sequence[Sample]") -> None:
         self._stop = stop
@@ -287,13 +287,13 @@ class _Run:
         order = [places[str(one)] for one in there]
         if stop.size is None and any(first > second for first, second in pairwise(order)):
             there = there[: stop.planned()]  # answers cannot determine the number
-        # Inspect identifies samples by id, as numbers or text.
+        # Convert ids to text, because Inspect may have numbers or text.
         self._drawn = {str(samples[places[str(one)]].id): one for one in there}
-        self._answers: dict[Any, dict[int, float]] = {}  # of admitted questions, by epoch
+        self._answers: dict[Any, dict[int, float]] = {}  # answers of admitted questions, by epoch
         self.failed: set[tuple[str, int]] = set()
 
     def refuse(self, sample: Any) -> str | None:
-        """Return why a sample is skipped; an admitted question is never skipped later."""
+        """Return the reason to skip a sample, or None; admitted questions are never skipped."""
         question = self._drawn.get(str(sample), _NONE)
         if question is _NONE:
             return "not drawn"
@@ -304,9 +304,9 @@ class _Run:
         return None
 
     def take(self, sample: Any, epoch: int, answer: float) -> None:
-        """Record one answer; the first one of a question determines when to stop."""
+        """Record one answer; the first answer to each question determines when to stop."""
         question = self._drawn.get(str(sample), _NONE)
-        if question is _NONE:  # of an earlier attempt at the task, with another draw
+        if question is _NONE:  # from an earlier attempt at the task with another draw
             return
         own = self._answers.setdefault(question, {})
         if not own:
@@ -314,7 +314,7 @@ class _Run:
         own[epoch] = answer
 
     def note(self, sample: Any, epoch: int, *, failed: bool) -> None:
-        """Record whether a sample failed; it may still be scored, or be retried."""
+        """Record whether a sample failed; it may still be scored or retried."""
         if failed:
             self.failed.add((str(sample), epoch))
             self.take(sample, epoch, nan)
@@ -335,11 +335,11 @@ class _Run:
 
 
 _NONE = object()
-_FIRST = 20  # questions drawn first
+_FIRST = 20  # number of questions in the first block
 _ORDERED = "make the dataset with stop.ordered(dataset)"
-# Tasks of several models may share one object; each runs in a separate context.
+# Tasks of several models may share one `StopEarly`, but each runs in a separate context.
 _THIS: ContextVar[_Run] = ContextVar("psychollm_run")
-_RUNS: dict[str, _Run] = {}  # by Inspect's name of the run
+_RUNS: dict[str, _Run] = {}  # by Inspect's id of the evaluation
 
 
 def _listen() -> None:

@@ -1,7 +1,7 @@
-"""Layer 6: plots. Each function draws a result and returns its Axes.
+"""Plots of results, on new or given matplotlib Axes.
 
-Every function draws numbers that the result also gives as a table, on new or given axes.
-matplotlib is loaded at the first plot; no global settings change.
+Every function draws numbers that the result also returns as a table. matplotlib is loaded at the
+first plot, and no global settings change.
 """
 
 from psychollm._base.lazy import load_lazily

@@ -1,4 +1,4 @@
-"""Plot of abilities of respondents with their intervals."""
+"""Plot of the abilities of respondents with their intervals."""
 
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,8 @@ MOST_NAMES = 60
 def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" = None) -> "Axes":
     """Draw abilities of respondents with intervals, from high to low.
 
-    Up to sixty respondents are labelled. ``result.to_frame()`` has the numbers. Respondents
-    without an ability are omitted and counted below the axis.
+    Up to sixty respondents are labelled. ``result.to_frame()`` returns the numbers. Respondents
+    without an estimated ability are omitted; their number is printed below the axis.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" 
     level : float
         Coverage of the normal intervals, between 0 and 1.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
     OptionError
         If the level is not between 0 and 1.
     ShapeError
-        If no respondent has an ability.
+        If no respondent has an estimated ability.
 
     Examples
     --------

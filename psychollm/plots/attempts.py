@@ -1,4 +1,4 @@
-"""Plot of each model's success in one attempt, in at least one, and in all attempts."""
+"""Plot of each model's probability of success in one, at least one, and all attempts."""
 
 from typing import TYPE_CHECKING
 
@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_attempts(result: "Attempts", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the probability of success: in one attempt, in all attempts, and in at least one.
+    """Plot the probabilities of success in one attempt, in all attempts, and in at least one.
 
-    A mark shows success in one attempt; the bar extends from success in all attempts to success in
-    at least one. The best model is on top. ``result.to_frame()`` has the numbers.
+    The mark is the probability of success in one attempt. The bar extends from the probability of
+    success in all attempts to the probability of success in at least one. The best model is on
+    top. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     result : Attempts
         Result of `psychollm.attempts`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

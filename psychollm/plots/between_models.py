@@ -1,4 +1,4 @@
-"""Plot of mean confidence against accuracy, one point per model."""
+"""Plot of mean confidence against accuracy with one point per model."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ def plot_between_models(
         Result of `psychollm.calibration.confusion`, whose intervals are drawn as bars in both
         directions.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def plot_between_models(
 
 
 def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return limits of both axes: all points with a margin, inside [0, 1]."""
+    """Return limits of both axes that contain all points with a margin, inside [0, 1]."""
 
     def around(values: FloatArray) -> tuple[float, float]:
         known = values[np.isfinite(values)]
@@ -92,7 +92,7 @@ def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, 
 
 
 def _line(ax: "Axes", result: "BetweenModels") -> None:
-    """Draw the fitted line with its confidence band, over the range of the accuracies."""
+    """Draw the fitted line with its confidence band over the range of the accuracies."""
     line = result.confidence_on_accuracy
     if not np.isfinite(line.slope):
         return
@@ -104,7 +104,7 @@ def _line(ax: "Axes", result: "BetweenModels") -> None:
 
 
 def _obstacles(ax: "Axes", result: "BetweenModels", rates: "Confusion | None") -> FloatArray:
-    """Return points along both lines and all bars, which labels avoid."""
+    """Return points along both lines and all bars, which labels must avoid."""
     at = np.linspace(*ax.get_xlim(), 80)
     line = result.confidence_on_accuracy
     paths = [np.column_stack([at, at]), np.column_stack([at, line.intercept + line.slope * at])]

@@ -1,4 +1,4 @@
-"""Plot of several metrics of a panel, one row per model."""
+"""Plot of several metrics of a panel with one row per model."""
 
 import textwrap
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
 
 _WIDTH, _NAMES = 1.75, 1.6  # inches
-_LONGEST = 32  # characters of a reason shown in a row
+_LONGEST = 32  # number of characters of a reason that are shown in a row
 
 
 @plain_text()
@@ -28,27 +28,27 @@ def plot_calibration_panel(
     order: FloatArray | None = None,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw estimates with intervals: one panel per metric, one row per model.
+    """Draw estimates with intervals, with one panel per metric and one row per model.
 
     In each panel, the dashed line marks the value of uninformative or perfectly calibrated
-    confidence. ``panel.to_frame()`` has the numbers.
+    confidence. ``panel.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     panel : CalibrationPanel
         Result of `calibration_panel`.
     metrics : sequence of str, optional
-        Keys of the metrics; by default the main ones.
+        Keys of the metrics, by default the main metrics.
     order : array (models,), optional
-        Values by which models are sorted, lowest on top. By default models are sorted by the last
-        metric, best on top.
+        Values by which models are sorted, with the lowest on top. By default, models are sorted by
+        the last metric, with the best on top.
     figure : Figure, optional
-        Empty figure to draw on; by default a new one.
+        Empty figure to draw on; by default, a new figure is created.
 
     Raises
     ------
     OptionError
-        If the panel does not hold a metric.
+        If the panel does not have a metric.
 
     Examples
     --------

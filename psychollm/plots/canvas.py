@@ -1,6 +1,6 @@
-"""Axes and their style; no global settings change.
+"""Axes in the library's style, made without changes of global settings.
 
-Colours are Petroff's ten, which colour-blind readers can distinguish.
+The colours are Petroff's sequence of ten, which colour-blind readers can distinguish.
 
 References
 ----------
@@ -41,7 +41,7 @@ KHAKI = "#b9ac70"
 SLATE = "#717581"
 CYAN = "#92dadd"
 
-# Text in these colours on white has a contrast of at least 4.5.
+# Text in these colours on white has a contrast ratio of at least 4.5.
 INK = "#22262e"
 MUTED = "#5b6270"
 QUIET = "#6f7784"
@@ -51,21 +51,21 @@ GRID = "#e9ebef"
 STRIPE = "#f6f7f9"
 PAPER = "#ffffff"
 
-# Neighbours in this order differ in lightness and hue.
+# Adjacent colours differ in lightness and hue.
 SEQUENCE = (BLUE, DEEP_ORANGE, PURPLE, ORANGE, RED, CYAN, BROWN, KHAKI, SLATE, GREY)
 DIVERGING = ("#1f5fa8", "#8db7e2", "#f6f6f4", "#f2b27a", "#b34700")
 SEQUENTIAL = ("#fdf3e3", "#fbc878", "#e8862e", "#b34a12", "#6b1f07")
 
 
 def colour_of(rank: int) -> str:
-    """Return the colour of the nth series, from 0; colours repeat after ten."""
+    """Return the colour of a series by its number from 0; colours repeat after ten."""
     return SEQUENCE[rank % len(SEQUENCE)]
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of text on a background: paper, or ink if it is pale."""
+    """Return the colour of text on a background, which is dark if the background is pale."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
-    # Relative luminance of the background; squaring approximates the sRGB curve.
+    # The sum is the relative luminance; squaring approximates the transfer function of sRGB.
     return INK if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 > 0.36 else PAPER
 
 
@@ -73,14 +73,14 @@ TICK_SIZE = 8.5
 TEXT_SIZE = 8.5
 LABEL_SIZE = 9.5
 TITLE_SIZE = 10.5
-_SHORT = 12  # longest name, in characters, that fits into every figure
+_SHORT = 12  # number of characters of a name that fit into every figure
 DASHED = (0, (4, 2))
 MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 
 
 @contextmanager
 def plain_text() -> Iterator[None]:
-    """Let the decorated plot draw dollar signs literally, not as delimiters of formulas."""
+    """Within the context, draw dollar signs literally, not as delimiters of formulas."""
     matplotlib = require("matplotlib", extra="plot", purpose="a plot")
     with matplotlib.rc_context({"text.parse_math": False}):
         yield
@@ -91,7 +91,7 @@ _PLAIN: ContextVar[bool] = ContextVar("plain", default=False)
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """Create figures without pyplot, so that neither windows nor notebooks show them."""
+    """Within the context, create figures without pyplot, so that they are not shown on screen."""
     before = _PLAIN.set(True)
     try:
         yield
@@ -100,7 +100,7 @@ def on_paper() -> Iterator[None]:
 
 
 def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
-    """Return the given axes, or new ones, in the library's style."""
+    """Return the given axes, or new axes, in the library's style."""
     if ax is None:
         ax = open_figure(None, size=size).subplots()
     elif not hasattr(ax, "transAxes"):
@@ -111,7 +111,7 @@ def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "
 
 
 def open_figure(figure: "Figure | None", *, size: tuple[float, float]) -> "Figure":
-    """Return the given figure, or a new pyplot figure, which a notebook shows once."""
+    """Return the given figure, or a new pyplot figure that a notebook shows only once."""
     if figure is not None:
         return figure
     if _PLAIN.get():
@@ -125,7 +125,7 @@ def open_figure(figure: "Figure | None", *, size: tuple[float, float]) -> "Figur
 
 
 def _show_once(figure: Any) -> None:
-    """Show a figure in a notebook, and keep pyplot from showing it again after the cell."""
+    """Show a figure in a notebook, and prevent pyplot from showing it again after the cell."""
     del figure._ipython_display_
     pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
     if "inline" in pyplot.get_backend():
@@ -143,13 +143,13 @@ def dress(ax: "Axes") -> None:
     ax.tick_params(axis="both", which="minor", length=0)
     ax.grid(visible=True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    for axis in (ax.xaxis, ax.yaxis):  # given axes have labels created before `plain_text` applies
+    for axis in (ax.xaxis, ax.yaxis):  # labels of given axes existed before `plain_text`
         for text in (axis.label, *axis.get_ticklabels()):
             text.set_parse_math(False)
 
 
 def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
-    """Write axis labels and, at the upper left, the title."""
+    """Write the axis labels, and the title at the upper left."""
     if x:
         ax.set_xlabel(x, fontsize=LABEL_SIZE, color=INK)
     if y:
@@ -163,7 +163,7 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
 def name_rows(
     ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE, striped: bool = False
 ) -> None:
-    """Label rows from the top instead of a vertical axis; shade every other one."""
+    """Label rows from the top instead of a vertical axis, and shade every other row."""
     for band in range(0, len(names) if striped else 0, 2):
         ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     ax.set_yticks(range(len(names)), short_names(names), fontsize=size, color=INK)
@@ -175,12 +175,12 @@ def name_rows(
 
 
 def names_width(names: Sequence[Any]) -> float:
-    """Return the extra inches that long names need."""
+    """Return the additional width in inches that long names need."""
     return 0.07 * max(0, max(map(len, short_names(names)), default=0) - _SHORT)
 
 
 def ranked_size(labels: Sequence[Any]) -> tuple[float, float]:
-    """Return width and height in inches of a plot with one row per model and ranks."""
+    """Return width and height in inches of a plot with ranks and one row per model."""
     return (6.4 + names_width(labels), 1.2 + 0.24 * len(labels))
 
 
@@ -205,7 +205,7 @@ def points(
     texts: Iterable[str] | None = None,
     models: Iterable[Any] = (),
 ) -> None:
-    """Draw markers without a line, filled or hollow; `texts` are their tooltips."""
+    """Draw filled or hollow markers without a line; `texts` are their tooltips."""
     if texts is not None:
         keep_points(ax, x, y, texts, models)
     look: dict[str, Any] = {"mec": colour, "mfc": "white"} if hollow else {"mec": "white"}
@@ -225,7 +225,7 @@ def write(
     bold: bool = False,
     transform: Any = None,
 ) -> "Text":
-    """Write text at a position, by default in fractions of the axes, else in `transform`."""
+    """Write text at a position, which is in fractions of the axes unless `transform` is given."""
     horizontal, vertical = at.split()
     return ax.text(
         x,
@@ -242,18 +242,18 @@ def write(
 
 
 def by_value(value: FloatArray) -> IntArray:
-    """Return indices in ascending order of values, undefined ones last."""
+    """Return indices in ascending order of values, with undefined values last."""
     return np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
 
 
 def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT_SIZE) -> None:
-    """Draw a legend of the labelled artists, if any: below the axes, or inside."""
+    """Draw a legend of all labelled artists below the axes, or inside at a location."""
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return
     where: dict[str, Any] = {"loc": inside}
     if not inside:
-        # Inches that tick labels and the axis label need below the axes.
+        # Tick labels and the axis label need 0.52 inches below the axes.
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
         where = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
@@ -270,12 +270,12 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
 
 
 def note(ax: "Axes", text: str) -> None:
-    """Write the reason why nothing is drawn into empty axes."""
+    """Write text into empty axes, usually the reason why nothing is drawn."""
     write(ax, 0.5, 0.5, text, "center center", size=LABEL_SIZE, colour=MUTED).set_wrap(True)
 
 
 def colour_map(colours: Sequence[str], name: str) -> "Colormap":
-    """Return a continuous colour map through some colours; undefined values are light grey."""
+    """Return a continuous colour map through given colours; undefined values are light grey."""
     module: Any = require("matplotlib.colors", extra="plot", purpose="a plot")
     made: Colormap = module.LinearSegmentedColormap.from_list(name, list(colours))
     return made.with_extremes(bad=GRID)

@@ -1,4 +1,4 @@
-"""Plot of scores of models on the same questions, with ranks and tiers."""
+"""Plot of the scores of models on the same questions, with ranks and tiers."""
 
 from typing import TYPE_CHECKING
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the score of each model with its interval, best on top, and the range of its rank.
+    """Draw the score of each model with its interval, best on top, and the interval of its rank.
 
-    Models are grouped into tiers with one colour and background each. A tier ends before the first
-    model that is significantly worse than the tier's best model. The intervals of ranks on the
-    right are simultaneous. ``result.to_frame()`` has the numbers.
+    Each tier of models has one colour and background. A tier ends before the first model that is
+    significantly worse than the tier's best model. The intervals of ranks on the right are
+    simultaneous. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     result : Comparison
         Result of `psychollm.compare`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

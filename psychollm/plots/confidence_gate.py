@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
     from psychollm.calibration.gates.confidence_gate import ConfidenceGate
 
-_COLOURED = 8  # maximal number of coloured gates
-_FEW = 10  # an error rate of fewer answers is not drawn
+_COLOURED = 8  # largest number of coloured gates
+_FEW = 10  # error rates of fewer answers are not drawn
 
 
 @plain_text()
 def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot error rate against coverage, with the gates of highest coverage in colour.
+    """Plot the error rate against coverage, with the gates of highest coverage in colour.
 
     Parameters
     ----------
     result : ConfidenceGate
         Result of `confidence_gate`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

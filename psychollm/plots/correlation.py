@@ -46,20 +46,21 @@ def plot_correlation(
     order: MatrixOrder = "loading",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a correlation matrix as a heat map: blue below zero, orange above.
+    """Draw a correlation matrix as a heat map, blue below zero and orange above.
 
-    Dots mark pairs whose two-by-two table has an empty cell: their value depends on the continuity
-    correction or is at the bound. Undefined pairs are grey. ``result.to_frame()`` has the numbers.
+    Dots mark pairs whose 2 x 2 table has an empty cell, so that their value depends on the
+    continuity correction or is at the bound. Undefined pairs are grey. ``result.to_frame()``
+    returns the numbers.
 
     Parameters
     ----------
     result : Correlation or PolychoricCorrelation
         Result of `tetrachoric` or `polychoric`.
     order : {"loading", "clusters", "threshold", "given"}
-        Order of the rows: by loading on the first component, by average-linkage clusters, by
-        threshold, or unchanged.
+        Criterion by which rows are sorted: loading on the first component, average-linkage
+        clusters, or threshold. "given" keeps their order.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def plot_correlation(
 
 
 def _by_loading(result: Any) -> IntArray:
-    """Return rows by descending weight in the first component."""
+    """Return rows in descending order of their weight in the first component."""
     matrix = np.where(np.isfinite(result.matrix), result.matrix, 0.0)
     first = np.linalg.eigh(matrix)[1][:, -1]
     return np.argsort(-first * np.sign(first.sum() or 1.0), kind="stable")
@@ -116,7 +117,7 @@ def _by_clusters(result: Any) -> IntArray:
 
 
 def _by_threshold(result: Any) -> IntArray:
-    """Return rows by ascending mean threshold."""
+    """Return rows in ascending order of their mean threshold."""
     cuts = np.reshape(result.thresholds, (len(result.labels), -1))
     return np.argsort(np.ma.masked_invalid(cuts).mean(axis=1).filled(np.inf), kind="stable")
 
@@ -136,15 +137,15 @@ _WHICH = ((0, "first", BLUE), (1, "second", DEEP_ORANGE), (2, "third", PURPLE), 
 def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the eigenvalues under each continuity correction, as proportions.
 
-    An eigenvalue that varies between rows depends on the correction, not on the models. Points
-    left of zero are negative eigenvalues. ``result.shares`` has the numbers.
+    Differences in an eigenvalue between rows are due to the correction, not to the models. Points
+    to the left of zero are negative eigenvalues. ``result.shares`` contains the numbers.
 
     Parameters
     ----------
     result : Sensitivity
         Result of ``Correlation.sensitivity()``.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -192,8 +193,8 @@ def plot_residuals(
 ) -> "Axes":
     """Draw standardised residuals of all pairs; orange pairs agree more than one factor implies.
 
-    Without a further factor, about one pair in twenty exceeds two standard errors. Dots mark pairs
-    beyond three. ``result.to_frame()`` has the numbers.
+    Under one factor, about one pair in twenty exceeds two standard errors. Dots mark pairs with
+    more than three standard errors. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def plot_residuals(
     order : array (k,), optional
         Values to sort the models by, such as their thresholds.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -256,17 +257,17 @@ def plot_matrix(
     matrix : ndarray (k, k)
         Values; NaN cells are empty.
     labels : sequence (k,)
-        Names of rows and columns; with more than 60 rows only some are shown.
+        Names of rows and columns; with more than 60 rows, only some names are shown.
     name : str
-        Name of the values, at the colour bar.
+        Name of the values, which labels the colour bar.
     limits : tuple of float
         Values at the ends of the colour bar.
     diverging : bool
-        Whether to use a diverging colour map, neutral at the middle of the limits.
+        Whether to use a diverging colour map with a neutral colour in the middle of the limits.
     marked : bool array (k, k), optional
         Cells to mark with a dot.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plot of questions' factor scores against predictions from their text."""
+"""Plot of the factor scores of questions against predictions from their text."""
 
 from typing import TYPE_CHECKING
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the score of every question against its out-of-sample prediction.
 
-    On the dashed line prediction and score are equal. ``study.to_frame()`` has the numbers.
+    On the dashed line, prediction and score are equal. ``study.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     study : Difficulty
         Result of `difficulty`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

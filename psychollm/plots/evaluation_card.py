@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.evaluation_card.study import EvaluationCard
 
-_ROOM = 0.06  # bars narrower than this proportion have no number
+_ROOM = 0.06  # smallest proportion whose number is printed in its bar
 
 
 @plain_text()
 def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the accuracies of each model, best on top, and the range of its rank.
+    """Draw the accuracies of each model, best on top, and the interval of its rank.
 
     The thick line is the interval of benchmark accuracy, for these questions. The thin line is the
     interval of generalised accuracy, for the question population. Models of a tier share a colour.
@@ -40,7 +40,7 @@ def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) 
     result : EvaluationCard
         Result of `psychollm.evaluation_card`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def _told(result: "EvaluationCard", row: int) -> str:
 
 @plain_text()
 def draw_shares(share: "Estimate", *, words: dict[str, str], ax: "Axes | None" = None) -> "Axes":
-    """Plot the proportions of variance as one bar with a legend below."""
+    """Plot proportions of variance as one bar with a legend below."""
     ax = open_axes(ax, size=(7.4, 0.75 + 0.22 * -(-len(share.labels) // 3)))
     left = 0.0
     for row, label in enumerate(share.labels):

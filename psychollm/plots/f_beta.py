@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLD = (0.1, 1.0, 10.0)
 _LETTER = 0.013  # width of a character, as a proportion of the axes
-_STRIP = (1.015, 1.05)  # strip of best models: bottom and top, in heights of the axes
+_STRIP = (1.015, 1.05)  # bottom and top of the strip of best models, in heights of the axes
 
 
 @plain_text()
@@ -38,16 +38,16 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     """Draw F-beta curves of the models, with the best model for each beta and two baselines.
 
     A curve is solid where the model's F-beta exceeds that of always answering yes, and dotted
-    elsewhere. Models that are best for some beta are coloured and have bootstrap bands there; the
-    strip on top names them. The dashed and the dash-dotted line are the two baselines, maximised
-    over models. ``result.to_frame()`` has the numbers.
+    elsewhere. Models that are best for some beta are coloured, and have bootstrap bands for these
+    beta; the strip on top names them. The dashed and the dash-dotted line are the two baselines,
+    maximised over models. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     result : FBeta
         Result of `psychollm.calibration.f_beta`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
 
 
 def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
-    """Draw one model's curve, solid if it exceeds always yes, otherwise dotted."""
+    """Draw one model's curve, solid where it exceeds always answering yes, otherwise dotted."""
     value = result.value[model]
     above = value > result.all_yes[model]
     name = f"curve {result.labels[model]}"
@@ -93,7 +93,7 @@ def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
 
 
 def _band(ax: "Axes", result: "FBeta", model: int, colour: str) -> None:
-    """Draw the bootstrap band of a model where it is best."""
+    """Draw the bootstrap band of a model where the model is best."""
     wins = result.winner == model
     low, high = result.interval[model].T
     ax.fill_between(result.betas, low, high, where=wins, color=colour, alpha=0.22, lw=0, zorder=1)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
 
 _COMPONENTS = 6
-# The lower part of the axes is kept free for both insets.
+# The lower part of the axes contains both insets and no points.
 _LOWER_PART = 0.44
 
 
@@ -37,20 +37,20 @@ _LOWER_PART = 0.44
 def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's loading on the common factor against its threshold.
 
-    Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit; the
+    Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit. The
     continuity correction biases them at extreme thresholds. Diamonds are full-information loadings
-    with intervals, which need no correction. If the model includes lapses (answers at random),
-    filled diamonds account for lapses and hollow diamonds do not. The left inset shows the first
-    eigenvalues with both null distributions. The right inset shows the R squared of the quadratic
-    fit and its distribution under one factor. ``result.spectrum`` and ``result.one_factor`` have
-    the numbers.
+    with intervals, which need no correction. If the fitted model includes lapses (answers at
+    random), filled diamonds account for lapses, and hollow diamonds do not. The left inset shows
+    the first eigenvalues with both null distributions. The right inset shows the R squared of the
+    quadratic fit and its distribution under one factor. ``result.spectrum`` and
+    ``result.one_factor`` contain the numbers.
 
     Parameters
     ----------
     result : Dimensionality
         Result of `dimensionality`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
 def _obstacles(
     coefficients: FloatArray, tau: FloatArray, loadings: FloatArray, reach: FloatArray
 ) -> FloatArray:
-    """Return points along the curve and the bars, which labels avoid."""
+    """Return points along the curve and the bars, which labels must avoid."""
     at = np.linspace(np.nanmin(tau), np.nanmax(tau), 120)
     curve = np.polynomial.polynomial.polyval(at, np.nan_to_num(coefficients))
     paths = [np.column_stack([at, curve])]

@@ -1,4 +1,4 @@
-"""Plot of estimates with their intervals, one row per model."""
+"""Plot of estimates with their intervals, with one row per model."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
 
-_LARGEST = 7.4  # inches, largest height of the figure
+_LARGEST = 7.4  # largest height of the figure in inches
 
 
 @plain_text()
@@ -53,33 +53,33 @@ def plot_forest(
 ) -> "Axes":
     """Draw a forest plot of one or several estimates of the same models.
 
-    Hollow marks are flagged values; ``to_frame()`` has the flags. A row without a value shows the
-    reason. Estimates without any value are omitted; the remaining ones keep their colours.
+    Hollow marks are flagged values; ``to_frame()`` returns the flags. A row without a value shows
+    the reason. Estimates without any value are omitted without changing the other colours.
 
     Parameters
     ----------
     estimates : Estimate or sequence of Estimate
         Values, intervals and reasons of the same models in the same order.
     names : sequence of str, optional
-        Names of the estimates in the legend; by default their own.
+        Names in the legend, by default those of the estimates.
     reference : float, optional
-        Reference value, drawn as a line: 0 for a difference, 1/2 for an AUROC.
+        Reference value, drawn as a line, such as 0 for a difference and 1/2 for an AUROC.
     order : int array (models,), optional
-        Indices of the models from top to bottom; by default in descending order of the first
-        estimate.
+        Indices of the models from top to bottom. By default, models are in descending order of the
+        first estimate.
     strong : sequence of bool (models,), optional
-        Models with names in bold.
+        Whether the name of each model is bold.
     x : str
         Label of the horizontal axis.
     digits : int
-        Number of decimals in the tooltips of pages.
+        Number of decimals in tooltips of reports.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
     ShapeError, LabelError
-        If there is no estimate, or the estimates are of different models.
+        If no estimate is given, or if the estimates are for different models.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def plot_forest(
 def forest_size(
     labels: Sequence[Any], series: int, *, tallest: float = 24.0
 ) -> tuple[float, float]:
-    """Return width and height in inches for the rows and the legend."""
+    """Return the width and height in inches that the rows and the legend need."""
     lines = 0.22 * -(-series // 3) if series > 1 else 0.0
     height = 1.0 + lines + max(0.24, 0.11 * series) * len(labels)
     return round(6.4 + names_width(labels), 2), min(height, tallest)
@@ -169,20 +169,20 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
 def plot_comparisons(
     result: "Comparisons", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw differences of all pairs of models, row minus column; dots mark significant ones.
+    """Draw differences of all pairs of models, row minus column; dots mark significant pairs.
 
     A dot means that the adjusted p-value is below one minus the level. Models are sorted by their
-    mean difference from the others. ``result.to_frame()`` has the numbers.
+    mean difference from the others. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     result : Comparisons
         Result of `psychollm.estimates.comparisons.compare_all`.
     order : array (models,), optional
-        Values by which the models are sorted, given in the order in which models first occur in
+        Values by which the models are sorted, for models in the order of their first occurrence in
         the pairs.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def plot_comparisons(
 
 
 def _means(gap: FloatArray) -> FloatArray:
-    """Return the mean difference of each model from the others; undefined means are last."""
+    """Return the mean difference of each model from the others, with undefined means last."""
     known = np.isfinite(gap)
     n = known.sum(axis=1)
     total = np.where(known, gap, 0.0).sum(axis=1)

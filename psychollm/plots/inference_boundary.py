@@ -1,4 +1,4 @@
-"""Plots of pass rates by type of question, and of failures."""
+"""Plots of pass rates by type of question, and of kinds of failures."""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -34,15 +34,15 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     """Draw each model's pass rate by type of question, with intervals.
 
     Models are sorted by certainty inversion (the difference between the pass rates of two types),
-    the largest on top. Names of significantly inverted models are bold. ``study.to_frame()`` has
-    the numbers.
+    with the largest on top. Names of models with a significant inversion are bold.
+    ``study.to_frame()`` returns the numbers.
 
     Parameters
     ----------
     study : InferenceBoundary
         Result of `inference_boundary`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
 def plot_failures(
     study: "InferenceBoundary", *, kind: Hashable | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the proportions of each kind of failed response, for every model.
+    """Draw the proportion of each kind of failed response for every model.
 
     The number of failed answers is printed next to each bar. A kind of response has the same
     colour for all types of questions.
@@ -86,9 +86,9 @@ def plot_failures(
     study : InferenceBoundary
         Result of `inference_boundary`.
     kind : hashable, optional
-        Type of question; by default questions about an event that no rule covers.
+        Type of question, by default questions about an event that no rule covers.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Plots of item curves over ability: probability of yes, information, standard error."""
+"""Plots of item characteristics, information and standard error over ability."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Curve: TypeAlias = Literal["probability", "information"]
 MOST_COLOURS = 8
 _REACH = 4.0
-_LONGEST = 18  # characters
+_LONGEST = 18  # largest number of characters of a label
 
 
 @plain_text()
@@ -45,8 +45,8 @@ def plot_item_curves(
 ) -> "Axes":
     """Draw characteristic or information curves of items over ability.
 
-    Selected items are coloured, and the others are grey. By default up to eight items, from the
-    lowest to the highest slope, are coloured. `information` has the numbers.
+    Selected items are coloured, and the others are grey. By default, up to eight items, from the
+    lowest to the highest slope, are coloured. `information` returns the numbers.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def plot_item_curves(
     items : sequence of labels, optional
         Items to colour and label.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def plot_test_information(
     abilities : ndarray of shape (respondents,), optional
         Estimated abilities of respondents, drawn as ticks along the axis.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def plot_test_information(
 
 
 def _curves(fit: IRTFit) -> Information:
-    """Return curves over a range that contains most difficulties."""
+    """Return the curves over a range that contains most difficulties."""
     if not fit.fitted.any():
         msg = "fit: no item could be fitted, so there are no curves: see its `reasons`"
         raise ShapeError(msg)
@@ -173,7 +173,7 @@ def _coloured(fit: IRTFit, items: Sequence[Any] | None) -> IntArray:
 def _draw(
     ax: "Axes", abilities: FloatArray, table: FloatArray, colours: Mapping[int, str]
 ) -> None:
-    """Draw grey curves below and coloured ones above."""
+    """Draw grey curves below coloured curves."""
     quiet = [j for j in np.flatnonzero(np.isfinite(table).all(axis=1)) if int(j) not in colours]
     if quiet:
         ax.plot(

@@ -1,4 +1,4 @@
-"""Labels of points and curves that do not overlap.
+"""Labels of points and curves, placed so that they do not overlap.
 
 Labels are placed last, because their sizes in pixels are known only after the layout of the
 figure.
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
-_DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # from the point, in points
-_POINT = 3.5  # half the width of a marker, in points
+_DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # distances of labels to try, in points
+_POINT = 3.5  # half the width of a marker in points
 MAX_NAMES = 45
-_LONGEST_BESIDE = 26  # characters
+_LONGEST_BESIDE = 26  # largest number of characters of a point's label
 _COVERS_A_NAME = 20.0  # cost of covering another label
 
 
@@ -44,9 +44,9 @@ def label_points(
     obstacles: FloatArray | None = None,
     size: float = TEXT_SIZE - 1.0,
 ) -> list["Annotation"]:
-    """Label points; labels avoid points, each other and `obstacles`, with short leader lines."""
-    # Labels that find no free space among crowded points are omitted. If there are many points,
-    # only those farthest from the median are labelled.
+    """Label points, with short leader lines, so that labels avoid points and `obstacles`."""
+    # Labels that would cover another label are omitted. If there are many points, only those
+    # farthest from the median are labelled.
     figure: Any = ax.figure
     figure.draw_without_rendering()
     points = ax.transData.transform(np.column_stack([x, y]).astype(np.float64))
@@ -75,7 +75,7 @@ def label_points(
 
 
 def _inside_out(points: FloatArray, shown: Any) -> list[int]:
-    """Return points from outermost to innermost: outer labels have the fewest positions."""
+    """Return points from outermost to innermost, because outer labels have fewer positions."""
     centre = np.median(points[shown], axis=0)
     spread = np.maximum(points[shown].std(axis=0), 1e-9)
     far = np.hypot(*((points[shown] - centre) / spread).T)
@@ -108,7 +108,7 @@ def _extent(text: "Annotation") -> tuple[float, float]:
 
 
 def _move(text: "Annotation", offset: FloatArray) -> None:
-    """Move a label to an offset in points; a close label needs no leader line."""
+    """Move a label to an offset in points, without a leader line if it is close."""
     text.set_position((float(offset[0]), float(offset[1])))
     if text.arrow_patch is not None:
         text.arrow_patch.set_visible(bool(np.hypot(*offset) > 1.6 * _DISTANCES[1]))
@@ -122,14 +122,14 @@ def _best(
     frame: FloatArray,
     scale: float,
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return the cheapest centre of a label, its box, and the cost."""
+    """Return the centre of a label with the lowest cost, its box, and the cost."""
     half = np.array(extent) / 2.0
     best, cheapest = (point, np.zeros(4)), float("inf")
     for rank, distance in enumerate(_DISTANCES):
         for angle in _ANGLES:
             way = np.array([np.cos(angle), np.sin(angle)])
-            # The distance is measured from the edge of the label's box, so that long labels are
-            # not penalised.
+            # Measure the distance from the edge of the label's box, so that long labels are not
+            # penalised.
             centre = point + way * (distance * scale - 4.0 * scale) + way * half
             box = np.concatenate([centre - half, centre + half])
             cost = (
@@ -146,7 +146,7 @@ def _best(
 
 
 def _overlap(box: FloatArray, others: FloatArray) -> float:
-    """Return the number of overlapped boxes, plus the overlapped proportion of the area."""
+    """Return the number of boxes that overlap a box, plus the proportion of its area covered."""
     low = np.maximum(box[:2], others[:, :2])
     high = np.minimum(box[2:], others[:, 2:])
     area = np.prod(np.maximum(high - low, 0.0), axis=1)
@@ -159,7 +159,7 @@ def _covered(box: FloatArray, points: FloatArray, margin: float) -> float:
 
 
 def _crossed(point: FloatArray, centre: FloatArray, placed: FloatArray) -> float:
-    """Return whether the leader line would cross an existing label."""
+    """Return 1 if the leader line would cross an existing label, otherwise 0."""
     path = point + np.linspace(0.1, 0.9, 9)[:, None, None] * (centre - point)
     inside = (path > placed[:, :2]) & (path < placed[:, 2:])
     return float(inside.all(axis=2).any())
@@ -170,10 +170,10 @@ def _outside(box: FloatArray, frame: FloatArray) -> float:
 
 
 def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatArray:
-    """Move values apart by at least `gap`, as little as possible, inside [low, high]."""
+    """Move values as little as possible so that they differ by `gap` or more in [low, high]."""
     from scipy.optimize import isotonic_regression
 
-    # If the range is too small for these gaps, values are spaced evenly.
+    # If the range is too small for these gaps, space the values evenly.
     n = wanted.size
     if n == 0:
         return wanted
@@ -188,8 +188,8 @@ def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatA
     return result
 
 
-MOST_NAMES = 26  # with more curves only coloured ones are labelled
-_LONGEST_END = 30  # characters
+MOST_NAMES = 26  # number of curves above which only coloured curves are labelled
+_LONGEST_END = 30  # largest number of characters of a curve's label
 
 
 def name_ends(
@@ -245,7 +245,7 @@ _BEST = 5
 def emphasised(
     labels: Sequence[Any], value: FloatArray, highlight: Sequence[Any] | None = None
 ) -> dict[int, str]:
-    """Return the colour of each highlighted model, by row."""
+    """Map the row of each highlighted model to its colour."""
     if highlight is not None:
         chosen = positions("model", tuple(labels), list(highlight)).tolist()
     else:

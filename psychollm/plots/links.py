@@ -1,4 +1,4 @@
-"""Plots of scale totals against performance, one panel per condition."""
+"""Plots of scale totals against performance with one panel per condition."""
 
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from psychollm.studies.self_efficacy.links import EfficacyLink
 
-LINK_PANEL = (2.7, 2.7)  # inches
-_NAMED = 12  # maximal number of labelled models
+LINK_PANEL = (2.7, 2.7)  # size in inches
+_NAMED = 12  # largest number of labelled models
 
 
 @plain_text()
@@ -28,17 +28,18 @@ def plot_links(
     columns: int = 4,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw scale totals against another variable: one point per model, one panel per condition.
+    """Draw scale totals against another variable in one panel per condition.
+
+    Each point is a model.
 
     Parameters
     ----------
     links : mapping of condition to EfficacyLink
-        The attribute ``performance`` of the result of `self_efficacy`, or an entry of its
-        ``links``.
+        Attribute ``performance`` of the result of `self_efficacy`, or an entry of its ``links``.
     columns : int
         Number of panels per row.
     figure : Figure, optional
-        Empty figure to draw on; by default a new one.
+        Empty figure to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def plot_links(
         figure=figure,
     )
     of_all = [one for _, one in shown if len(one.labels)]
-    if of_all:  # only outer panels have tick labels
+    if of_all:  # all panels share scales, so only outer panels have tick labels
         across, up = (
             _limits(np.concatenate(values))
             for values in ([one.other for one in of_all], [one.totals for one in of_all])

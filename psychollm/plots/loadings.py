@@ -1,4 +1,4 @@
-"""Plot of the loadings of every variable on every factor, with optional intervals."""
+"""Plot of the loadings of all variables on all factors, with optional intervals."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from psychollm.plots.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LONGEST = 28  # characters
+_LONGEST = 28  # largest number of characters of a name
 _MOST_NAMES = 60
 _FARTHEST = 1.3  # absolute value at which intervals are clipped
 
@@ -38,11 +38,11 @@ def plot_loadings(
     errors: LoadingErrors | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the loadings of every variable, grouped by the factor with its largest loading.
+    """Draw the loadings of all variables, grouped by the factor with the largest loading.
 
-    The largest loading of a variable is filled, the others are hollow. A star marks a Heywood
-    case, a variable without unique variance. ``solution.to_frame()`` and ``errors.to_frame()``
-    have the numbers.
+    The mark of a variable's largest loading is filled, and the others are hollow. A star marks a
+    Heywood case, that is, a variable without unique variance. ``solution.to_frame()`` and
+    ``errors.to_frame()`` return the numbers.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def plot_loadings(
     errors : LoadingErrors, optional
         Result of `loading_errors` for the same solution, drawn as intervals.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""Interactive marks of a figure, each with a tooltip text and the models it belongs to.
+"""Interactive marks of a figure, each with the text of a tooltip and its models.
 
-A plot stores them with its axes; a page overlays them on the figure, each with a ``<title>``.
+A plot stores the marks with its axes; a report overlays them on the figure, each with a
+``<title>``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,16 +19,16 @@ if TYPE_CHECKING:
 
     from psychollm.estimates.estimate import Estimate
 
-MOST_CELLS = 1_600  # cells of larger matrices would be smaller than a pointer
-_CORNERS = 60  # maximum number of points of a curve
+MOST_CELLS = 1_600  # cells of larger matrices are smaller than a pointer
+_CORNERS = 60  # largest number of points of a curve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One mark: a point, a box given by two corners, a row of the axes, or a line."""
+    """A mark, which is a point, a box with two given corners, a row of the axes, or a line."""
 
     shape: Literal["point", "box", "row", "line"]
-    at: FloatArray  # (points, 2) positions in the units of the axes
+    at: FloatArray  # (points, 2) positions in units of the axes
     text: str
     models: tuple[str, ...] = ()
 
@@ -49,7 +50,7 @@ def _keep(ax: "Axes", shape: Any, at: Any, text: str, models: Iterable[Any]) -> 
 def keep_points(
     ax: "Axes", x: Any, y: Any, texts: Iterable[str], models: Iterable[Any] = ()
 ) -> None:
-    """Store a mark per point; `models` has the model, or a tuple of models, of each point."""
+    """Store a mark per point; `models` lists the model, or a tuple of models, of each point."""
     whose = [one if isinstance(one, tuple) else (one,) for one in models]
     for row, (across, up, text) in enumerate(zip(x, y, texts, strict=True)):
         if np.isfinite(across) and np.isfinite(up):
@@ -57,7 +58,7 @@ def keep_points(
 
 
 def keep_line(ax: "Axes", x: Any, y: Any, text: str, *models: Any) -> None:
-    """Store the mark of a curve without its nonfinite points."""
+    """Store the mark of a curve without its points that are not finite."""
     at = np.column_stack([x, y]).astype(np.float64)
     at = at[np.isfinite(at).all(axis=1)]
     _keep(ax, "line", at[:: max(1, len(at) // _CORNERS)], text, models)
@@ -71,7 +72,7 @@ def keep_box(
 
 
 def keep_row(ax: "Axes", y: float, text: str, *models: Any) -> None:
-    """Store the mark of a row, over the whole width of the axes."""
+    """Store the mark of a row over the whole width of the axes."""
     _keep(ax, "row", [[0.0, y - 0.5], [0.0, y + 0.5]], text, models)
 
 

@@ -1,4 +1,4 @@
-"""Plots of accuracy when models disagree, and of self-reports against factor scores."""
+"""Plots of accuracy in disagreements, and of self-reports compared with factor scores."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,10 +39,10 @@ def plot_pairwise_calibration(
 ) -> "Axes":
     """Draw observed against expected differences in correctness of pairs of models.
 
-    A point is an ordered pair of models, on questions that the first answered yes and the second
-    no. Its size is the number of questions. The expected difference assumes no self-knowledge, so
-    on the line y = x confidence adds no information. The cross is the pooled value with its
-    interval. ``result.to_frame()`` has the numbers.
+    A point is an ordered pair of models, for the questions to which the first answered yes and the
+    second no. Its size is the number of these questions. The expected difference assumes no
+    self-knowledge, so confidence adds no information on the line y = x. The cross is the pooled
+    value with its interval. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def plot_pairwise_calibration(
     least : int
         Minimum number of disagreements of a pair.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def plot_pairwise_calibration(
 
 
 def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
-    """Draw the pooled value with the interval of its excess over expectation."""
+    """Draw the pooled value with the interval of its excess over the expected value."""
     x, low, high = result.pooled_expected, *result.pooled_excess_interval
     if not np.isfinite(x):
         return
@@ -122,8 +122,8 @@ def plot_individuation(
 ) -> "Axes":
     """Draw the AUROC of each model's self-report and of the factor score.
 
-    The plot shows three values with bootstrap intervals: the self-report, the factor score cut to
-    yes and no at the model's own yes rate, and the continuous factor score. The first two have
+    The plot shows three values with bootstrap intervals: the self-report, the factor score
+    dichotomised at the model's own yes rate, and the continuous factor score. The first two have
     equal yes rates; models are sorted by their difference.
 
     Parameters
@@ -131,10 +131,10 @@ def plot_individuation(
     result : Individuation
         Result of `psychollm.calibration.individuation`.
     strong : sequence of bool (models,), optional
-        Models with names in bold; by default those whose self-report is significantly better than
-        the factor score at equal rates.
+        Whether the name of each model is bold. By default, names are bold if the self-report is
+        significantly better than the factor score at equal yes rates.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 def plot_people(part: "PeopleScore", *, name: str = "score", ax: "Axes | None" = None) -> "Axes":
     """Draw the score of each model and the distribution of people's scores.
 
-    The line and the dark band are the mean of people with its interval. The light band extends one
-    SD of people to either side. Each tick at the bottom is the score of one person.
+    The line and the dark band are the mean score of people with its interval. The light band
+    extends one SD of these scores to either side. Each tick at the bottom is one person's score.
 
     Parameters
     ----------
     part : PeopleScore
-        One score in the result of `beside_people`.
+        One of the scores in the result of `beside_people`.
     name : str
         Name of the score.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Wright map: respondents and items on one scale of ability."""
+"""Wright map, which shows respondents and items on one scale of ability."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,8 @@ from psychollm.plots.labels import spread
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_NAMES = 40  # per side; more units are drawn as a histogram
-_LONGEST = 22  # characters
+MOST_NAMES = 40  # labels per side; more units are drawn as a histogram
+_LONGEST = 22  # largest number of characters of a label
 _BINS = 32
 _GAP = 0.032  # minimum distance between labels, as a proportion of the height
 
@@ -44,27 +44,27 @@ def plot_wright_map(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a Wright map: respondents left and items right of an ability axis.
+    """Draw a Wright map, with respondents left and items right of an ability axis.
 
-    An item is drawn at the ability that has even odds of a right answer. Graded items have one
-    position per step. Up to forty respondents or items are labelled, with standard errors as bars;
-    more are drawn as a histogram. Arrows mark items outside the axis.
+    An item is drawn at the ability with a probability of one half for a correct answer. Graded
+    items have one position per step. Up to forty respondents or items are labelled, with standard
+    errors as bars; larger numbers are drawn as a histogram. Arrows mark items outside the axis.
 
     Parameters
     ----------
     fit : IRTFit or BayesianIRT
         Fitted items.
     abilities : Abilities, optional
-        Result of `ability`; not needed for a Bayesian fit.
+        Result of `ability`, which a Bayesian fit does not need.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
     OptionError
         If abilities are missing and the fit has none.
     ShapeError
-        If no respondent has an ability.
+        If no respondent has an estimated ability.
 
     Examples
     --------
@@ -100,7 +100,7 @@ Side = tuple[FloatArray, FloatArray, tuple[Any, ...]]
 
 
 def _people(fit: IRTFit | BayesianIRT, abilities: Abilities | None) -> Side:
-    """Return abilities, standard errors and names."""
+    """Return abilities, standard errors and names of respondents."""
     if abilities is not None:
         people: Side = (abilities.ability, abilities.se, abilities.labels)
     elif isinstance(fit, BayesianIRT):
@@ -115,7 +115,7 @@ def _people(fit: IRTFit | BayesianIRT, abilities: Abilities | None) -> Side:
 
 
 def _items(fit: IRTFit | BayesianIRT) -> Side:
-    """Return difficulties, standard errors and names."""
+    """Return difficulties, standard errors and names of items."""
     if isinstance(fit, BayesianIRT):
         return fit.difficulty.value, fit.difficulty.se, fit.labels
     steps = thresholds(fit)
@@ -134,7 +134,7 @@ def _items(fit: IRTFit | BayesianIRT) -> Side:
 
 
 def _range(people: FloatArray, items: FloatArray) -> tuple[float, float]:
-    """Return limits that contain all respondents, and items within two spans of them."""
+    """Return limits that contain all respondents, and all items that are not far from them."""
     known = people[np.isfinite(people)]
     span = max(float(np.ptp(known)), 1.0)
     low, high = float(known.min()) - 1.5 * span, float(known.max()) + 1.5 * span
@@ -172,7 +172,7 @@ def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
 
 
 def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
-    """Draw a histogram that grows outwards; label values beyond the axis."""
+    """Draw a histogram that grows outwards, and label the number of values beyond the axis."""
     value = side[0]
     low, high = ax.get_ylim()
     known = value[np.isfinite(value)]

@@ -1,4 +1,4 @@
-"""Plot of posterior distributions of many parameters, one per row."""
+"""Plot of the posterior distributions of many parameters, with one row per parameter."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ def plot_posterior_forest(
     """Draw posterior estimates with 50 % intervals and intervals of the estimate's level.
 
     The density of the draws is above the bars. With more than sixty rows, only the highest and
-    lowest thirty are drawn. ``to_frame()`` and ``draws`` have the numbers.
+    lowest thirty are drawn. ``to_frame()`` and ``draws`` contain the numbers.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def plot_posterior_forest(
     reference : float, optional
         Reference value, drawn as a line.
     order : int array, optional
-        Indices of the rows from top to bottom; by default in descending order.
+        Indices of the rows from top to bottom, by default in descending order of the estimates.
     x : str
-        Label of the horizontal axis; by default the name of the estimate.
+        Label of the horizontal axis, by default the name of the estimate.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def plot_posterior_forest(
 
 
 def _rows(value: FloatArray) -> IntArray:
-    """Return defined rows in descending order; only the ends if there are many."""
+    """Return defined rows in descending order, or only the highest and lowest of many rows."""
     known = np.flatnonzero(np.isfinite(value))
     order = known[np.argsort(-value[known], kind="stable")]
     if order.size <= MOST_ROWS:
@@ -103,13 +103,14 @@ def _rows(value: FloatArray) -> IntArray:
 
 
 def _outline(ax: "Axes", draws: FloatArray, interval: FloatArray, base: float) -> None:
-    """Draw the smoothed density of the draws above `base`, within twice the interval."""
+    """Draw the smoothed density of the draws above `base`, cut off near the interval."""
     width = float(interval[1] - interval[0])
     spread = float(draws.std())
     if not spread > 0.0 or not width > 0.0:
         return
     at = np.linspace(interval[0] - 0.3 * width, interval[1] + 0.3 * width, 120)
-    # Silverman's rule with the interval's width, so that long tails do not oversmooth the middle.
+    # Use the interval's width in Silverman's rule, so that long tails do not oversmooth the
+    # middle.
     bandwidth = 0.9 * min(spread, width / 3.92) * draws.size**-0.2
     some = draws[:: max(1, draws.size // 1000)]
     height: Any = np.exp(-0.5 * ((at[:, None] - some) / bandwidth) ** 2).sum(axis=1)
@@ -118,7 +119,7 @@ def _outline(ax: "Axes", draws: FloatArray, interval: FloatArray, base: float) -
 
 
 def _left_out(ax: "Axes", estimate: Estimate, rows: IntArray) -> None:
-    """Write how many rows are not drawn, and why."""
+    """Write the number of rows that are not drawn, with the reason."""
     undefined = int((~estimate.defined).sum())
     hidden = len(estimate.labels) - rows.size - undefined
     parts = [f"{hidden} in between not drawn"] if hidden else []

@@ -1,4 +1,4 @@
-"""Plot of suspicious questions by position in the table."""
+"""Plot of suspicious questions by their position in the table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psychollm.studies.question_audit.study import QuestionAudit
 
 _LEAST = 0.05  # questions with a lower probability of a fault are not drawn
-_PARTED = 100  # with more groups no separating backgrounds are drawn
+_PARTED = 100  # number of groups above which no backgrounds are drawn
 
 
 @plain_text()
@@ -31,15 +31,15 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     """Draw the probability of a fault for each suspicious question, in the order of the table.
 
     Filled marks are questions whose most likely fault is a wrong key. Grey backgrounds separate
-    groups of questions. Coloured backgrounds mark runs of miskeyed items, each labelled with its
-    first item.
+    groups of questions. Coloured backgrounds mark runs of miskeyed items, each of which is
+    labelled with its first item.
 
     Parameters
     ----------
     result : QuestionAudit
         Result of `psychollm.question_audit`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
 
 
 def _groups(ax: "Axes", result: "QuestionAudit") -> None:
-    """Separate groups of neighbouring questions."""
+    """Draw backgrounds that separate groups of adjacent questions."""
     codes = np.unique(np.array(list(map(str, result.group))), return_inverse=True)[1]
     edges = np.flatnonzero(np.diff(codes)) + 1
     starts, ends = np.r_[0, edges], np.r_[edges, len(codes)]

@@ -1,4 +1,4 @@
-"""Reliability diagrams: accuracy by stated confidence, one panel per model."""
+"""Reliability diagrams, which show accuracy by stated confidence for each model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
 Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
 
-# More points per curve would not be visible and would only enlarge files.
+# More points per curve would not be visible, and would enlarge files.
 _MOST_POINTS = 200
 _MOST_SPIKES = 40
-# The histogram is drawn as a strip below the diagram, on the same scale of confidence.
+# The histogram is a strip below the diagram with the same scale of confidence.
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
-_PANEL = (2.15, 2.75)  # inches
+_PANEL = (2.15, 2.75)  # size in inches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Diagram:
 
     label: Any
     curve: FloatArray  # (points, 2) stated confidence and accuracy
-    observed: FloatArray | None = None  # (groups, 3) confidence, accuracy, answers
+    observed: FloatArray | None = None  # (groups, 3) confidence, accuracy, number of answers
     bars: FloatArray | None = None  # (groups, 2) bounds of `observed`
     consistency: FloatArray | None = None  # (points, 3) confidence and bounds around the diagonal
     confidence: FloatArray | None = None  # (points, 3) confidence and bounds around the curve
@@ -151,12 +151,12 @@ def _stated(label: Any, stated: float, seen: float, n: float) -> str:
 
 
 def _thinned(size: int) -> Any:
-    """Return at most so many indices of points, including the first and last."""
+    """Return evenly spaced indices of at most `_MOST_POINTS` points, including both ends."""
     return np.unique(np.linspace(0, max(size - 1, 0), min(size, _MOST_POINTS)).round().astype(int))
 
 
 def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Return one bar per distinct confidence if there are few, otherwise binned counts."""
+    """Return one bar per distinct confidence if there are few, or else the counts of bins."""
     if values.size <= _MOST_SPIKES:
         return _wide(values, values, n)
     height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)
@@ -164,7 +164,7 @@ def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def _wide(lower: FloatArray, upper: FloatArray, n: FloatArray) -> FloatArray:
-    """Give bars of zero width a visible width."""
+    """Return edges and heights of bars, with a visible width for bars of zero width."""
     half = np.where(upper > lower, 0.0, 0.008)
     return np.column_stack([lower - half, upper + half, n])
 
@@ -198,27 +198,27 @@ def plot_reliability(
     band: Band = "consistency",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a reliability diagram: accuracy against stated confidence.
+    """Draw a reliability diagram, which shows accuracy against stated confidence.
 
-    On the diagonal the model is calibrated; below it, the model is overconfident. For a `Corp`
-    result the line is the isotonic curve, and rings are observed accuracies, sized by the number
-    of answers. For binned errors the line connects the bins, which have Wilson intervals. For
-    smooth errors the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or
-    ``result.curve`` has the numbers.
+    The model is calibrated on the diagonal and overconfident below it. For a `Corp` result, the
+    line is the isotonic curve, and rings are observed accuracies, sized by the number of answers.
+    For binned errors, the line connects the bins, which have Wilson intervals. For smooth errors,
+    the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or ``result.curve``
+    contains the numbers.
 
     Parameters
     ----------
     result : Corp, BinnedCalibrationError or SmoothCalibrationError
         Result of `corp`, `calibration_error` or `smooth_calibration_error`.
     model : hashable, optional
-        Label of the model; by default the first.
+        Label of the model, by default the first.
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
         "consistency" is the band around the diagonal that contains most curves of calibrated
         models (`Corp` only). "confidence" is the band around the curve (not for bins).
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -280,12 +280,12 @@ def plot_reliability_grid(
     columns : int
         Number of diagrams per row.
     figure : Figure, optional
-        Empty figure to draw on; by default a new one.
+        Empty figure to draw on; by default, a new figure is created.
 
     Returns
     -------
     Figure
-        Figure whose ``axes`` hold one diagram per model.
+        Figure whose ``axes`` contain one diagram per model.
 
     Raises
     ------
@@ -322,14 +322,14 @@ def plot_reliability_grid(
 
 
 def _labels(result: Reliability) -> tuple[Any, ...]:
-    """Return the models of a result; none for other types, which `diagram_of` rejects."""
+    """Return the models of a result, or () for other types, which `diagram_of` rejects."""
     if isinstance(result, Corp):
         return result.labels
     return result.value.labels if isinstance(result, CalibrationError) else ("",)
 
 
 def _key(result: Reliability, band: Band) -> list[Any]:
-    """Return the legend entries: the curve, its points and the bands."""
+    """Return the legend entries for the curve, its points and the bands."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -348,7 +348,7 @@ def _key(result: Reliability, band: Band) -> list[Any]:
 
 
 def unit_square(ax: "Axes") -> None:
-    """Set axes from 0 to 1, with a strip for a histogram below."""
+    """Set the limits of axes to 0 and 1, with space for a histogram below."""
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(_FLOOR, _CEILING)
     ax.set_box_aspect((_CEILING - _FLOOR) / 1.06)
@@ -359,7 +359,7 @@ def unit_square(ax: "Axes") -> None:
 
 
 def diagonal(ax: "Axes", label: Any) -> None:
-    """Draw the line of calibration."""
+    """Draw the diagonal, on which confidence is calibrated."""
     ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=DASHED, zorder=2, gid=f"diagonal {label}")
 
 
@@ -397,7 +397,7 @@ def _band(ax: "Axes", band: FloatArray | None, colour: str, alpha: float, name: 
     if band is None:
         return
     x, low, high = band.T
-    if len(band) == 1:  # a single reported confidence has a band of zero width
+    if len(band) == 1:  # a band of zero width, because only one confidence was reported
         ax.vlines(x, low, high, color=colour, alpha=alpha, lw=6.0, zorder=1, gid=name)
         return
     ax.fill_between(x, low, high, color=colour, alpha=alpha, lw=0, zorder=1, gid=name)

@@ -1,4 +1,4 @@
-"""Risk-coverage curves: error rate if a model answers only when confident."""
+"""Risk-coverage curves, which show the error rate if a model answers only when confident."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# With more curves than this, bands and baselines overlap too much.
+# If more curves are drawn, bands and baselines overlap too much.
 _MOST_BANDS = 3
-_SETTLED = 0.1  # the limits of the axes are set by the curves above this coverage
+_SETTLED = 0.1  # smallest coverage at which curves determine the limits of the axes
 _BEST = (0, (1, 1.6))
 _TOLD = (0.2, 0.5, 1.0)
-_PANEL = (2.15, 2.0)  # inches
+_PANEL = (2.15, 2.0)  # size in inches
 
 
 @plain_text()
@@ -45,12 +45,13 @@ def plot_risk_coverage(
     highlight: Sequence[Any] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw risk-coverage curves: error rate among the most confident answers.
+    """Draw risk-coverage curves, which show the error rate of the most confident answers.
 
-    At coverage 1 every question is answered. The dashed line is expected for uninformative
+    At coverage 1, every question is answered. The dashed line is expected for uninformative
     confidence; the dotted line is the best possible order. Up to three models have both baselines
-    and bands; with more, only the model with the lowest AURC has them. `plot_risk_coverage_grid`
-    draws them for every model. ``result.to_frame()`` has the numbers.
+    and bands. If there are more models, only the one with the lowest AURC has them, but
+    `plot_risk_coverage_grid` draws them for every model. ``result.to_frame()`` returns the
+    numbers.
 
     Parameters
     ----------
@@ -59,9 +60,9 @@ def plot_risk_coverage(
     models : sequence, optional
         Models to draw; by default all.
     highlight : sequence, optional
-        Models to colour; by default all if at most ten, otherwise the five with the lowest AURC.
+        Models to colour; by default, all of up to ten models, or the five with the lowest AURC.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def plot_risk_coverage_grid(
     columns : int
         Number of panels per row.
     figure : Figure, optional
-        Empty figure to draw on; by default a new one.
+        Empty figure to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def plot_risk_coverage_grid(
         area = with_interval(float(result.aurc.value[model]), result.aurc.interval[model], 3)
         panel_title(ax, result.labels[model], [f"AURC {area}"])
         if result.flags[model]:
-            # The text is placed away from the curve, which may be high or low.
+            # Place the text away from the curve, which may be high or low.
             high = result.error_rate[model] > 0.5 * top
             say(ax, str(result.flags[model]), (0.5, (0.25 if high else 0.75) * top))
 
@@ -182,7 +183,7 @@ def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:
-    """Return an upper limit that ignores noisy error rates of very few answers."""
+    """Return an upper limit of the error rate that ignores noisy rates of very few answers."""
     settled = answered(result)[
         np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))
     ]

@@ -1,4 +1,4 @@
-"""Plots of eigenvalues, compared with their null distributions."""
+"""Plots of eigenvalues compared with their null distributions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from psychollm.factor.number_of_factors.parallel import ParallelAnalysis
 
-# With more components than this, an inset shows the eigenvalues without the first.
+# If more components are drawn, an inset shows the eigenvalues except the first.
 _CLOSE_UP_FROM = 4
 
 NULL_NAMES = {
@@ -59,24 +59,24 @@ def plot_scree(
     first: int = 12,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw observed eigenvalues with the 90 % range of each null's replicates.
+    """Draw observed eigenvalues with the 90 % range of the replicates of each null distribution.
 
-    ``to_frame()`` of each null has the numbers.
+    The method ``to_frame`` of each null returns the numbers.
 
     Parameters
     ----------
     nulls : Null or ParallelAnalysis, or sequence of them
-        Nulls of the statistic ``"eigenvalues"`` or ``"shares"``, of the same data; or ``parallel``
-        of a `Retention`.
+        Null distributions of the statistic ``"eigenvalues"`` or ``"shares"`` of the same data, or
+        the attribute ``parallel`` of a `Retention`.
     first : int
         Number of eigenvalues to draw.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
     ShapeError
-        If no null is given, or its statistic is not a list of eigenvalues.
+        If no null is given, or if a null's statistic is not a list of eigenvalues.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def plot_scree(
 
 
 def _told(shown: Sequence[Null], stop: int) -> list[str]:
-    """Return each eigenvalue with the median and range of each null distribution."""
+    """Return text with each eigenvalue, and the median and range of each null distribution."""
     bands = [null.quantile([0.05, 0.5, 0.95]) for null in shown]
     what = "share" if shown[0].statistic == "shares" else "eigenvalue"
     return [
@@ -124,7 +124,7 @@ def _told(shown: Sequence[Null], stop: int) -> list[str]:
 
 
 def _null_of(one: "Null | ParallelAnalysis") -> Null:
-    """Return the null behind a parallel analysis, or the null itself."""
+    """Return the null distribution of a parallel analysis; return a null unchanged."""
     if isinstance(one, Null):
         return one
     return Null.compare(
@@ -139,7 +139,7 @@ def _null_of(one: "Null | ParallelAnalysis") -> Null:
 def draw_components(
     ax: "Axes", shown: Sequence[Null], start: int, stop: int, *, scale: float = 1.0
 ) -> None:
-    """Draw components `start` to `stop`, from 0, with all values times `scale`."""
+    """Draw components `start` to `stop`, counted from 0, with values multiplied by `scale`."""
     at = np.arange(start + 1, stop + 1)
     for null in shown:
         low, middle, high = scale * null.quantile([0.05, 0.5, 0.95])[:, start:stop]
@@ -164,16 +164,17 @@ def inset(inner: "Axes", title: str) -> "Axes":
 
 @plain_text()
 def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the number of factors by each rule; the most frequent number is shaded.
+    """Draw the number of factors that each rule retains; the most frequent number is shaded.
 
-    ``plot_scree(result.parallel)`` draws the eigenvalues. ``result.to_frame()`` has the numbers.
+    ``plot_scree(result.parallel)`` draws the eigenvalues. ``result.to_frame()`` returns the
+    numbers.
 
     Parameters
     ----------
     result : Retention
         Result of `retention`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw yes rates against the discrimination of yes and no; flagged models are labelled.
+    """Draw the AUROC of yes and no against yes rates; flagged models are labelled.
 
-    Without correctness, the models are in a single row. ``result.to_frame()`` has the numbers and
-    the reasons.
+    Without correctness, the models are in a single row. ``result.to_frame()`` returns the numbers
+    and the reasons.
 
     Parameters
     ----------
     result : Screen
         Result of `validity_screen`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

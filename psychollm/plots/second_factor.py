@@ -1,4 +1,4 @@
-"""Plots of second loadings and of single statistics, compared with a null distribution."""
+"""Plots of second loadings and of single statistics with their null distributions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -37,21 +37,21 @@ def plot_second_factor(
     names: Sequence[object] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw second loadings against thresholds, with the 90 % range of each null's replicates.
+    """Draw second loadings against thresholds, with the 90 % range under each null.
 
-    The sign of a component is arbitrary. Each replicate has the sign that agrees best with the
-    data, which slightly shifts null loadings towards the observed ones.
+    The sign of a component is arbitrary. Each replicate gets the sign that agrees best with the
+    data, which slightly shifts null loadings towards the observed loadings.
 
     Parameters
     ----------
     nulls : Null or sequence of Null
-        Nulls of the statistic ``"second_loadings"``, of the same data.
+        Null distributions of the statistic ``"second_loadings"`` of the same data.
     thresholds : array (models,)
         Thresholds of the models, for example ``Correlation.thresholds``.
     names : sequence (models,), optional
-        Names of the models, as labels of the points.
+        Names of the models, which label the points.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def plot_second_factor(
     order = np.argsort(tau, kind="stable")
     observed = shown[0].observed
     path = np.linspace(np.nanmin(tau), np.nanmax(tau), 60)
-    lines = [np.column_stack([path, 0.0 * path])]  # points on a line that labels avoid
+    lines = [np.column_stack([path, 0.0 * path])]  # labels must avoid the line at zero
     for null in shown:
         low, middle, high = np.quantile(aligned(null.draws, observed), [0.05, 0.5, 0.95], axis=0)
         colour = NULL_COLOURS.get(null.scheme, GREY)
@@ -109,7 +109,7 @@ def plot_second_factor(
 
 
 def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
-    """Flip the sign of replicates whose loadings correlate negatively with the observed ones."""
+    """Reverse replicates whose loadings correlate negatively with the observed loadings."""
     away = draws @ observed < 0
     return np.asarray(np.where(away[:, None], -draws, draws))
 
@@ -127,9 +127,9 @@ def plot_null(
     entry : int
         Index of the entry of the statistic, from 0.
     name : str, optional
-        Name of the value; by default the name of the statistic.
+        Name of the value, by default the name of the statistic.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------

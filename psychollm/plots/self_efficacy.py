@@ -1,4 +1,4 @@
-"""Self-efficacy totals by model and condition, compared with human norms."""
+"""Plot of self-efficacy totals by model and condition, compared with human norms."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -32,18 +32,18 @@ _REACH = 0.27  # vertical extent of the markers in one row
 
 @plain_text()
 def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the mean total of each model under each condition, with people if available.
+    """Draw the mean total of each model under each condition, with people's totals if available.
 
     Bars are Student's t intervals over repeats of a model. A mark has no bar if the model has one
-    administration or identical repeats. The axis is the full range of the scale; the band is one
-    SD of people around their mean. ``study.totals`` has the numbers.
+    administration or identical repeats. The axis is the full range of the scale; the band extends
+    one SD to either side of people's mean. ``study.totals`` contains the numbers.
 
     Parameters
     ----------
     study : SelfEfficacyStudy
         Result of `self_efficacy`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     ax.set_xlim(low - margin, high + margin)
     name_rows(ax, rows, striped=True)
     name_axes(ax, x=f"total, {low} to {high}")
-    # The legend has one column per condition, so that all conditions fit into one line.
+    # One column per condition lets all conditions fit into one line.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
     return ax
 
@@ -77,13 +77,13 @@ def _size(rows: list[Any]) -> tuple[float, float]:
 
 
 def _order(totals: "pd.DataFrame") -> list[Any]:
-    """Return the models by descending total, those without a total last."""
+    """Return the models in descending order of their total; models without a total are last."""
     means = totals.groupby("model", sort=False)["mean"].mean()
     return list(means.sort_values(ascending=False, kind="stable", na_position="last").index)
 
 
 def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int) -> None:
-    """Draw one condition."""
+    """Draw the totals of all models under one condition."""
     k, condition = len(study.conditions), study.conditions[series]
     own = study.totals[study.totals["condition"] == condition].set_index("model").reindex(rows)
     y = np.arange(len(rows)) + (np.linspace(-_REACH, _REACH, k)[series] if k > 1 else 0.0)
@@ -102,7 +102,7 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
 
 
 def _people(ax: "Axes", parts: "list[PeopleScore]") -> None:
-    """Draw the band of people, if their scores are the same in all conditions (a norm)."""
+    """Draw the band of people's scores, if these are the same in all conditions, as in a norm."""
     means = {float(one.baseline.value[0]) for one in parts}
     if len(means) == 1:
         mean, sd = means.pop(), parts[0].sd

@@ -1,4 +1,4 @@
-"""Plot of semantic calibration, one panel per arm."""
+"""Plot of semantic calibration with one panel per arm."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL = (2.5, 3.5)  # inches; high enough that the width determines the size of the boxes
-_FEWEST = 3  # fewest questions of a drawn proportion
+PANEL = (2.5, 3.5)  # inches; the height is large, so the width determines the size of the axes
+_FEWEST = 3  # smallest number of questions of a drawn proportion
 _LARGEST = 90.0  # area of a ring with all questions
 
 
@@ -31,12 +31,12 @@ def plot_semantic_calibration(
     columns: int = 4,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw accuracy against the proportion of the largest class, one panel per arm.
+    """Draw accuracy against the proportion of the largest class, with one panel per arm.
 
-    A ring represents all questions with the same proportion; its size is their number. The grey
-    line and band are expected for a calibrated model with the same number of samples. The line is
-    below the diagonal because the largest of several proportions overestimates its probability.
-    ``study.curves()`` has the numbers.
+    A ring represents all questions with the same proportion; its area increases with their number.
+    The grey line and band are expected for a calibrated model with the same number of samples. The
+    line is below the diagonal, because the largest of several proportions overestimates its
+    probability. ``study.curves()`` returns the numbers.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def plot_semantic_calibration(
     columns : int
         Number of panels per row.
     figure : Figure, optional
-        Empty figure to draw on; by default a new one.
+        Empty figure to draw on; by default, a new figure is created.
 
     Raises
     ------
     LabelError
-        If the arm does not exist.
+        If an arm does not exist.
     OptionError
         If `columns` is not a positive whole number.
 
@@ -113,7 +113,7 @@ def _draw(ax: "Axes", curve: SampleCurve) -> None:
     ax.plot(at, curve.expected[known], color=GREY, lw=1.4, zorder=2, gid=name)
     here = curve.n > 0
     x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
-    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line skips proportions with few questions
+    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line omits proportions with few questions
     ax.plot(x[often], y[often], color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
     told = [
         f"{curve.label}: proportion {number(across)}; {percent(up, 1)} of {count(questions)} right"

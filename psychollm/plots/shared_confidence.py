@@ -46,7 +46,7 @@ FigureName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One figure: the function that draws it, and its size in inches."""
+    """The function that draws a figure, and its size in inches."""
 
     draw: Callable[["SharedConfidence", "Axes"], object]
     width: float
@@ -55,7 +55,7 @@ class Drawing:
     tallest: float = 24.0
 
     def size(self, labels: Sequence[Any]) -> tuple[float, float]:
-        """Return width and height, with room for one row per model if needed."""
+        """Return width and height, with space for one row per model if needed."""
         beside = names_width(labels) if self.per_model else 0.0
         height = self.height + self.per_model * len(labels)
         return round(self.width + beside, 2), min(height, self.tallest)
@@ -77,7 +77,7 @@ def plot_shared_confidence(
     Returns
     -------
     Figure
-        Figure made with pyplot.
+        Figure created with pyplot.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _residuals(result: "SharedConfidence", ax: "Axes") -> None:
 
 
 def differs_from_shared(result: "SharedConfidence") -> list[bool]:
-    """Return models whose confidence predicts their correctness beyond the common factor."""
+    """Return whether each model's confidence predicts correctness beyond the common factor."""
     return [one is Outcome.ABOVE for one in result.private_signal.verdicts().outcomes]
 
 

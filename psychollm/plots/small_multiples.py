@@ -1,4 +1,4 @@
-"""Panels of the same plot for every model, with common scales."""
+"""Panels with the same plot for every model on common scales."""
 
 from collections.abc import Callable, Sequence
 from textwrap import fill
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEGEND = 3.8  # inches for a legend
-_LINE = 22  # characters of a reason per line
-_ROOM = 0.07  # inches above and below each panel
-_LONGEST = 28  # characters of a name that fit above a panel
+_LEGEND = 3.8  # width of a legend in inches
+_LINE = 22  # number of characters of a reason per line
+_ROOM = 0.07  # space above and below each panel in inches
+_LONGEST = 28  # number of characters of a name that fit above a panel
 
 
 def draw_panels(
@@ -28,7 +28,7 @@ def draw_panels(
     key: Sequence[Any] = (),
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw `n` panels row by row, with shared axis labels outside."""
+    """Draw `n` panels row by row, with common axis labels outside."""
     columns = min(check_count("columns", columns), n)
     rows = -(-n // columns)
     size = grid_size(n, columns, panel, above=0.3 + 0.2 * bool(key))
@@ -96,7 +96,7 @@ def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weigh
 
 
 def say(ax: "Axes", reason: str, at: tuple[float, float]) -> None:
-    """Write a reason into a panel, wrapped to the panel's width."""
+    """Write a reason into a panel, with line breaks at the panel's width."""
     text = ax.text(
         *at,
         fill(reason, _LINE),

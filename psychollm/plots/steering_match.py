@@ -1,4 +1,4 @@
-"""Plot of best steering strengths against thresholds, with controls."""
+"""Plot of the best steering strengths against thresholds, with controls."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -40,21 +40,21 @@ _ROOM = 0.24
 
 @plain_text()
 def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
-    """Draw best steering strengths against thresholds, with controls.
+    """Draw the best steering strengths against thresholds, with controls.
 
-    The upper left panel has the fitted line; points have intervals over questions, and are hollow
-    at the edge of the usable strengths. The upper right panel shows the agreement with each target
-    on held-out questions; bars start at the agreement of a constant answer. The lower panels show
-    :math:`R^2` and held-out kappa for the direction and the controls, with their distributions
-    under exchanged questions. ``study.to_frame()``, ``study.controls_frame()`` and ``study.null``
-    have the numbers.
+    The upper left panel shows the fitted line. Its points have intervals over questions, and are
+    hollow at the limits of the usable strengths. The upper right panel shows the agreement with
+    each target on held-out questions; bars start at the agreement of a constant answer. The lower
+    panels show :math:`R^2` and held-out kappa for the direction and the controls, with their null
+    distributions under exchanged questions. ``study.to_frame()``, ``study.controls_frame()`` and
+    ``study.null`` contain the numbers.
 
     Parameters
     ----------
     study : SteeringMatch
         Result of `steering_match`.
     figure : Figure, optional
-        Empty figure to draw on; by default a new one.
+        Empty figure to draw on; by default, a new figure is created.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
 
 
 def draw_line(ax: "Axes", study: SteeringMatch) -> None:
-    """Draw best strengths over thresholds with the fitted line and its band."""
+    """Draw the best strengths against thresholds, with the fitted line and its band."""
     best = study.best
     x, y = best.thresholds, best.strength.value
     known = np.isfinite(x) & np.isfinite(y)
@@ -119,7 +119,7 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
 
 
 def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
-    """Write a number into a corner of the axes away from the line."""
+    """Write a number into the corner of the axes that the line does not cross."""
     if study.best.line.slope > 0:
         write(ax, 0.98, 0.03, text, "right bottom")
     else:
@@ -127,7 +127,7 @@ def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
 
 
 def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
-    """Draw held-out agreement of each target, compared with a constant answer."""
+    """Draw the held-out agreement with each target, compared with that of a constant answer."""
     order = by_value(study.best.thresholds)
     rows = np.arange(order.size)
     constant = study.constant.agreement.value[order]
@@ -150,14 +150,14 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
     names = [shortened(study.targets.models[row], _LONGEST) for row in order]
     size = TICK_SIZE - 0.5 if order.size <= 22 else max(4.5, 11.0 - 0.2 * order.size)
     ax.set_yticks(rows, names, fontsize=size)
-    ax.set_ylim(-0.7, order.size - 0.3 + _ROOM * order.size)  # room for the legend above the rows
+    ax.set_ylim(-0.7, order.size - 0.3 + _ROOM * order.size)  # space for the legend
     ax.grid(visible=False, axis="y")
     name_axes(ax, x="agreement", title="Agreement by target")
     legend(ax, inside="upper left")
 
 
 def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
-    """Draw one main statistic for direction and controls, with its null distribution."""
+    """Draw a main statistic of the direction and the controls, with its null distribution."""
     column = HEADLINES.index(which)
     draws = study.null.draws[:, column]
     known = draws[np.isfinite(draws)]

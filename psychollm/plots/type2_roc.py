@@ -1,4 +1,4 @@
-"""Type-2 ROC curves: confident correct answers against confident wrong ones."""
+"""Type-2 ROC curves, which show confident correct answers against confident wrong answers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.discrimination.type2_roc import Type2ROC
 
 _MOST_BANDS = 3
-_LONGEST = 36  # characters of a name in the legend
+_LONGEST = 36  # largest number of characters of a name in the legend
 
 
 @plain_text()
@@ -30,11 +30,12 @@ def plot_type2_roc(
     highlight: Sequence[Any] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw type-2 ROC curves: hit rate against false-alarm rate of each model.
+    """Draw type-2 ROC curves, with the hit rate against the false-alarm rate of each model.
 
-    The dashed line is expected for uninformative confidence. The legend gives the AUROC of each
-    curve with its interval, best model first, or the reason why a curve is missing. Up to three
-    models have bands. ``result.criteria_frame()`` and ``result.to_frame()`` have the numbers.
+    The dashed line is expected for uninformative confidence. The legend lists the AUROC of each
+    curve with its interval, or the reason why a curve is missing, with the best model first. Up to
+    three models have bands. ``result.criteria_frame()`` and ``result.to_frame()`` return the
+    numbers.
 
     Parameters
     ----------
@@ -43,9 +44,9 @@ def plot_type2_roc(
     models : sequence, optional
         Models to draw; by default all.
     highlight : sequence, optional
-        Models to colour; by default all if at most ten, otherwise the five with the largest area.
+        Models to colour; by default, all of up to ten models, or the five with the largest area.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def _curve(result: "Type2ROC", row: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[int, str]) -> None:
-    """Label the curves on the right by descending area; undefined ones last."""
+    """Label the curves on the right in descending order of area, with undefined curves last."""
     from matplotlib.lines import Line2D
 
     value = result.auroc.value

@@ -1,4 +1,4 @@
-"""Plot of the evidence of a watch by look."""
+"""Plot of the evidence of a watch at each look."""
 
 from typing import TYPE_CHECKING
 
@@ -28,14 +28,14 @@ _LEAST, _MOST = 1e-2, 1e6  # limits of the evidence axis
 
 @plain_text()
 def plot_watch(watch: "Watch", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the evidence that a model's answers have changed, by look.
+    """Plot the evidence that a model's answers have changed, at each look at the data.
 
     Parameters
     ----------
     watch : Watch
         Result of `ItemBank.watch`.
     ax : Axes, optional
-        Axes to draw on; by default a new figure.
+        Axes to draw on; by default, a new figure is created.
 
     Examples
     --------

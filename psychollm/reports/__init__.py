@@ -1,4 +1,4 @@
-"""Layer 7: one self-contained HTML page per study."""
+"""Reports, which are self-contained HTML pages, one per study."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -18,8 +18,8 @@ from psychollm.reports.marks import overlay
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-# Text is not converted to outlines, so it can be read aloud, searched, and set in the page's
-# fonts.
+# Text is not converted to outlines, so that it can be read aloud, searched, and set in the fonts
+# of the page.
 _SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "psychollm",
@@ -36,13 +36,13 @@ class Figure:
     svg: str
     caption: str = ""
     number: int = 0
-    width: float = 0.0  # inches
+    width: float = 0.0  # width in inches
     answers: bool = False  # whether the figure has interactive marks
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw reports with fixed settings, independent of the user's."""
+    """Within the context, draw with fixed settings, independently of the user's."""
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -51,14 +51,14 @@ def house_style() -> Iterator[None]:
 
 
 def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
-    """Return a drawing as inline SVG with its marks; `models` are the models of the page."""
+    """Convert a drawing to inline SVG with its marks; `models` are the models of the page."""
     svg = written(drawn_by(drawing), key=drawing.key, title=drawing.title, models=models)
     return replace(svg, caption=drawing.caption)
 
 
 @house_style()
 def drawn_by(drawing: Drawing) -> "Canvas":
-    """Return the figure of a drawing at the size of its plot, created without pyplot."""
+    """Draw a figure at the size of its plot without pyplot."""
     module, _, name = drawing.plot.rpartition(".")
     own = module.startswith("studies.")
     plot = view(module if own else f"plots.{module}".removesuffix("."), name)
@@ -70,9 +70,9 @@ def drawn_by(drawing: Drawing) -> "Canvas":
 
 @house_style()
 def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = ()) -> Figure:
-    """Return a drawn figure as inline SVG with the marks of its axes."""
-    # Screen readers read `title`. `key` is unique on the page and becomes the prefix of all names
-    # inside the SVG.
+    """Convert a drawn figure to inline SVG with the marks of its axes."""
+    # Screen readers read `title`. `key` is unique on the page and is the prefix of all names in
+    # the SVG.
     text = StringIO()
     figure.savefig(text, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
     laid = overlay(figure, models)
@@ -83,7 +83,7 @@ def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = (
 
 
 def inline_svg(text: str, *, title: str, key: str) -> str:
-    """Return an SVG file as an element of a page."""
+    """Convert the text of an SVG file to an element of a page."""
     text = text[text.index("<svg") :]
     for pattern, new in _REPLACEMENTS:
         text = pattern.sub(new, text)
@@ -97,7 +97,7 @@ def inline_svg(text: str, *, title: str, key: str) -> str:
 
 
 def _with_unique_names(text: str, key: str) -> str:
-    """Prefix every name with the key; further elements of the same name are numbered."""
+    """Prefix every name with the key, and number further elements of the same name."""
     seen: Counter[str] = Counter()
 
     def named(match: "re.Match[str]") -> str:
@@ -109,7 +109,7 @@ def _with_unique_names(text: str, key: str) -> str:
     return re.sub(r'\bid="([^"]*)"', named, text)
 
 
-# The page sets fonts and line joins for all figures, so the settings in each element are removed.
+# Remove fonts and line joins from the elements, because the page sets them for all figures.
 _REPLACEMENTS = (
     (re.compile(r"<metadata>.*?</metadata>", re.DOTALL), ""),
     (re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL), ""),

@@ -1,4 +1,4 @@
-"""Form on one page that presents the models' prompts to a person, without network access."""
+"""Form that shows the models' prompts to a person on one page without network access."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.reports.page import write_text
 
 _TEMPLATES = files("psychollm.reports").joinpath("templates")
-# Characters that could end a script, or a line of it, in embedded JSON.
+# In embedded JSON, these characters could end a script or one of its lines.
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
@@ -25,13 +25,14 @@ def write_form(
 ) -> Path:
     """Write a form on which a person answers the same prompts as models.
 
-    The page shows one prompt after the other, keeps answers in the browser, and saves them as the
+    The page shows one prompt after the other, stores answers in the browser, and saves them to a
     file that `read_people` reads. The page makes no network requests.
 
     Parameters
     ----------
     prompts : iterable of Prompt
-        Prompts to show. Repeated prompts are shown once; prompts for a single model are omitted.
+        Prompts to show. Repeated prompts are shown once; prompts for a single model or for judges
+        are omitted.
     path : path
         File to write; its folder is created.
     title : str
@@ -45,7 +46,7 @@ def write_form(
     Raises
     ------
     InputError
-        If no prompt is left, or the file cannot be written.
+        If no prompt remains, or if the file cannot be written.
 
     Examples
     --------
@@ -90,10 +91,10 @@ def _asked(prompts: Iterable[Prompt]) -> list[dict[str, Any]]:
 
 
 def for_people(prompt: Prompt) -> bool:
-    """Return whether people get the prompt: not repeats, judge prompts or single-model prompts."""
+    """Return whether people get a prompt: not if it is a repeat or for a single model or judge."""
     return prompt.repeat == 0 and prompt.to is None and "judges" not in prompt.about
 
 
 def _key(asked: list[dict[str, Any]]) -> str:
-    """Return the key of the browser's storage, which is unique to these prompts."""
+    """Return the key of the browser's storage, which depends on the prompts."""
     return f"psychollm-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}"

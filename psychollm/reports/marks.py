@@ -1,8 +1,8 @@
-"""Interactive marks of a plot, drawn over its figure.
+"""Interactive marks, drawn over the figure of a plot.
 
 Marks are invisible circles, boxes and lines in the SVG of the figure, each with a ``<title>``.
-Browsers show the title as a tooltip without a script; the script of the page highlights all marks
-of one model together.
+Browsers show the title as a tooltip without a script. The script of the page highlights all marks
+of a model together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_POINTS = 72.0  # per inch, as in SVG
+_POINTS = 72.0  # points per inch, as in SVG
 _RADIUS = 6.0
 MOST_MARKS = 2_000
 
 
 def overlay(figure: "Canvas", models: Sequence[Any]) -> str:
-    """Return the marks of a drawn figure as an SVG group, in points from the upper left."""
-    # `models` are all models of the page; marks refer to them by index.
+    """Return the marks of a drawn figure as an SVG group, in points from the upper left corner."""
+    # Marks refer to models by their index in `models`, which lists all models of the page.
     height = figure.get_figheight() * _POINTS
     scale = _POINTS / figure.dpi
     places = {str(label): place for place, label in enumerate(models)}

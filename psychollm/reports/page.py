@@ -1,4 +1,4 @@
-"""Parts of a report, and rendering to one file."""
+"""Parts of a report, and its rendering to one file."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,13 +22,13 @@ from psychollm.reports.figure import Figure
 
 _TEMPLATES = "psychollm.reports"
 
-# This matches tags, and elements without prose. Only the text between them is typeset.
+# Matches tags, and elements without prose; only the text between the matches is typeset.
 _MARKUP = re.compile(r"(<(svg|script|style|pre|code)\b.*?</\2>|<[^>]*>)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section: a question, the answer in words, and its figures and tables."""
+    """A section with a question, its answer in words, and figures and tables."""
 
     title: str
     key: str
@@ -36,7 +36,7 @@ class Section:
     body: str = ""  # markup of a finding
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
-    folded: tuple[Table, ...] = ()  # long tables, shown on demand and in print
+    folded: tuple[Table, ...] = ()  # long tables, which are shown on demand and in print
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,8 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """Return a page as HTML: one file without external resources."""
-    # The page is complete without its script, which highlights the marks of one model in all
+    """Return a page as HTML without external resources."""
+    # The page is complete without its script, which only highlights the marks of a model in all
     # figures, moves between marks by arrow keys, and sorts tables.
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
     environment = jinja2.Environment(
@@ -93,7 +93,7 @@ def _typeset(text: str) -> str:
 
 
 def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
-    """Write a page to a file, and return its path; the folder is created."""
+    """Write a page to a file, creating its folder, and return the path."""
     file = Path(path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
 
 
 def _numbered(page: Page) -> Page:
-    """Count the figures over the whole page, from 1."""
+    """Return the page with its figures numbered from 1."""
     number = 0
     sections = []
     for section in page.sections:
@@ -116,6 +116,6 @@ def _numbered(page: Page) -> Page:
 
 
 def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return packages by their official names, with versions."""
+    """Return the official names and the versions of packages."""
     proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
     return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())

@@ -1,4 +1,4 @@
-"""Convert findings to sections of a page, with figures and tables."""
+"""Conversion of findings to sections of a page with figures and tables."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from psychollm.reports.page import Section
 def sections_of(
     layout: Layout, study: Any, findings: Findings, smallest: SmallestEffects
 ) -> tuple[Section, ...]:
-    """Return a section for each finding, and one on the required sample sizes."""
+    """Return a section for each finding, and a section on the required sample sizes."""
     held = {one.key: one for one in findings}
     keys = [key for key in layout.sections if key in held]
     if not layout.alone:
@@ -26,7 +26,7 @@ def sections_of(
 
 
 def _titled(layout: Layout, finding: Finding) -> Finding | None:
-    """Return a finding under its section title; None if it appears only at the top."""
+    """Return a finding with the title of its section, or None if it appears only at the top."""
     title = layout.sections.get(finding.key, "") or finding.question or "Findings"
     title = title.removesuffix(":").strip()
     if finding.key != VERDICT:
