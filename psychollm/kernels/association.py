@@ -4,7 +4,7 @@ Let C_g be the number of correct and W_g the number of wrong answers at the g-th
 confidence, and let the subscript < g denote sums over smaller confidences. The numbers of pairs of
 one correct and one wrong answer are
 
-.. math:: P = \sum_g C_g W_{<g}, \qquad Q = \sum_g W_g C_{<g}, \qquad T = \sum_g C_g W_g: \quad (1)
+.. math:: P = \sum_g C_g W_{<g}, \qquad Q = \sum_g W_g C_{<g}, \qquad T = \sum_g C_g W_g, \quad (1)
 
 where P counts the concordant pairs, Q the discordant pairs and T the ties. The average precision
 of the correct answers, ranked from the most confident, and of the wrong answers, ranked from the

@@ -6,8 +6,8 @@ Sheppard's formula writes the orthant probability as an integral over the correl
           + \frac{1}{2\pi} \int_{\arcsin r_0}^{\arcsin r}
             \exp\Big(-\frac{a^2 + b^2 - 2ab\sin\theta}{2\cos^2\theta}\Big)\,d\theta .   \quad (1)
 
-The half-angle substitution :math:`|r| = (1 - t^2)/(1 + t^2)`, :math:`0 < t \le 1`, removes all
-trigonometry: the integrand becomes
+The half-angle substitution :math:`|r| = (1 - t^2)/(1 + t^2)`, :math:`0 < t \le 1`, removes the
+trigonometric functions, and the integrand becomes
 
 .. math:: g(t; a, b) = \frac{2}{1 + t^2}
           \exp\Big(-\frac{(a - b)^2 (1 + t^2)^2}{8 t^2} - \frac{ab (1 + t^2)}{2}\Big),   \quad (2)

@@ -1,4 +1,4 @@
-"""Held-out cells and sampled empty cells of a table, whichever process reads a row.
+"""Held-out cells and sampled empty cells of a table, reproducible for any number of processes.
 
 A hash of a cell's row and column decides whether the cell is held out; the hash is the finaliser
 of splitmix64, applied twice. Empty cells of a row are sampled by geometric jumps, with a random

@@ -39,11 +39,11 @@ import numpy as np
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
-# Sets of free coefficients: intercept and slope, intercept, slope, none.
+# The sets of free coefficients are, in this order, both, the intercept, the slope, and none.
 LINE, INTERCEPT, SLOPE, FIXED = 0, 1, 2, 3
-# Coefficients in the information matrix of Firth's penalty: none, intercept, both.
+# The penalty covers, in this order, no coefficient, the intercept, and both coefficients.
 NO_PENALTY, PENALTY_INTERCEPT, PENALTY_LINE = 0, 1, 2
-# Values returned by `classify`.
+# These are the values that `classify` returns.
 EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 
 # Newton's method stops when the gain of a step, in units of (1), is below the tolerance. The error
@@ -51,7 +51,7 @@ EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 _TOLERANCE = 1e-8
 _TOLERANCE_PENALISED = 1e-18
 _SHORT = 1e-4
-_LONGEST = 4.0  # longest step of an intercept; Newton steps are too long near 0 and 1
+_LONGEST = 4.0  # longest step of an intercept; Newton steps overshoot near probabilities 0, 1
 _MAX_ITERATIONS = 100
 _MAX_HALVINGS = 40
 _NO_SPREAD = 1e-12

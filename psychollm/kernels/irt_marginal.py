@@ -8,8 +8,8 @@ likelihood
 .. math:: \ell_u = \log \sum_q w_q \exp\Big(\sum_{j:\,y=1} o_{jq} + b_q\Big), \qquad
           o = \log \frac{F}{1 - F}, \quad b = \sum_{j\ \text{answered}} \log(1 - F), \quad (1)
 
-and with the posterior :math:`\pi_{uq}` of the nodes, :math:`r_{jq} = \sum_u f_u \pi_{uq} y_{uj}`
-and :math:`m_{jq}` the same sum over all respondents who answered item j, the gradient follows from
+Let :math:`\pi_{uq}` be the posterior of the nodes, :math:`r_{jq} = \sum_u f_u \pi_{uq} y_{uj}`,
+and :math:`m_{jq}` the same sum over all respondents who answered item j. The gradient follows from
 
 .. math:: \frac{\partial \ell}{\partial z_{jq}} = r_{jq} \frac{F'}{F} - (m_{jq} - r_{jq})
           \frac{F'}{1 - F}.                                                              \quad (2)

@@ -40,7 +40,7 @@ def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats,
     z = parameters[:, :1, None] * nodes + parameters[:, 1:, None]
     lower, upper, density, change = distribution(z, link)
     edge = np.zeros((items, 1, nodes.size))
-    # Differences are taken in the smaller tail, where they do not cancel.
+    # Differences are computed in the smaller tail, which avoids cancellation.
     above = np.concatenate([edge + 1.0, lower, edge], axis=1)
     below = np.concatenate([edge, upper, edge + 1.0], axis=1)
     high = above[:, 1:] + above[:, :-1] > 1.0

@@ -167,7 +167,8 @@ def item_targets(cells, items, rows, prior, score, information, target):
 @njit
 def move_items(points, sums, prior, moving):
     """Move items (J, 2) by a scoring step from gradient and information, in `sums` (J, 5)."""
-    # moving (J,) marks the items to move; on return it marks those that need another step at once.
+    # moving (J,) marks the items to move; on return it marks items that need another step
+    # immediately.
     for j in range(moving.size):
         if moving[j]:
             a, d, moving[j] = _moved(points[j, 0], points[j, 1], sums[j, :2], sums[j, 2:], prior)
@@ -176,7 +177,7 @@ def move_items(points, sums, prior, moving):
 
 @njit
 def _moved(a, d, score, information, prior):
-    """Return an item after a scoring step, and whether another step follows at once."""
+    """Return an item after a scoring step, and whether another step follows immediately."""
     by_a, by_d = _scoring_step(a, d, score, information, prior)
     longest = max(abs(by_a), abs(by_d))
     share = min(1.0, LONGEST / max(longest, 1e-300))
@@ -204,7 +205,7 @@ def _scoring_step(a, d, score, information, prior):
 
 @njit
 def _add_lanes(theta, value, lanes):
-    """Add the sums of a value and of its product with theta, in eight lanes that vectorise."""
+    """Add the sums of a value and of its product with theta, in eight lanes for vectorisation."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
             lanes[0, lane] += value[low + lane]
@@ -222,8 +223,8 @@ def _add_product(theta, value, lanes):
 @njit
 def score_variances(cells, slope, intercept, rows, variance):
     """Fill the missing information (J, 3): the summed posterior variances of the scores."""
-    # rows are those of `item_scores`. The function runs only once per fit, so the exponentials
-    # need not be vectorised.
+    # `rows` is as in `item_scores`. The function runs only once per fit, so the exponentials need
+    # not be vectorised.
     start, columns, codes = cells
     n_nodes = rows.shape[1] // 2
     for j in range(slope.size):

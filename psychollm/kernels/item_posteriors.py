@@ -23,16 +23,16 @@ from psychollm.kernels.symmetric import cholesky, positive_part
 LONGEST = 1.0  # largest change of a coordinate in one iteration
 DAMPING = 0.5  # weight of the old precision in the new; without it, steep items oscillate
 GROWTH = 0.2  # limits the growth of the step length from one iteration to the next
-SWING, SHORTEST = 0.02, 0.1  # shortest step for a secant, in standard errors; least step length
+SWING, SHORTEST = 0.02, 0.1  # shortest step for a secant, in standard errors; smallest step length
 
 
 @njit
 def move_posteriors(score, turn, root, prior, weight, items):
     """Overwrite means (J, q), covariances (J, q, q), last steps (J, q) and strides (J,) of items.
 
-    `score` (S, J, p) holds the scores of parameters at the points, `turn` (S, J, p, q) the
-    derivatives of parameters there, `root` (J, q, q) the roots R, `prior` (1 + q, q) the centre
-    c and the precision P, `weight` (J,) the factors w.
+    `score` (S, J, p) has the scores of the parameters at the points, and `turn` (S, J, p, q) the
+    derivatives of the parameters at the points. `root` (J, q, q) has the roots R, `prior` (1 + q,
+    q) the centre c and the precision P, and `weight` (J,) the factors w.
     """
     mean, covariance, step, stride = items
     n_points, q = score.shape[0], mean.shape[1]

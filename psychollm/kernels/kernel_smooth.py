@@ -16,8 +16,8 @@ of cubic interpolation. A cosine at :math:`f_i` is thereby interpolated from the
 error below :math:`0.024\, (\pi k / M)^4` if :math:`f_i` is not a node. Nodes are folded at one
 half, where cosines are even or odd, and the series ends where its factors are negligible.
 
-The integral of :math:`|r|` is taken along the broken line through the nodes. Where the line
-crosses zero, the slope of :math:`|r|` jumps from -d to d, and the trapezoidal rule misses
+The integral of :math:`|r|` is taken along the piecewise linear curve through the nodes. Where the
+curve crosses zero, the slope of :math:`|r|` jumps from -d to d, and the trapezoidal rule misses
 :math:`d / 6 M^2`, which is added. The slope is zero at 0 and 1, so that the ends need no
 correction.
 

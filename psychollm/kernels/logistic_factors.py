@@ -1,4 +1,4 @@
-r"""Normal posteriors of one side's vectors in a logistic factor model, given the other side.
+r"""Normal posteriors of the row (or column) vectors in a logistic factor model, given the others.
 
 The logit of a cell is the product of its row's vector :math:`w_j = (f_j, c_j)`, whose first entry
 may be known, and the vector :math:`z_i` of its column, with one entry equal to 1:

@@ -53,8 +53,8 @@ def question_integrals(level, cells, table, sd, z, first, out):
         Numbers of correct answers and of answers, and the row of the table for each cell
         (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
-        f, its first derivative and minus its second; the first point and the step of the grid.
-        With no kinds, f is the logarithm of binomial probabilities.
+        f, its first derivative and minus its second derivative; the first point and the step of
+        the grid. With no kinds, f is the logarithm of binomial probabilities.
     sd : float
     z : ndarray (questions,)
         Starting values of the modes, overwritten with the modes.

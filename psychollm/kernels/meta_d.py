@@ -13,7 +13,7 @@ the Hessian over m and the criteria along the edge's path, and g the gradient,
 .. math:: \frac{\partial (m, v)}{\partial \rho} = (-H)^{-1} \frac{\partial g}{\partial \rho},
           \quad (3)
 
-(and likewise for c), which propagates the uncertainty of d' and c to m.
+and similarly for c. These derivatives propagate the uncertainty of d' and c to m.
 
 References
 ----------
@@ -45,8 +45,8 @@ _TOLERANCE = 1e-12
 @njit
 def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray) -> None:
     """Leave out ratings that are never given with a response."""
-    # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` as in
-    # `log_likelihood`; `rating` (responses, ratings) holds the ratings that are kept.
+    # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` are as in
+    # `log_likelihood`; `rating` (responses, ratings) receives the ratings that are kept.
     for response in range(2):
         n = 0
         for j in range(table.shape[2]):
@@ -79,7 +79,7 @@ def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatAr
 
 @njit
 def _fold(ratio: float, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Turn derivatives in m at fixed k into those at fixed k - `ratio` m."""
+    """Convert derivatives in m at fixed k to derivatives in m at fixed k - `ratio` m."""
     last = gradient.size - 1
     gradient[0] += ratio * gradient[last]
     for i in range(last + 1):
@@ -188,13 +188,14 @@ def _fits(table: FloatArray, d_prime: float, used: IntArray) -> bool:
 @njit
 def _unpack(point: FloatArray, rating: IntArray, used: IntArray, criteria: FloatArray) -> None:
     """Fill `criteria` (responses, ratings - 1) on the evidence axis, in increasing order."""
-    # Criteria below the lowest rating in use are set to k, those above the highest to infinity.
+    # Criteria below the lowest rating in use are set to k, and criteria above the highest to
+    # infinity.
     n_cuts = criteria.shape[1]
     first = 1
     for response in range(2):
         sign = 2.0 * response - 1.0
         for j in range(n_cuts):
-            below = 0  # ratings in use among the first j + 1
+            below = 0  # number of ratings in use among the first j + 1
             while below < used[response] and rating[response, below] <= j:
                 below += 1
             cut = sign * point[point.size - 1]

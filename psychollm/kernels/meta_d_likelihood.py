@@ -1,16 +1,16 @@
 r"""Likelihood of confidence ratings given stimulus class and response, with its derivatives.
 
-The evidence of stimulus class 1 is N(-m/2, 1), that of class 2 is N(m/2, 1); the response is 2 if
-the evidence exceeds k. On the axis of the given response (reversed for response 1), the evidence
-of a correct answer has mean :math:`\mu = m/2`, that of a wrong one :math:`\mu = -m/2`, and it
-exceeds the edge :math:`v_0 = \pm k`. Rating j is given between the criteria :math:`v_{j-1} < v_j`;
-the last rating has no upper criterion. With :math:`\alpha_j = v_j - \mu`, the upper tail Q of the
-normal distribution and its density :math:`\varphi`,
+The evidence is N(-m/2, 1) for stimulus class 1 and N(m/2, 1) for class 2; the response is 2 if the
+evidence exceeds k. On the axis of the given response (reversed for response 1), the evidence has
+mean :math:`\mu = m/2` for a correct answer and :math:`\mu = -m/2` for a wrong one, and it exceeds
+the edge :math:`v_0 = \pm k`. Rating j is given between the criteria :math:`v_{j-1} < v_j`; the
+last rating has no upper criterion. Let :math:`\alpha_j = v_j - \mu`, and let Q be the upper tail
+and :math:`\varphi` the density of the normal distribution. The log-likelihood is
 
 .. math:: \ell = \sum_{\text{responses, classes}} \sum_j n_j \log p_j
                  - n \log Q(\alpha_0), \qquad p_j = Q(\alpha_{j-1}) - Q(\alpha_j),        \quad (1)
 
-whose derivatives are sums of
+and its derivatives are sums of
 
 .. math:: A_j &= \frac{\partial \log p_j}{\partial \alpha_{j-1}}
                  = -\frac{\varphi(\alpha_{j-1})}{p_j}, \qquad
@@ -128,9 +128,9 @@ def log_likelihood(
     hessian: FloatArray,
 ) -> float:
     """Return (1) at `point` and fill its derivatives; minus infinity where two cuts meet."""
-    # Coordinates are m, the cuts of response 1 on its own axis, those of response 2, and k last.
-    # `counts` (responses, 2, ratings) holds correct answers first, then wrong ones; only the first
-    # `used` (responses,) ratings are read. `parts` (3, ratings) is a work array.
+    # Coordinates are m, the cuts of response 1 on its own axis, the cuts of response 2 on its own
+    # axis, and k. `counts` (responses, 2, ratings) holds correct answers first, then wrong ones;
+    # only the first `used` (responses,) ratings are read. `parts` (3, ratings) is a work array.
     gradient[:] = 0.0
     hessian[:, :] = 0.0
     value, first = 0.0, 1
@@ -155,7 +155,7 @@ def log_likelihood(
 @njit
 def factorise(matrix: FloatArray, ridge: float, size: int, factor: FloatArray) -> bool:
     """Fill `factor` with the Cholesky factor of ridge - matrix; return False if none exists."""
-    # Only the first `size` rows and columns of both are used.
+    # Only the first `size` rows and columns of both matrices are used.
     for i in range(size):
         for j in range(i + 1):
             total = -matrix[i, j]

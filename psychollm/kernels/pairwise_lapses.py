@@ -20,7 +20,7 @@ the product of two derivatives. The derivatives with respect to c and e are
 
 with :math:`g_{ij} = P(y_j < x_j \mid y_i = x_i)`. Pair counts alone carry little information to
 distinguish asymptotes from a second factor. Asymptotes therefore have half-normal priors, whose
-scales come from whole answer patterns.
+scales come from complete answer patterns.
 """
 
 import math

@@ -2,7 +2,7 @@ r"""Polychoric correlations of pairs of ordered answers.
 
 Answers a and b result from cutting two standard normal variables at thresholds t and u. With
 :math:`G(\rho) = P(X > t_a, Y > u_b)`, whose derivative with respect to :math:`\rho` is the density
-:math:`\varphi_2` there, cells have probability
+:math:`\varphi_2` at these thresholds, cells have probability
 
 .. math:: P_{ab} = G_{ab} - G_{a+1,b} - G_{a,b+1} + G_{a+1,b+1},                          \quad (1)
 
@@ -38,7 +38,7 @@ from psychollm.kernels.tetrachoric import (
 
 MAX_STEPS = 80
 SMALLEST = 1e-300
-NEAR_BOUND = 1e-7  # distance of the angle from its bound
+NEAR_BOUND = 1e-7  # angles closer to their bound than this count as at the bound
 
 
 @njit
@@ -85,7 +85,7 @@ def copy_values(source, target):
 
 @njit
 def margin_cuts(counts, cuts):
-    """Fill the cuts (C + 1,) of a margin (C,): infinite at both ends; return the total."""
+    """Fill the cuts (C + 1,) of a margin (C,), infinite at both ends; return the total."""
     total = counts.sum()
     below = 0.0
     cuts[0] = -math.inf
@@ -119,7 +119,7 @@ def _corner(t, u, rho):
 
 @njit
 def fill_corners(t, u, rho, corners):
-    """Fill `corners` (3, C1 + 1, C2 + 1): upper probabilities and their two derivatives."""
+    """Fill `corners` (3, C1 + 1, C2 + 1): upper probabilities and their first two derivatives."""
     for a in range(t.size):
         for b in range(u.size):
             corners[0, a, b], corners[1, a, b], corners[2, a, b] = _corner(t[a], u[b], rho)
@@ -196,7 +196,7 @@ def used_answers(counts):
 
 @njit
 def filled(table, rule):
-    """Apply the continuity correction to a table above two by two; return whether it changed."""
+    """Apply the continuity correction to a table larger than two by two; return if it changed."""
     changed = False
     if rule < 2:
         return changed
@@ -217,7 +217,7 @@ def filled(table, rule):
 
 @njit
 def _two_by_two(table, t, u, rule, fixed):
-    """Estimate a table with two used answers each by the tetrachoric solver."""
+    """Estimate a table with two used answers per variable by the tetrachoric solver."""
     rows, columns = margins_of(table)
     a0, b0 = np.argmax(rows > 0.0), np.argmax(columns > 0.0)
     a1, b1 = rows.size - 1, columns.size - 1

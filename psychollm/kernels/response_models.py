@@ -34,7 +34,7 @@ SQRT_2PI = 2.5066282746310002
 
 @njit
 def _fill_normal(z, lower, upper):
-    """Fill both tails of the normal distribution at flat z."""
+    """Fill both tails of the normal distribution at z, an array of one dimension."""
     for i in range(z.size):
         lower[i] = normal_cdf(z[i])
         upper[i] = normal_cdf(-z[i])

@@ -1,4 +1,4 @@
-r"""Splits of items into two halves: enumeration of all splits, and exchanges that improve one.
+r"""Splits of items into two halves: enumeration of all splits, and exchanges that improve a split.
 
 A split is a vector of signs :math:`s_j = \pm 1`; with a matrix C of covariances, total
 :math:`V = 1'C1` and halves A and B, Guttman's coefficient of the split is
@@ -89,7 +89,7 @@ def enumerate_splits(
 
 @njit
 def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
-    """Exchange pairs of items between the halves while that lowers ``direction * s'Cs``."""
+    """Exchange pairs of items between the halves as long as this lowers ``direction * s'Cs``."""
     # `signs` (k,) is changed in place. Every step makes the best available exchange, and the sizes
     # of the halves stay the same.
     k = signs.size
@@ -105,8 +105,8 @@ def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
             for j in range(k):
                 if signs[j] > 0.0:
                     continue
-                # (2) is applied twice, since both signs change, and corrected for the pair's own
-                # term.
+                # Equation (2) is applied twice, since both signs change, and corrected for the
+                # pair's own term.
                 change = 4.0 * (matrix[i, i] + matrix[j, j] - 2.0 * matrix[i, j])
                 change += 4.0 * (products[j] - products[i])
                 if direction * change < best:

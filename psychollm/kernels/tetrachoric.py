@@ -51,8 +51,8 @@ NODES_12, WEIGHTS_12 = np.polynomial.legendre.leggauss(12)
 
 INTERIOR, AT_BOUND, ADJUSTED, UNDEFINED = 0, 1, 2, 3
 MAX_STEPS = 60
-# A panel [lo, hi] with lo >= PANEL_RATIO * hi is integrated to 1e-14 by 20 nodes if |a|, |b| <=
-# FAR.
+# A panel [lo, hi] with lo >= PANEL_RATIO * hi is integrated to 1e-14 by 20 nodes, provided that
+# |a| and |b| are at most FAR.
 PANEL_RATIO = 0.35
 FAR = 4.5
 
@@ -70,7 +70,7 @@ def _gauss(nodes, weights, lo, hi, gap, product):
 
 @njit
 def integral_to_one(t: float, gap: float, product: float) -> float:
-    """Integrate from t to 1; comparison with accurate integrals determined the node numbers."""
+    """Integrate from t to 1; node counts were chosen by comparison with accurate integrals."""
     if t >= 0.85:
         return _gauss(NODES_8, WEIGHTS_8, t, 1.0, gap, product)
     if t >= 0.6:
@@ -183,7 +183,7 @@ def _from_quadrant(small, opposite, c, d, a, b):
 
 @njit
 def solve_table(n11, n10, n01, n00, tau1, tau2):
-    """Return the tetrachoric correlation of a table whose own margins gave the thresholds."""
+    """Return the tetrachoric correlation of a table, with thresholds from its own margins."""
     # Returns rho, 1 - |rho|, steps, residual, status (INTERIOR or AT_BOUND).
     small = min(min(n11, n00), min(n10, n01))
     if small <= 0.0:
@@ -353,7 +353,7 @@ def thresholds_of(yes: FloatArray, n: FloatArray) -> FloatArray:
 
 @njit
 def pair_thresholds(yes, n, tau, i, j):
-    """Return thresholds of i and j on questions that both answered; `tau` if these are all."""
+    """Return thresholds of i and j on questions that both answered (`tau` if these are all)."""
     tau1, tau2 = tau[i], tau[j]
     if n[i, j] < n[i, i]:
         tau1 = _threshold(yes[i, j], n[i, j] - yes[i, j]) if n[i, j] > 0.0 else math.nan

@@ -53,7 +53,7 @@ class MonitoringLink(Study, Result):
     n_null: int
     capability: FloatArray  # (models,)
     monitoring: FloatArray  # (models,)
-    labels: Labels  # (models,) that have both scores
+    labels: Labels  # (models,) models with both scores
     level: float
     flag: Reason
 

@@ -37,9 +37,9 @@ class BoundaryProfile(Result):
     """
 
     kind: Hashable  # type of question
-    retest: Retest  # pass rate over all runs, per run, by majority
-    scores: Agreement  # of the runs' scores
-    responses: Agreement  # of the runs' responses
+    retest: Retest  # pass rate over all runs, of each run, and by majority
+    scores: Agreement  # agreement of the runs' scores
+    responses: Agreement  # agreement of the runs' responses
     first_two: Estimate | None  # Cohen's kappa of the first two runs' scores; None for one run
     shares: ResponseShares  # proportions of all responses
     failures: ResponseShares | None  # proportions among responses that never pass, if any occur

@@ -36,7 +36,7 @@ def skin_contrast(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Estimate each model's pass rate in one skin minus that in another, on the same worlds.
+    """Estimate the difference between each model's pass rates in two skins of the same worlds.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def skin_contrast(
     Returns
     -------
     Estimate
-        With resamples for `Estimate.difference`.
+        The estimate has resamples for `Estimate.difference`.
 
     Raises
     ------

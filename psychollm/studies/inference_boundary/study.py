@@ -59,7 +59,7 @@ _COLUMNS = ("model", "type", "item", "run", "response", "score")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThinkingContrast(Result):
-    """Effect of reasoning before the answer on a pass rate for uncovered events.
+    """Effect of reasoning before the answer on the pass rate for uncovered events.
 
     Examples
     --------
@@ -120,9 +120,9 @@ class InferenceBoundary(Study, Result):
     confabulation: Estimate | None  # pass rate on answerable questions minus undefined words
     stage_one: Estimate | None  # mean pass rate on answerable questions and undefined words
     refusal_rate: Estimate  # proportion of answerable questions that are refused
-    refusal_minus_commitment: Estimate | None  # minus commitments on uncovered events
+    refusal_minus_commitment: Estimate | None  # refusal rate minus commitment rate
     thinking: tuple[ThinkingContrast, ...]
-    skins: Mapping[str, Estimate]  # by type and skin: pass rate minus that in the first skin
+    skins: Mapping[str, Estimate]  # by type and skin: pass rate minus pass rate in the first skin
     answerable: Hashable
     lexical: Hashable
     interaction: Hashable

@@ -184,7 +184,7 @@ class Judge(Judged, Clustered, Choices):
 
 
 def _names(given: list[tuple[Path, str | None]]) -> list[str]:
-    """Return the name of each judge: its scorer, with the file if several files contain it."""
+    """Return each judge's name: its scorer, with the file if several files contain the scorer."""
     scorers = [scorer for _, scorer in given]
     names = [
         path.stem if scorer is None

@@ -28,7 +28,7 @@ with the correction CR2.
 
 If a judge is nearly always right, few residuals are nonzero, and (2) would be too small.
 Therefore, for each model, a quarter of the contribution of one wrong label is added to the
-variance of a difference, and half of this contribution to the variance of a single score.
+variance of a difference, and half of the contribution to the variance of a single score.
 
 The interval of a score with binary labels and verdicts combines intervals of proportions within
 each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the
@@ -43,9 +43,9 @@ is
 clusters. Scores of graded verdicts have Wilson's interval with the effective sample size of (2),
 and Student's t.
 
-The intervals of all differences combine the intervals of the scores. Their level is chosen such
-that the differences are covered simultaneously, given the covariance (2) and Student's t. With
-margins a below and b above a score and the correlation r of two errors, they are
+The intervals of all differences combine the intervals of the scores. The level of the latter is
+chosen such that the differences are covered simultaneously, given the covariance (2) and Student's
+t. With margins a below and b above a score and the correlation r of two errors, they are
 
 .. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (4)
@@ -101,10 +101,10 @@ class Labelled:
 class Fit:
     """Estimates of all models, and their errors."""
 
-    value: FloatArray  # (models,) (1)
+    value: FloatArray  # (models,) estimate (1)
     weight: FloatArray  # (models,) lambda, 0 without a judge
     covariance: FloatArray  # (models, models) (2) with the added wrong labels
-    variance: FloatArray  # (models,) (2) without them
+    variance: FloatArray  # (models,) (2) without the added labels
     alone: FloatArray  # (models,) variance from the labels alone
     predictions: FloatArray  # (models,) variance of the mean prediction; 0 for these questions
     df: FloatArray  # (models,)

@@ -68,7 +68,7 @@ class JudgedScores(Study, Result):
     score: Estimate  # (models,) estimated human score
     raw: Estimate  # (models,) judge's score; the interval generalises to the question population
     bias: Estimate  # (models,) raw minus score
-    differences: ScoreDifferences  # of all pairs of scores, simultaneous
+    differences: ScoreDifferences  # simultaneous differences of all pairs of scores
     rank: FloatArray  # (models,) 1 for the best; NaN without a score
     rank_interval: IntArray  # (models, 2) simultaneous; 0 without a score
     tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
@@ -278,7 +278,7 @@ class JudgedScores(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models by decreasing score; those without one last."""
+        """Models by decreasing score; models without a score last."""
         by = np.where(self.score.defined, self.score.value, np.nan_to_num(self.raw.value) - 1e9)
         return [int(place) for place in np.argsort(-by, kind="stable")]
 

@@ -81,8 +81,8 @@ def judged_scores(
         Human labels in the same form, with NaN for unlabelled answers, which may be the majority.
         Models and questions are matched by label.
     judge : hashable, optional
-        Judge to use, if there are several; by default the best combination of all. With one judge,
-        its name.
+        Judge to use, if there are several; by default the best combination of all. If there is
+        only one judge, this is its name.
     clusters : array_like (questions,), optional
         Cluster of each question, such as a passage, if whole clusters were sampled for labels, or
         to generalise to the question population.

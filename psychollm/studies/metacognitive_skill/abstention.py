@@ -69,7 +69,7 @@ class AbstentionSkill(Study, Result):
     by_scenario: AbstentionByGroup | None
     by_dataset: AbstentionByGroup | None
     mismatch: Mapping[str, Estimate]  # by reader: confident answers among doubting traces
-    seen: Estimate | None  # mismatch judged with the trace minus without, paired
+    seen: Estimate | None  # mismatch judged with minus without the trace, paired
     reader: str
     labels: Labels
     people: BesidePeople | None = None

@@ -30,7 +30,7 @@ def _revision(command: "OfTables", scores: "Scores", readings: "Readings") -> St
 
 
 def _coding(command: "OfTables", scores: "Scores", readings: "Readings") -> Studied:
-    """Study the judges' codes, and those of the rules if the scheme has cues."""
+    """Study the judges' codes, and the rules' codes if the scheme has cues."""
     import pandas as pd
 
     from psychollm.instruments.coding.scoring import code_again
@@ -39,7 +39,7 @@ def _coding(command: "OfTables", scores: "Scores", readings: "Readings") -> Stud
     frames = []
     for judge, one in scores.items():
         frame = one.to_frame()
-        again = frame["coder"].str.removeprefix("judge")  # "-2" of a second coding
+        again = frame["coder"].str.removeprefix("judge")  # second codings end in "-2"
         frames.append(frame.assign(coder=judge + again))
     rules = code_again(next(iter(readings.prompts.values())))
     frames += [] if rules is None else [rules.to_frame()]

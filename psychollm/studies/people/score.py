@@ -80,7 +80,7 @@ class PeopleScore(Result):
 
     def outcomes(self, smallest: SmallestEffects) -> Verdicts:
         """Return the outcome of each model's difference from people."""
-        # Totals have no smallest effect of interest, so none can be equivalent.
+        # Totals have no smallest effect of interest, so no difference can be equivalent.
         least = smallest.share if self.shares else 0.0
         bounds = self.difference.interval
         return Verdicts(self.labels, tuple(outcome(one, smallest=least) for one in bounds))

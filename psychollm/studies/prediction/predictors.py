@@ -12,11 +12,11 @@ Each predictor returns a logit for every cell of a table with missing data:
   the variances of the answers, the similarity w of models i and k and the logit h are
 
   .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
-            h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}:                                     \quad (1)
+            h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}.                                     \quad (1)
 
   The cube gives most weight to near copies of a model, which few factors cannot represent.
 
-A logistic regression of held-out answers on these logits, shrunken towards the best single
+A logistic regression of held-out answers on these logits, shrunk towards the best single
 predictor, gives the stacked predictor.
 """
 

@@ -63,7 +63,7 @@ def further(table: Any, known: Labels, kind: Kind) -> Labels:
 
 
 def table_features(table: Any, labels: Labels) -> FloatArray:
-    """Return the columns of a table indexed by label as numbers (labels, features)."""
+    """Return the columns of a table as numbers, with one row per label (labels, features)."""
     import pandas as pd
 
     if table is None:

@@ -396,7 +396,7 @@ class _Score(NamedTuple):
     se: float
     n: int
     calibration_error: float
-    interval: FloatArray  # (2,) of the calibration error
+    interval: FloatArray  # (2,) interval of the calibration error
 
 
 def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _Score:

@@ -57,7 +57,7 @@ class ClassShares(Study, Result):
     """Accuracy with which each layer predicts proportions of classes."""
 
     predicted: FloatArray  # (layers, questions, classes)
-    skill: Estimate  # per layer (1)
+    skill: Estimate  # (1) of each layer
 
     _AXES = Axes(
         {},
@@ -191,7 +191,7 @@ def _shares(shares: Any, n: int) -> FloatArray:
 
 
 def _out_of_fold(table: FloatArray, q: FloatArray, fold: IntArray, penalty: float) -> FloatArray:
-    """Return predicted proportions; a question has a row per class, weighted by its share."""
+    """Return predicted proportions; a question has a row per class, weighted by its proportion."""
     k = q.shape[1]
     predicted = np.zeros_like(q)
     for one in np.unique(fold):

@@ -1,4 +1,4 @@
-"""Early exit from reasoning: tokens saved by a probe, and the accuracy.
+"""Early exit from reasoning: tokens saved by a probe, and the resulting accuracy.
 
 Reasoning passes through intermediate answers. A probe estimates the probability that each answer
 is correct, and the model stops at the first answer whose probability reaches a threshold. Each
@@ -76,7 +76,7 @@ def early_exit(
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> EarlyExit:
-    """Estimate accuracy and saved tokens of stopping at the first confident answer.
+    """Estimate accuracy and saved tokens if the model stops at the first confident answer.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def early_exit(
     share = check_fraction("level", level)
     last = np.isfinite(sure).sum(axis=1) - 1
     rows = np.arange(n)
-    # First step at or above the threshold, or the last step; the last row of (thresholds + 1,
-    # questions) is complete reasoning.
+    # The model stops at the first step at or above the threshold, or at the last step. The last
+    # row of (thresholds + 1, questions) is complete reasoning.
     stop = sure >= grid[:, None, None]
     stops = np.concatenate([np.where(stop.any(axis=2), stop.argmax(axis=2), last), last[None]])
     hits, used = right[rows, stops], said[rows, stops]

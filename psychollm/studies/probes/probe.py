@@ -50,7 +50,7 @@ class StateProbe(Study, Result):
     probabilities: FloatArray  # (predictors, questions) out-of-fold probability of 1
     outcome: FloatArray  # (questions,) NaN where unknown
     folds: IntArray  # (questions,)
-    auroc: Estimate  # per predictor
+    auroc: Estimate  # AUROC of each predictor
     ece: Estimate
     brier: Estimate
     n_groups: int

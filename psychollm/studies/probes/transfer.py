@@ -39,7 +39,7 @@ class ProbeTransfer(Study, Result):
     lower: FloatArray  # (topics, topics)
     upper: FloatArray  # (topics, topics)
     topics: tuple[Any, ...]
-    n: IntArray  # (topics,) questions
+    n: IntArray  # (topics,) number of questions
 
     _AXES = Axes(
         {"made_on": "topics", "tried_on": "topics"},

@@ -113,7 +113,7 @@ def _cells(choices: Any) -> tuple[list[list[str]], Labels, Labels]:
 
 
 def _text(cell: Any) -> str:
-    """Return the label of an option: 1.0 and 1 are the same."""
+    """Return the label of an option as text; 1.0 and 1 give the same text."""
     if is_missing_value(cell):
         return ""
     if isinstance(cell, float) and cell.is_integer():

@@ -6,8 +6,8 @@ expected false discovery rate
 
 .. math:: \operatorname{FDR}(S) = 1 - \frac{1}{|S|} \sum_{q \in S} p_q                \quad (1)
 
-and `flagged` returns the largest set of the most suspicious questions whose rate is within the
-bound.
+and `flagged` returns the largest set of the most suspicious questions whose expected rate does not
+exceed the bound.
 
 The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
 again and counts the corrupted keys that it flags. The other questions keep their probabilities
@@ -77,7 +77,7 @@ class QuestionAudit(Study, Result):
     key: Labels  # (questions,) the key, "" for binary scores
     rival: Labels  # (questions,) the most chosen wrong option, "" if no model chose one
     n_rival: IntArray  # (questions,) models that chose the rival
-    rival_ability: FloatArray  # (questions,) mean score of its choosers minus that of the key's
+    rival_ability: FloatArray  # (questions,) mean score of its choosers minus the key's choosers
     reason: tuple[str, ...]  # (questions,) evidence of a fault, or why none can be detected
     stated: FloatArray  # (levels,) false discovery rates
     found: FloatArray  # (levels,) proportion of corrupted keys that is flagged
@@ -312,8 +312,8 @@ def question_audit(
     ----------
     choices : DataFrame, array_like or Responses
         The option that each model chose, questions x models; empty is missing. A `Responses` has
-        models as rows and questions as columns. Without `key`, scores (1 right, 0 wrong), models x
-        questions.
+        models as rows and questions as columns. Without `key`, the values are scores (1 right, 0
+        wrong), models x questions.
     key : Series, mapping or array_like, optional
         The label of the right option, by question.
     families : sequence, Series or mapping, optional
@@ -331,8 +331,8 @@ def question_audit(
     Returns
     -------
     QuestionAudit
-        A row per question: `p_wrong_key`, `p_flawed`, `reason`. `flagged(fdr=.2)` lists the
-        questions to check, at an expected false discovery rate of 20 %.
+        The result has a row per question: `p_wrong_key`, `p_flawed`, `reason`. `flagged(fdr=.2)`
+        lists the questions to check, at an expected false discovery rate of 20 %.
 
     Raises
     ------

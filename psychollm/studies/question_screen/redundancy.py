@@ -116,7 +116,7 @@ def _suspects(
 def _tails(
     right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return for each pair the models that answer alike, those with both answers, and p."""
+    """Return each pair's numbers of models alike and with both answers, and its p-value."""
     i, j = pairs.T
     both = seen[:, i] & seen[:, j]
     alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)

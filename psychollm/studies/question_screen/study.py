@@ -63,7 +63,7 @@ class QuestionScreen(Study, Result):
 
     score: FloatArray  # (questions,) mean over models, NaN without answers
     n: IntArray  # (questions,) models with a score
-    rest_correlation: FloatArray  # (questions,) with the mean of all other questions
+    rest_correlation: FloatArray  # (questions,) correlation with the mean of all other questions
     against_p: FloatArray  # (questions,) p-value of the negative correlation, adjusted by Holm
     dead: tuple[str, ...]  # (questions,) kind of zero variance, "" if the scores vary
     hard: BoolArray  # (questions,) mean score at most `hard`
@@ -227,12 +227,12 @@ class QuestionScreen(Study, Result):
         return f"{futile(have, f'{what} can be significant', least)}."
 
     def _models_for_one(self) -> int:
-        """Return the least number of models for a significant question."""
+        """Return the smallest number of models that can give a significant question."""
         tested = max(int(np.isfinite(self.against_p).sum()), 1)
         return 1 + int(np.ceil(ndtri(self.alpha / tested) ** 2))
 
     def _models_for_two(self) -> int:
-        """Return the least number of models for a significant pair."""
+        """Return the smallest number of models that can give a significant pair."""
         live = self.dead.count("")
         return int(np.ceil(np.log2(max(live * (live - 1) / 2, 1) / self.alpha)))
 

@@ -14,7 +14,7 @@ class Everyone:
     """Design in which every rater rates things of every group, at the middle of the time."""
 
     facets: Facets
-    share: FloatArray  # (U,) proportion of the units that belong to the group
+    share: FloatArray  # (U,) proportion of the things that belong to the group
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":
@@ -64,7 +64,7 @@ def expected_ratings(
 def panel_curves(
     everyone: Everyone, layout: Layout, at: FloatArray, abilities: FloatArray, values: FloatArray
 ) -> FloatArray:
-    """Return each rater's mean value at abilities, by the group of things (R, groups, Q)."""
+    """Return each rater's mean value at given abilities, by group of things (R, groups, Q)."""
     level = _level(curves(everyone.facets, layout, at, abilities), values)
     return level.reshape(layout.n_raters, -1, abilities.size)
 

@@ -71,7 +71,7 @@ POPULATION: Mapping[str, Typical] = {
     "group": Typical(0.5, 2.0, 0.0),
 }
 STEPS_SD, MEANS_SD = 2.0, 3.0  # prior SDs of common steps, and of group means
-SLOPE = 1.5  # initial value for binary ratings
+SLOPE = 1.5  # initial slope for binary ratings
 SCORING = 3  # steps before Newton's method
 LEFT_OUT = (1.0, 0.9, 0.6, 0.0)  # proportions of the missing information to omit
 LONGEST = 1.0  # largest change of a parameter in one step
@@ -84,7 +84,7 @@ HALVINGS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """Maximum, and its covariance."""
+    """Maximum of the posterior, and its covariance."""
 
     facets: Facets
     layout: Layout

@@ -59,7 +59,7 @@ class Facets:
     thing: IntArray  # (N,)
     cell: IntArray  # (N,)
     rating: IntArray  # (N,)
-    rater: IntArray  # (U,) of each cell
+    rater: IntArray  # (U,) rater of each cell
     time: FloatArray | None  # (U,) from -1/2 to 1/2
     group: IntArray | None  # (U,)
     covariates: FloatArray  # (U, p) effects on the mean ability
@@ -79,7 +79,7 @@ class Facets:
 class Layout:
     """Positions of the parameters: blocks of one value per rater, then common parameters."""
 
-    names: tuple[str, ...]  # of the blocks
+    names: tuple[str, ...]  # names of the blocks
     n_raters: int
     n_shared_steps: int
     n_covariates: int
@@ -261,7 +261,7 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
         for g in factors:
             both = moment(f, g).sum(axis=1)
             information += weighted(place, both, made.places[g - 1])
-    # The second derivatives of z are nonzero in the slope's coordinate, also with the mean.
+    # Second derivatives of z exist in the slope's coordinate, alone and with the mean.
     slopes = layout.block("slope")
     rater = np.zeros_like(facets.rater) if layout.tied else facets.rater
     places = np.arange(slopes.start, slopes.stop)

@@ -52,12 +52,12 @@ class RaterSeverity(Study, Result):
     drift: Estimate | None  # (raters,) change of severity from the first to the last time
     interaction: Estimate | None  # (raters x groups,) effect on severity for the group, in logits
     at_once: FloatArray  # (raters, 2) simultaneous intervals of `difference`
-    adjusted: FloatArray  # (raters,) p-values of no difference, adjusted for all raters
+    adjusted: FloatArray  # (raters,) p-values for no difference, adjusted for all raters
     things: Estimate  # (things,) expected mean rating by all raters
     raw: FloatArray  # (raters,) observed mean rating
     raw_things: FloatArray  # (things,)
     reliability: float  # of the quality of things, from all raters
-    reliability_without: FloatArray  # (raters,) without the rater
+    reliability_without: FloatArray  # (raters,) reliability without the rater
     turned: IntArray  # (raters,) things whose mean rating crosses the midpoint without the rater
     turned_corrected: IntArray  # (raters,) the same for corrected ratings
     agreement: Estimate  # (1,) Krippendorff's alpha

@@ -1,11 +1,11 @@
 r"""Estimate raters' severity and discrimination, and the effect of omitting raters.
 
-Raw mean ratings confound severity with the things that were rated, and carry no information about
-discrimination. Here raters are the items of an item response model, and the rated things are its
-respondents (`likelihood`). Each rater has a severity and a discrimination. With three or more
-ratings, a rater also has a tendency to the middle ("unsure"); a drift over time and a severity for
-each group of things are optional. The population of things is normal, and the population of raters
-is estimated (`fit`).
+Raw mean ratings confound severity with the things that were rated, such as answers or texts, and
+carry no information about discrimination. Here raters are the items of an item response model, and
+the rated things are its respondents (`likelihood`). Each rater has a severity and a
+discrimination. With three or more ratings, a rater also has a tendency to the middle ("unsure"); a
+drift over time and a severity for each group of things are optional. The population of things is
+normal, and the population of raters is estimated (`fit`).
 
 Severity in logits refers to one thing of average quality. Differences in the mean rating over all
 things, on the scale of the ratings, depend less on the model. They remain valid if ratings of one

@@ -39,7 +39,7 @@ class Rated:
     raters: Labels
     groups: Labels
     categories: Labels
-    unsure: bool  # whether the middle one of three is "unsure", between no and yes
+    unsure: bool  # whether the middle of three ratings is "unsure", between no and yes
 
     @property
     def values(self) -> FloatArray:

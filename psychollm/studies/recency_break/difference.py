@@ -16,9 +16,10 @@ reliability of d and b the slope of y on d, the estimate is
           - b \frac{1 - r}{r} (\bar d_1 - \bar d_0),
           \quad (2)
 
-with :math:`\tilde a` the residual of a on B, and :math:`\bar d_1, \bar d_0` the means after and
-before. The test divides (2) by its heteroscedasticity-robust standard error over questions. Its
-null distribution permutes dates among questions of similar difficulty, jointly for all models.
+with :math:`\tilde a` the residual of a on B, and :math:`\bar d_1, \bar d_0` the mean difficulties
+after and before the date. The test divides (2) by its heteroscedasticity-robust standard error
+over questions. Its null distribution permutes dates among questions of similar difficulty, jointly
+for all models.
 """
 
 from collections.abc import Sequence
@@ -30,8 +31,8 @@ from scipy.special import stdtrit
 from psychollm._base.types import FloatArray, IntArray
 
 POWERS = 4  # number of powers of the difficulty, including the constant
-FEWEST = 8  # questions on each side of a date
-_STRATUM = 20  # questions of similar difficulty within which dates are permuted
+FEWEST = 8  # smallest number of questions on each side of a date
+_STRATUM = 20  # number of questions of similar difficulty within which dates are permuted
 _STRATA = 10
 _LEAST_RELIABLE = 0.2
 
@@ -101,7 +102,7 @@ class Breaks:
     def __init__(self, units: Sequence[Unit], days: FloatArray, cuts: FloatArray) -> None:
         self.units = units
         self.cuts = cuts
-        # The number of cuts before each question.
+        # This is the number of cuts before each question.
         self.place = np.searchsorted(cuts, days, side="left").astype(np.int64)
         n, k = days.size, len(units)
         there = np.zeros((k, n), dtype=np.bool_)

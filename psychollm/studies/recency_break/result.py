@@ -88,7 +88,7 @@ class RecencyBreak(Study, Result):
     labels: Labels  # (models,)
     searched: bool  # whether the date was searched
     draws: FloatArray  # (n_null,) smallest statistic over lineages under permuted dates
-    reliability: float  # of the difficulty estimated from other lineages
+    reliability: float  # reliability of the difficulty estimated from other lineages
     n_questions: int
     first_day: float  # date of the first publication, in days since 1970-01-01
     last_day: float

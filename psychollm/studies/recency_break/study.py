@@ -1,10 +1,10 @@
 """Test whether a model scores lower on questions published after a date.
 
-A model may have seen questions that were published before its training ended, and has an advantage
-on them. Lower scores on later questions alone are no evidence, because later questions may be
-harder. The break is the difference given the difficulty estimated from the other models
-(`psychollm.studies.recency_break.difference`). Models of one lineage share training data: they are
-tested jointly and count once.
+A model may have seen questions that were published before its training ended. It then has an
+advantage on these questions. Lower scores on later questions alone are no evidence of this,
+because later questions may be harder. The break is the difference given the difficulty estimated
+from the other models (`psychollm.studies.recency_break.difference`). Models of one lineage share
+training data: they are tested jointly and count once.
 
 References
 ----------

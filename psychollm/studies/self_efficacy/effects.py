@@ -70,7 +70,7 @@ class FactorEffect(Result):
     baseline: str
     contrasts: Estimate  # (labels - 1,) difference of totals within models and conditions
     mixed: MixedModel  # mean total of repeats and conditions ~ factor + (1 | model)
-    ranks: RankTest  # Kruskal-Wallis, of the same means
+    ranks: RankTest  # Kruskal-Wallis test of the same means
     accuracy: Estimate | None  # (labels - 1,) difference in task performance; personas only
 
 
@@ -183,7 +183,7 @@ def difficulty(table: EfficacyTable, resampling: Resampling) -> DifficultyEffect
     table : EfficacyTable
         Table with levels in the ratings and in the tasks.
     resampling : Resampling
-        Level, and resamples of models.
+        Coverage, and resamples of models.
     """
     base = table.base
     rated = base[base["level"] > 0]

@@ -8,8 +8,8 @@ cells are removed,
 
 .. math:: x'_{mc} = x_{mc} - \bar x_{m\cdot} - \bar x_{\cdot c} + \bar x_{\cdot\cdot},    \quad (1)
 
-and Spearman's coefficient of all x' and y' is the correlation within models. Its interval is
-Student's t around artanh r, with the jackknife standard error over models.
+and Spearman's coefficient of all x' and y' is the correlation within models. Its interval is a
+Student's t interval around artanh r, with the jackknife standard error over models.
 """
 
 from __future__ import annotations

@@ -114,11 +114,11 @@ class SelfEfficacyStudy(Study, Result):
     identical: Estimate  # (conditions + "all",) proportion of ratings identical in all repeats
     style: ResponseStyle
     mixed: MixedModel  # mean total of repeats ~ condition + (1 | model)
-    kruskal: RankTest  # of models' means, ranked over all models
-    friedman: RankTest  # within models
+    kruskal: RankTest  # Kruskal-Wallis test of models' means
+    friedman: RankTest  # Friedman test within models
     performance: Mapping[Hashable, EfficacyLink] | None  # by condition
     revision: Revision | None
-    effects: Mapping[str, FactorEffect]  # of personas, placements, modes, feedback
+    effects: Mapping[str, FactorEffect]  # effects of personas, placements, modes, feedback
     feedback: Estimate | None  # (feedback,) shift towards accuracy
     difficulty: DifficultyEffect | None
     links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # by measure and condition
@@ -129,7 +129,7 @@ class SelfEfficacyStudy(Study, Result):
     models: Labels
     level: float
     people: BesidePeople | None = None
-    # Correlations within models, of measures by condition.
+    # Within-model correlations of ratings with each measure, over conditions.
     within: Mapping[str, Estimate] | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -320,19 +320,20 @@ def self_efficacy(
         One row per administration: model, condition, and ratings in columns i1, i2, ..., with
         reversed items recoded. Optional columns: repeat, level (of difficulty, from 1), persona,
         placement, mode, feedback (blank: none), phrasing (of a follow-up; blank for first
-        ratings), disowning, and, for rows after feedback, correct and n_tasks. Or a mapping of
-        model to the result of `SelfEfficacy.score`.
+        ratings), disowning, and, for rows after feedback, correct and n_tasks. A mapping of model
+        to the result of `SelfEfficacy.score` is also accepted.
     performance : DataFrame, optional
         One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
         of `SelfEfficacy.score` include it.
     people : DataFrame, path or HumanNorm, optional
-        Ratings of people, as returned by `read_people`: columns person, and i1, i2, ... (items)
-        or their total; also condition if models have several. Or a published norm of the scale.
+        Ratings of people, as returned by `read_people`: columns person, and i1, i2, ... (items) or
+        their total; also condition if models have several. A published norm of the scale is also
+        accepted.
     measures : mapping of mappings or Series, Series or DataFrame, optional
         Other measures, such as the perplexity of replies (`Readings.perplexity`), by name, then by
-        model, (model, condition) or (model, condition, level). Or a Series with these in its
-        index; or a DataFrame with the column model, optionally condition and level, and one
-        column for each measure.
+        model, (model, condition) or (model, condition, level). A Series with these labels in its
+        index is also accepted, or a DataFrame with the column model, optionally condition and
+        level, and one column for each measure.
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)
@@ -490,6 +491,6 @@ def _totals(rows: pd.DataFrame, level: float) -> pd.DataFrame:
     df = (totals["n"] - 1).where(totals["n"] > 1)
     spread = totals["sd"] / np.sqrt(totals["n"])
     margin = stdtrit(df.to_numpy(dtype=np.float64), 0.5 + 0.5 * level) * spread
-    # Identical repeats have no estimated variance, thus no interval.
+    # Identical repeats have no estimated variance and therefore no interval.
     margin = margin.where(margin > 0)
     return totals.assign(lower=totals["mean"] - margin, upper=totals["mean"] + margin)

@@ -59,7 +59,8 @@ def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
 
 
 # Size factor and number of the simulated data sets for the standard error. With few questions,
-# chance hides part of a calibration error, so the standard error falls more slowly with n.
+# part of a calibration error cannot be distinguished from noise, so the standard error falls more
+# slowly with n.
 _TIMES, _LARGER = 4, 400
 
 
@@ -213,7 +214,7 @@ def _table(values: FloatArray, samples: SampledAnswers) -> Any:
 
 
 def _moved(estimate: Estimate, value: FloatArray) -> Estimate:
-    """Return the excess with resamples centred at its value, since resamples have another bias."""
+    """Return the excess with resamples centred at its value, which removes their bias."""
     draws = estimate.draws - estimate.draws.mean(axis=0) + value
     tail = 0.5 * (1.0 - estimate.level)
     return replace(

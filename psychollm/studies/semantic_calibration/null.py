@@ -186,7 +186,8 @@ def sample_curve(
     rng: RandomState = None,
 ) -> SampleCurve:
     """Return accuracy by confidence, and its distribution in data sets drawn from (1)."""
-    # One place per possible confidence; ten bins of equal width if there are more than twenty.
+    # There is one place per possible confidence, or ten bins of equal width if there are more than
+    # twenty.
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     bins = _places(values)
@@ -257,7 +258,7 @@ def _drawn(
 
 
 def _tally(values: FloatArray, correct: FloatArray, wrong: FloatArray, n: int) -> Tally:
-    """Return a tally of confidences, without questions since it is not resampled."""
+    """Return a tally of confidences; it has no questions, since it is not resampled."""
     nothing: IntArray = np.empty(0, dtype=np.int64)
     return Tally(
         values=values,

@@ -81,10 +81,10 @@ class ArmContrast(Result):
 
     arm: Hashable
     baseline: Hashable
-    excess: Difference  # of the excess error (1)
-    p_adjusted: float  # of `excess`, by Holm over the contrasts
-    smooth: Difference  # of the raw error, which grows with the diversity of answers
-    overconfidence: Difference  # of the excess overconfidence
+    excess: Difference  # difference in the excess error (1)
+    p_adjusted: float  # p-value of `excess`, adjusted by Holm over the contrasts
+    smooth: Difference  # difference in the raw error, which grows with the diversity of answers
+    overconfidence: Difference  # difference in the excess overconfidence
     accuracy: Difference
     entropy: Difference
 
@@ -105,22 +105,22 @@ class SemanticCalibration(Study, Result):
 
     confidence: SemanticConfidence  # (arms, questions) proportion of the largest class
     split_confidence: SemanticConfidence | None  # in the half not used to choose the class
-    accuracy: Estimate  # of the largest class
+    accuracy: Estimate  # accuracy of the largest class
     mean_confidence: Estimate
     overconfidence: Estimate  # mean confidence minus accuracy
-    excess_overconfidence: Estimate  # minus its value for a calibrated model with as many samples
+    excess_overconfidence: Estimate  # overconfidence minus its expectation under calibration
     smooth: SmoothCalibrationError
     binned: BinnedCalibrationError
     split_smooth: SmoothCalibrationError | None  # of `split_confidence`
     expected: Estimate  # smooth error of a calibrated model with as many samples, with range
-    p_value: Estimate  # of calibration, from simulated calibrated data sets
-    excess: Estimate  # (1)
+    p_value: Estimate  # p-value of calibration, from simulated calibrated data sets
+    excess: Estimate  # excess error (1)
     # (arms,) standard error of (1) under calibration, extrapolated from larger data sets
     spread: FloatArray | None = None
     diagrams: tuple[SampleCurve, ...]  # (arms,) accuracy by confidence, observed and expected
     entropy: SemanticEntropy
     contrasts: tuple[ArmContrast, ...]
-    n_questions: int  # answered by all arms
+    n_questions: int  # number of questions answered by all arms
     n_left_out: IntArray  # (arms,) questions that the arm did not answer
     baseline: Hashable
     labels: Labels  # (arms,)

@@ -59,7 +59,7 @@ class SharedByGroups(Study, Result):
     without: str  # why `common` is None
     thresholds: Mapping[str, MonitoringLink]  # by pair of groups: rank correlation over models
     congruence: FloatArray  # (pairs,) Tucker's congruence of loadings
-    n: IntArray  # (groups,) questions
+    n: IntArray  # (groups,) number of questions
     labels: Labels  # (groups,)
     level: float
     call: str

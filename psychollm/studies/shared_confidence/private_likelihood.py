@@ -20,7 +20,7 @@ from psychollm.factor.one_factor.full_information import (
 )
 from psychollm.kernels.bivariate import densities, orthants
 
-DEGREE = 3  # of the polynomial of correctness in the factor
+DEGREE = 3  # degree of the polynomial of correctness in the factor
 _POLYNOMIAL_RANGE = 3.0
 _LARGEST_LOADING = 0.999
 _LARGEST_Z = 6.0
@@ -35,7 +35,7 @@ PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
 class Evidence:
     """Information in the answers about each question's factor score."""
 
-    patterns: Patterns  # of the included models
+    patterns: Patterns  # patterns of the included models
     grid: Grid
     log_yes: FloatArray  # (included, nodes) log P(yes | f)
     log_no: FloatArray  # (included, nodes) log P(no | f)

@@ -175,7 +175,7 @@ class PrivateSignal(Study, Result):
     p_adjusted: FloatArray  # (models,)
     mean: float  # precision-weighted mean of z over the models, as a correlation
     mean_interval: FloatArray  # (2,)
-    mean_p: float  # two-sided, of mean = 0
+    mean_p: float  # two-sided p-value of mean = 0
     n_models: int  # number of models in the mean
     iterations: IntArray  # (models,)
     reason: tuple[Reason, ...]  # (models,) why the estimate is missing
@@ -327,11 +327,11 @@ class _Fit(NamedTuple):
     reason: Reason
     n: int
     z: float = np.nan  # artanh rho; infinite at the bound
-    se: float = np.nan  # of z
-    interval: tuple[float, float] = (np.nan, np.nan)  # of z
+    se: float = np.nan  # standard error of z
+    interval: tuple[float, float] = (np.nan, np.nan)  # interval of z
     statistic: float = np.nan
     iterations: int = 0
-    influence: FloatArray | None = None  # (questions,) of z, 0 for unused questions
+    influence: FloatArray | None = None  # (questions,) influence on z, 0 for unused questions
 
 
 def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) -> _Fit:

@@ -57,12 +57,12 @@ class SharedConfidence(Study, Result):
 
     screen: Screen  # validity of every model
     confusion: Confusion  # yes/no confidence as a classifier of correctness, per model
-    f_beta: FBeta  # over values of beta, with best models and baselines
+    f_beta: FBeta  # F-beta over values of beta, with best models and baselines
     between: BetweenModels  # mean confidence against accuracy
     dimensionality: Dimensionality  # number of common factors; for the models in its `labels`
-    loadings: FloatArray  # (models,) of `dimensionality.one_factor`; NaN for excluded models
-    thresholds: FloatArray  # (models,) of the same solution
-    scores: QuestionScores  # on the common factor, with and without each model
+    loadings: FloatArray  # (models,) loadings of `dimensionality.one_factor`; NaN if excluded
+    thresholds: FloatArray  # (models,) thresholds in the same solution
+    scores: QuestionScores  # scores on the common factor, with and without each model
     individuation: Individuation  # information that each self-report adds to the factor score
     private_signal: PrivateSignal  # the same, allowing for error in the score: privileged access
     ensemble: EnsembleGain  # mean vote against the best single model
@@ -74,9 +74,9 @@ class SharedConfidence(Study, Result):
     coding: Mapping[str, str]  # coding of "confidence" and "correctness"
     call: str  # code that reproduces this result exactly
     seed: int  # seed in `call`
-    versions: Mapping[str, str]  # of psychollm, Python, NumPy, SciPy and Numba
+    versions: Mapping[str, str]  # versions of psychollm, Python, NumPy, SciPy and Numba
     level: float  # coverage of the intervals
-    labels: tuple[Hashable, ...]  # (models,) of the study
+    labels: tuple[Hashable, ...]  # (models,) models of the study
     people: BesidePeople | None = None
 
     @property
@@ -104,7 +104,7 @@ class SharedConfidence(Study, Result):
         }
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question."""
+        """Return the verdict, and one finding per research question."""
         found = Findings(
             head=_head(self),
             items=(

@@ -1,4 +1,4 @@
-"""`shared_confidence`: test whether confidence is private or one common factor with thresholds.
+"""`shared_confidence`: test whether confidence is private or shared through a common factor.
 
 The study combines the validity screen, yes/no as a classifier of correctness, F-beta over values
 of beta, confidence against accuracy between models, the number of common factors with its nulls,
@@ -55,7 +55,7 @@ def shared_confidence(
     adjustment: Adjustment = "holm",
     rng: RandomState = None,
 ) -> SharedConfidence:
-    """Test whether models' confidence is private or one common factor with thresholds.
+    """Test whether models' confidence is private or shared through one common factor.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class _Options:
 
 
 # Each part has its own random stream, so that parts are independent.
-_NAMED = 5  # models named in an error, with reasons
+_NAMED = 5  # number of models named in an error, with reasons
 _PARTS = ("dimensionality", "f_beta", "between", "individuation", "ensemble", "residuals")
 
 

@@ -4,8 +4,8 @@ r"""Controls for the headline statistics: exchanged questions, other tables, and
   to random questions. Best strengths still follow the thresholds, because both follow the yes
   rates. The :math:`R^2` and agreement that remain are therefore not evidence for steering.
 * Other tables, such as random directions and directions of shuffled labels.
-* A threshold on the unsteered log odds. It orders the questions as the unsteered model does. If it
-  agrees as well as steering, steering has only moved a threshold.
+* A threshold on the unsteered log odds. This threshold orders the questions as the unsteered model
+  does. If it agrees as well as steering, steering has only moved a threshold.
 
 Controls are compared with the direction by held-out kappa, averaged over targets. The questions
 that choose the strength are not scored, and the comparison is paired by question. Agreement would

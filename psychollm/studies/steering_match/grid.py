@@ -1,7 +1,7 @@
 r"""Agreement of steered answers with targets, over a grid of strengths.
 
-The weights w of questions are counts of a resample, or select one half of the questions. A
-strength :math:`\alpha` and a target m have
+The weights w of questions are counts of a resample, or select one half of the questions. The
+agreement and kappa of a strength :math:`\alpha` and a target m are
 
 .. math:: A = \frac{n - t - s + 2 b}{n}, \qquad
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad

@@ -36,8 +36,8 @@ class Answers:
 
     name: str
     hits: FloatArray  # (targets, questions) number of agreements with the target
-    said: FloatArray  # (targets, questions) number of yes
-    truth: FloatArray  # (targets, questions) number of the target's yes
+    said: FloatArray  # (targets, questions) number of yes answers
+    truth: FloatArray  # (targets, questions) number of the target's yes answers
     scored: FloatArray  # (targets, questions) number of answers by both
 
     def rates(self, counts: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -123,7 +123,7 @@ def held_out_answers(
 
 
 def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
-    """Return agreement and kappa; agreement for both if the target never changes its answer."""
+    """Return agreement and kappa; both are agreement if the target never changes its answer."""
     agreement, kappa = counts.agreement, counts.kappa
     return agreement, np.where(np.isnan(kappa).all(axis=1, keepdims=True), agreement, kappa)
 
@@ -131,7 +131,7 @@ def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
 def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """Return agreements, yes, the target's yes and number scored (4, targets, questions)."""
+    """Return numbers of agreements, yes, the target's yes and scored (4, targets, questions)."""
     # The first indices were chosen on the half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])

@@ -54,18 +54,20 @@ class SteeringMatch(Study, Result):
     criterion : str
         Criterion of all other results.
     at_best : Reconstruction
-        At the best strength, in sample: biased upwards.
+        Reconstruction at the best strength, in sample (biased upwards).
     held_out, held_out_for_kappa : Reconstruction
-        At strengths chosen on the other half of the questions, for agreement and for kappa.
+        Reconstructions at strengths chosen on the other half of the questions, for agreement and
+        for kappa.
     from_threshold : Reconstruction
-        At the strength that the line through the *other* targets predicts from the target's
-        threshold.
+        Reconstruction at the strength that the line through the *other* targets predicts from the
+        target's threshold.
     constant, unsteered : Reconstruction
         Baselines: the target's more frequent answer; the model without steering.
     lift : Estimate
         Held-out agreement minus the agreement of the constant answer.
     null, kappa_null : Null
-        For exchanged questions: the five headline statistics, and each target's held-out kappa.
+        Null distributions for exchanged questions: the five headline statistics, and each target's
+        held-out kappa.
     controls : tuple of Control
         The threshold on the unsteered log odds, and the given tables.
     steered : SteeredAnswers

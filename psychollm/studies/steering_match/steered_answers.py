@@ -149,9 +149,9 @@ class SteeredAnswers(Result):
     Attributes
     ----------
     strengths : ndarray (strengths,)
-        In ascending order.
+        Strengths in ascending order.
     yes : ndarray (strengths, questions)
-        1 or 0, NaN if missing.
+        Answers: 1 or 0, NaN if missing.
     log_odds : ndarray (strengths, questions) or None
         Log odds of yes against no; None if only answers are known.
     mass : ndarray (strengths,) or None
@@ -209,9 +209,9 @@ class SteeredAnswers(Result):
         Parameters
         ----------
         values : array-like (strengths, questions)
-            NaN if missing.
+            Answers on the given scale; NaN if missing.
         strengths : array-like (strengths,)
-            In any order and unit.
+            Strengths in any order and unit.
         scale : {"answers", "probability", "log_odds"}
             Type of the values: 1 or 0, P(yes) of P(yes) + P(no), or its log odds.
         mass : array-like (strengths,) or (strengths, questions), optional

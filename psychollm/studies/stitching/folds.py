@@ -29,7 +29,7 @@ class HeldOut:
 
     score: FloatArray
     value: FloatArray
-    interval: FloatArray  # (cells, 2) by the model, before scaling
+    interval: FloatArray  # (cells, 2) prediction interval before scaling
     aim: float = 0.9  # coverage that scaled intervals aim at
 
     @classmethod

@@ -37,7 +37,7 @@ class Forecast(Result):
     """
 
     year: float
-    value: FloatArray  # (2, benchmarks): of a model released then, of the best model by then
+    value: FloatArray  # (2, benchmarks): of a typical model at the date, of the best by then
     interval: FloatArray  # (2, benchmarks, 2)
     benchmarks: Labels
     of: tuple[str, ...]

@@ -104,14 +104,14 @@ class StitchedBenchmarks(Study, Result):
             Scores of the model by benchmark; required for a new model. They are added to its
             scores in the table.
         date : str, date or float, optional
-            Release date of a new model; by default that of the latest model.
+            Release date of a new model; by default the date of the latest model.
         level : float
             Coverage of the intervals, which apply to scores reported like those in the table.
 
         Returns
         -------
         DataFrame
-            With columns benchmark, value, lower and upper.
+            Table with columns benchmark, value, lower and upper.
 
         Raises
         ------

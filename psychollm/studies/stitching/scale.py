@@ -21,8 +21,9 @@ means and dispersions are updated from the posterior by EM. The posterior is nor
 maximum (Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk
 towards the dispersion of all benchmarks, which counts as `FEW` scores.
 
-Given benchmarks, models are independent. Eliminating their block of the curvature (Schur) makes
-the cost of a step proportional to models times the square of benchmarks.
+Given benchmarks, models are independent. Eliminating the models' block of the curvature (Schur)
+makes the cost of a step proportional to the number of models times the squared number of
+benchmarks.
 """
 
 from dataclasses import dataclass
@@ -173,7 +174,7 @@ def _eta(abilities: FloatArray, curves: FloatArray) -> FloatArray:
 
 
 def _deviations(scores: ScoreTable) -> FloatArray:
-    """Return marks centred within benchmarks, so that benchmarks of one kind have no effect."""
+    """Return best-of-several marks, centred so that benchmarks of one kind have no effect."""
     known, marks = scores.known, scores.optimized.astype(np.float64)
     mean = np.where(known, marks, 0.0).sum(axis=0) / known.sum(axis=0)
     return np.asarray(np.where(known, marks - mean, 0.0))

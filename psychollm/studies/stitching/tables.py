@@ -29,7 +29,7 @@ class ScoreTable:
     value: FloatArray  # (models, benchmarks) between 0 and 1, NaN if missing
     items: FloatArray  # (models, benchmarks) items per score, infinite if unknown
     optimized: BoolArray  # (models, benchmarks)
-    years: FloatArray  # (models,) release date, as 2024.5; NaN if unknown
+    years: FloatArray  # (models,) release date, such as 2024.5; NaN if unknown
     models: Labels
     benchmarks: Labels
     left_out: Labels = ()  # models without a score

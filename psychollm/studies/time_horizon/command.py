@@ -30,7 +30,7 @@ examples:
 
 
 def shares(text: str) -> tuple[float, ...]:
-    """Read ``0.5,0.8``."""
+    """Read probabilities such as ``0.5,0.8``."""
     return tuple(float(one) for one in text.split(","))
 
 

@@ -12,15 +12,16 @@ length at which a task with :math:`u = 0` is solved with this probability: :math
 adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which keeps abilities finite
 if a model has only successes or only failures.
 
-The interval is Fieller's: all x with :math:`(\theta_m - \operatorname{logit} s - \beta x)^2` below
-a quantile times its variance. The covariance has two parts. One part is due to the sampling of
-answers given the tasks, the other to the sampling of the n tasks. Let :math:`B_j` be the effect of
-a one-logit shift of task j on the estimates. The second part is :math:`\sigma^2 \sum_j B_j B_j'`,
-plus, for families of tasks with a common shift of variance :math:`\tau^2`, :math:`\tau^2 \sum_{j
-\neq k} B_j B_k'`. Because a line was fitted to the tasks, this part is multiplied by n / (n - 2)
-and has n - 2 degrees of freedom. Few families carry little information about :math:`\tau^2`.
-Intervals therefore average over its proportion of the variance of tasks, weighted by the
-restricted likelihood. A mean of several attempts counts conservatively as one answer.
+The interval is Fieller's: it contains all x with :math:`(\theta_m - \operatorname{logit} s - \beta
+x)^2` below a quantile times the variance of the difference. The covariance has two parts. One part
+is due to the sampling of answers given the tasks, the other to the sampling of the n tasks. Let
+:math:`B_j` be the effect of a one-logit shift of task j on the estimates. The second part is
+:math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of tasks with a common shift of variance
+:math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. Because a line was fitted to the tasks,
+the second part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few families carry
+little information about :math:`\tau^2`. Intervals therefore average over the proportion of the
+task variance that is due to families, weighted by the restricted likelihood. A mean of several
+attempts counts conservatively as one answer.
 
 References
 ----------
@@ -48,7 +49,7 @@ _FURTHEST = 40.0  # bound of a task's mode, in standard deviations
 _BLOCK = 1_000_000  # maximum number of cells times nodes
 _SHARES = np.linspace(0.025, 0.975, 20)  # proportions of the families in the variance of tasks
 _ABILITY_SD = 6.0  # prior SD of abilities about their mean, in logits
-_PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # of the log SD of tasks, in logits
+_PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # prior mean and SD of the log SD of tasks, in logits
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ class _Moments:
     shift: FloatArray  # (models + 1, tasks) covariance of scores with the location of a task
     location: FloatArray  # (tasks,) score of a task's location
     known: FloatArray  # (tasks,) information on a task's location
-    centre: FloatArray  # (tasks,) of the nodes
+    centre: FloatArray  # (tasks,) centre of the nodes
 
 
 def _moments(

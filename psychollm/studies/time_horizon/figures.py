@@ -109,7 +109,7 @@ def plot_horizon_trend(
     result : TimeHorizon
         Result of `psychollm.time_horizon`.
     trend : HorizonTrend, optional
-        Result of its ``trend`` method; by default the trend in the result.
+        Result of `TimeHorizon.trend`; by default the trend in the result.
     ax : Axes, optional
         Axes to draw on; a new figure by default.
     """

@@ -5,8 +5,9 @@ With :math:`x` the log minutes of a task, a model solves it with probability
 .. math:: P(x) = \operatorname{logit}^{-1}(a - b x),    \quad (1)
 
 and its horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
-difficulty between tasks of equal length makes the curve (1) flatter. Coefficients maximise the
-likelihood with Jeffreys' penalty, which is finite even if short and long tasks are separated.
+difficulty between tasks of equal length makes the curve (1) flatter. The coefficients maximise the
+likelihood with Jeffreys' penalty. They are finite even if a model solves all short tasks and no
+long ones.
 
 An interval contains the horizons of all (a, b), b > 0, whose penalised likelihood is within the
 chi-squared quantile of its maximum: a profile interval (Heinze and Schemper). If these pairs
@@ -46,10 +47,10 @@ _MOST = 0.95  # maximum correlation within families
 class Plain:
     """Logistic regressions on log minutes (1), one per model."""
 
-    level: FloatArray  # (models,) a
-    slope: FloatArray  # (models,) b
+    level: FloatArray  # (models,) a of (1)
+    slope: FloatArray  # (models,) b of (1)
     contour: FloatArray  # (models, directions, 2) a and b at the ends of the interval
-    influence: FloatArray  # (models, 2, units) of tasks or families on a and b
+    influence: FloatArray  # (models, 2, units) influence of tasks or families on a and b
     correlation: float  # correlation of tasks within families (2)
 
     def horizons(self, share: float) -> tuple[FloatArray, FloatArray]:

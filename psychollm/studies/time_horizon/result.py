@@ -48,8 +48,8 @@ class TimeHorizon(Study, Result):
     tasks: Labels
     left_out: Labels  # tasks without minutes
     n_families: int | None  # None if every task is a unit
-    task_errors: FloatArray  # (definitions, shares, models, models) of log2 minutes, due to tasks
-    convergence: Convergence | None  # of the item response model; None with one model
+    task_errors: FloatArray  # (definitions, shares, models, models) covariance of log2 minutes
+    convergence: Convergence | None  # convergence of the item response model; None with one model
     level: float
     trends: HorizonTrend | None
 

@@ -1,4 +1,4 @@
-"""Estimate a model's time horizon over all tasks and for a typical one.
+"""Estimate a model's time horizon over all tasks and for a typical task.
 
 A time horizon is the length, in minutes that people need, of tasks that a model solves with a
 given probability. Two definitions answer different questions. Over **all tasks**, it is the length
@@ -9,8 +9,8 @@ of median difficulty for its length is solved with this probability
 curve over all tasks is flatter: for probabilities above one half, the horizon over all tasks is
 shorter.
 
-The units of the intervals are tasks, or families of tasks if given, because similar tasks carry
-less information.
+The sampling units of the intervals are tasks, or families of tasks if given, because similar tasks
+carry less information.
 
 References
 ----------
@@ -63,7 +63,7 @@ def time_horizon(
     share : float or sequence of float
         Probabilities of success.
     families : array_like (tasks,), optional
-        Family of each task, such as its template; families are then the units.
+        Family of each task, such as its template; families are then the sampling units.
     dates : array_like (models,), optional
         Release dates, for a trend: see `TimeHorizon.trend`.
     level : float

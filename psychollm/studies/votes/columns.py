@@ -14,7 +14,7 @@ from psychollm.data.labels import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-_VARIED = 1e-9  # standard deviation of a covariate, relative to its largest value
+_VARIED = 1e-9  # smallest standard deviation of a covariate, relative to its largest value
 
 
 def column_of(frame: "pd.DataFrame | None", given: Any, argument: str) -> "pd.Series[Any]":

@@ -50,7 +50,7 @@ class Cycles(Result):
     (True, 1, True)
     """
 
-    p_value: float  # of additive strengths around all triangles; NaN if none has enough votes
+    p_value: float  # p-value of additive strengths around all triangles; NaN without enough votes
     statistic: float  # mean squared curl in units of its variance; 1 is expected
     n_triangles: int  # triangles whose three pairs have enough votes
     first: Labels  # (triangles,) preferred to second, second to third, third to first,

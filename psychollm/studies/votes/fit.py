@@ -12,9 +12,9 @@ this voter is linked with the others but not pooled. Strengths also have a norma
 standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
-Around it, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's identity,
-the gradient of the marginal likelihood is the mean gradient over these nodes. Newton steps use the
-information at the mode, with the effects of voters eliminated,
+Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
+identity, the gradient of the marginal likelihood is the mean gradient over these nodes. Newton
+steps use the information at the mode, with the effects of voters eliminated,
 
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P,                 \quad (2)
 
@@ -69,7 +69,7 @@ class Fit:
     information: FloatArray  # (parameters, parameters) A of (2)
     scores: FloatArray  # (3, votes) gradients in the model, side and tie terms
     weight: FloatArray  # (votes,) information of each vote on its difference
-    sd: FloatArray  # (3,) of the effects of voters
+    sd: FloatArray  # (3,) SDs of the effects of voters
     log_likelihood: float
     converged: bool
     rounds: int
@@ -174,7 +174,7 @@ def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
         slope[_constant(p, options)] = 0.0
         step = cho_solve(factor, slope)
         moved = float(np.sqrt(slope @ step / max(p, 1)))
-        # Damping is needed because the scale of strengths and discriminations trade off.
+        # Damping is needed because the scale of strengths and the discriminations are confounded.
         damping = 0.6 if votes.n_voters and rounds > 3 else 1.0
         longest = float(np.abs(step).max())
         state.phi += damping * step * min(1.0, _LONGEST / max(longest, 1e-300))

@@ -11,7 +11,7 @@ voter's effects. :math:`h_g` is the proportion of cluster g in the information o
 degrees of freedom are those of `psychollm.estimates.clustered`. If the model is correct, (1) is
 the posterior covariance. With both voters and prompts, the covariance is the sum of the
 covariances clustered by voters and by prompts, minus the covariance clustered by their cells. It
-is at least the larger of the first two. one. Many small clusters are merged at random, which keeps
+is at least the larger of the first two. Many small clusters are merged at random, which keeps
 their sums independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
@@ -32,8 +32,8 @@ from psychollm.studies.votes.marginal import here, slopes_in_effects, swept_of
 from psychollm.studies.votes.table import Part, Votes
 
 FEWEST_VOTERS = 5  # with fewer, voters are not treated as a sample
-_ALONE = 200  # largest clusters that are kept separate
-_MERGED = 100  # groups into which all other clusters are merged
+_ALONE = 200  # number of the largest clusters, which are kept separate
+_MERGED = 100  # number of groups into which all other clusters are merged
 _MOST_DF = 1e6
 
 
@@ -77,7 +77,7 @@ class Errors:
     """Contributions of clusters to the errors of strengths."""
 
     clusters: tuple[FloatArray, ...]  # sums (clusters, models) of each kind of cluster
-    shares: tuple[tuple[FloatArray, ...], ...]  # information of each cluster on strengths
+    shares: tuple[tuple[FloatArray, ...], ...]  # information of each cluster about strengths
     cells: FloatArray  # sums over voter-prompt cells; empty if there is one kind of cluster
     prior: FloatArray  # (parameters + 1, models) root of the contribution of the priors
     over: str  # kind of clusters in words
@@ -266,7 +266,7 @@ def differences_of(
 
 
 def max_t_p(value: FloatArray, se: FloatArray, df: FloatArray) -> FloatArray:
-    """Return two-sided unadjusted p-values of no difference."""
+    """Return two-sided unadjusted p-values for the null hypothesis of no difference."""
     from scipy.special import stdtr
 
     with np.errstate(invalid="ignore", divide="ignore"):

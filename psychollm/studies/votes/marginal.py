@@ -11,7 +11,7 @@ from psychollm.kernels.voters import voter_means, voter_modes
 from psychollm.studies.votes.davidson import Terms, terms
 from psychollm.studies.votes.table import Options, State, Votes
 
-_MOST_STEPS = 6  # Newton steps to the modes of voters
+_MOST_STEPS = 6  # largest number of Newton steps to the modes of voters
 _DENSE = 0.05  # proportion of nonzero cells above which a matrix is dense
 
 
@@ -131,7 +131,7 @@ def taken_by_vote(votes: Votes, state: State, at: Here) -> FloatArray:
 
 
 def information_of(votes: Votes, state: State, at: Here) -> FloatArray:
-    """Return the information on the parameters without priors, voters' effects eliminated."""
+    """Return the information on the parameters without priors, net of voters' effects."""
     one, design = at.terms, votes.scaled(at.slope)
     p = design.shape[1]
     full = np.zeros((p + 2, p + 2))

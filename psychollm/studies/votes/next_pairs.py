@@ -40,7 +40,7 @@ _TARGETS = 400  # number of targets: the inconclusive differences nearest to sig
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NextPairs(Result):
-    """Pairs to ask next, the most informative first.
+    """Pairs to vote on next, the most informative first.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class NextPairs(Result):
 
     left: Labels  # (n,)
     right: Labels  # (n,)
-    gain: FloatArray  # (n,) proportion of the votes still needed that this one saves
+    gain: FloatArray  # (n,) proportion of the needed votes that a vote on the pair saves
 
     _AXES = Axes({}, "left", "right", "gain")
 
@@ -115,7 +115,7 @@ def _gains(
     multiple: float,
     part: IntArray,
 ) -> FloatArray:
-    """Return the proportion of the votes still needed that a vote on each pair saves."""
+    """Return the proportion of the needed votes that a vote on each pair saves."""
     needed = variance * multiple**2 / np.maximum(gap**2, 1e-3 * variance)
     open_ = _open(i, j, needed, part)
     weight = needed[open_]

@@ -10,7 +10,7 @@ from psychollm.studies.votes.table import Votes
 
 
 def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
-    """Return residuals of pairs, and the information on each without voters' effects."""
+    """Return residuals of pairs, and the information on each pair, net of voters' effects."""
     k = votes.k
     place = np.empty(k, dtype=np.int64)
     place[first] = np.arange(k)

@@ -11,9 +11,9 @@ same prompt have the expectation
 where :math:`L_v` is :math:`w_v` times the Laplacian of the vote's pair, and :math:`\sigma_f` is on
 the scale of the fit. The sum over all such pairs of votes estimates :math:`\sigma_f^2`; it is
 multiplied by :math:`\max(0, 1 - s^2 / \sigma_f^4)`, with s its standard error, so that noise is
-not taken for variation. Averaging a logistic curve over a normal variable of variance
-:math:`2 \sigma^2` divides its slope by :math:`a = \sqrt{1 + 2 c^2 \sigma^2}`,
-:math:`c = 16 \sqrt 3 / (15 \pi)` (Zeger, Liang and Albert, 1988), and :math:`\sigma = a \sigma_f`.
+not mistaken for variation. Averaging a logistic curve over a normal variable of variance :math:`2
+\sigma^2` divides its slope by :math:`a = \sqrt{1 + 2 c^2 \sigma^2}`, :math:`c = 16 \sqrt 3 / (15
+\pi)` (Zeger, Liang and Albert, 1988), and :math:`\sigma = a \sigma_f`.
 
 References
 ----------
@@ -39,7 +39,7 @@ _FEWEST = 5  # smallest number of prompts
 class PromptVariation:
     """Variation of strengths between prompts, and the scale of a typical prompt."""
 
-    sd: float | None  # of each model's strength between prompts, logits; None if unknown
+    sd: float | None  # SD of each model's strength between prompts, in logits; None if unknown
     scale: float = 1.0  # strengths on a typical prompt, relative to the fit
     scale_error: float = 0.0  # standard error of the logarithm of the scale
 
@@ -48,7 +48,8 @@ def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
     """Estimate how much strengths vary between prompts."""
     if not votes.prompt.size or np.unique(votes.prompt).size < _FEWEST:
         return PromptVariation(sd=None)
-    weight = fit.mean_discrimination(votes) ** 2 * fit.weight  # the scores use it too
+    # The scores are means over the discrimination, so the information uses its mean.
+    weight = fit.mean_discrimination(votes) ** 2 * fit.weight
     product, information = _products(votes, fit.scores[0], weight)
     total = information.sum()
     if total <= 0.0:

@@ -49,14 +49,14 @@ class FitStatistics(Result):
     n_voters: int
     n_prompts: int
     n_without_winner: int  # omitted rows
-    log_likelihood: float  # marginal
+    log_likelihood: float  # marginal log-likelihood
     log_loss: float  # per vote, in sample
-    base_log_loss: float  # of a model with only the rates of left, tie and right
+    base_log_loss: float  # log loss of a model with only the rates of left, tie and right
     over: str  # clusters of the standard errors
     prior: float  # SD of strengths
     rounds: int
     converged: bool
-    prompt_sd: float | None = None  # of each model's strength between prompts, logits
+    prompt_sd: float | None = None  # SD of each model's strength between prompts, logits
     prompt_scale: float | None = None  # strengths on a typical prompt, relative to the average
 
     _AXES = Axes(
@@ -74,9 +74,9 @@ class Voters(Result):
     n_votes: IntArray  # (voters,)
     effects: FloatArray  # (voters, 3) on the logit scale; the discrimination is a logarithm
     se: FloatArray  # (voters, 3)
-    roots: FloatArray  # (voters, 3, 3) roots of their covariances
+    roots: FloatArray  # (voters, 3, 3) roots of the effects' covariances
     kind: IntArray  # (voters,) index of the kind with deviations, -1 for the others
-    sd: FloatArray  # (3,) of side, ties and discrimination between voters
+    sd: FloatArray  # (3,) SDs of side, ties and discrimination between voters
 
     _AXES = Axes(
         {"voter": "labels"},
@@ -96,9 +96,9 @@ class Kinds(Result):
 
     labels: Labels  # (kinds,)
     n_votes: IntArray  # (kinds,)
-    deviations: FloatArray  # (kinds, models) from the strengths
-    spread: FloatArray  # (kinds,) their SD
-    correlation: FloatArray  # (kinds,) with the true strengths of the other kinds
+    deviations: FloatArray  # (kinds, models) deviations from the strengths
+    spread: FloatArray  # (kinds,) SD of the deviations
+    correlation: FloatArray  # (kinds,) correlation with the true strengths of the other kinds
     worth: FloatArray  # (kinds,) information of a vote, relative to a vote of the others
 
     _AXES = Axes({"kind": "labels"}, "n_votes", "correlation", "worth", "spread")
@@ -112,7 +112,7 @@ class Pairs(Result):
     j: IntArray  # (pairs,)
     n: FloatArray  # (pairs,) votes
     residual: FloatArray  # (pairs,) wins of i minus expected wins; ties count as half
-    information: FloatArray  # (pairs,) on the difference, voters' effects eliminated
+    information: FloatArray  # (pairs,) information on the difference, net of voters' effects
 
     _AXES = Axes({}, "i", "j", "n", "residual", "information")
 
@@ -132,7 +132,7 @@ class BradleyTerry(Study, Result):
     """
 
     strengths: Estimate  # (models,) logits, mean 0 in each set; pointwise intervals
-    win_rates: Estimate  # (models,) expected against the others of the set; ties count as half
+    win_rates: Estimate  # (models,) against the others of the set; ties count as half
     differences: Comparisons  # all pairs, simultaneous intervals
     rank: IntArray  # (models,) 1 for the strongest of its set
     rank_interval: IntArray  # (models, 2) simultaneous bounds
@@ -146,7 +146,7 @@ class BradleyTerry(Study, Result):
     kinds: Kinds
     fit: FitStatistics
     pairs: Pairs
-    covariance: FloatArray  # (models, models) of strengths, model-based
+    covariance: FloatArray  # (models, models) model-based covariance of strengths
     parameters: FloatArray  # side, log tie parameter, three SDs of voters, SD of strengths
     labels: Labels  # (models,)
     level: float
@@ -219,9 +219,10 @@ class BradleyTerry(Study, Result):
         left, right : sequence of labels (n,)
             Models, by the side on which they are shown.
         voter : sequence of labels (n,), optional
-            Voters. New voters, and all if None, are averaged over the distribution of voters.
+            Voters. Predictions for new voters, and for all if None, are averaged over the
+            distribution of voters.
         covariates : array_like (n, covariates), optional
-            Differences, left minus right; by default 0.
+            Differences of covariates, left minus right; by default 0.
 
         Raises
         ------
@@ -261,7 +262,7 @@ class BradleyTerry(Study, Result):
         )
 
     def cycles(self, *, n_draws: int = 2000, rng: RandomState = None) -> Cycles:
-        """Test whether strengths are additive around triangles, or votes are cyclic beyond chance.
+        """Test whether strengths are additive around triangles, or votes are cyclic.
 
         Parameters
         ----------
@@ -284,7 +285,7 @@ class BradleyTerry(Study, Result):
         )  # fmt: skip
 
     def next_pairs(self, n: int = 10) -> NextPairs:
-        """Return the pairs to ask next, by their information about the tiers.
+        """Return the pairs to vote on next, ordered by their information about the tiers.
 
         Parameters
         ----------

@@ -79,9 +79,9 @@ def bradley_terry(
     ----------
     votes : DataFrame, mapping, sequence of rows, path or None
         One row per vote. A Parquet file, a DuckDB database with one table, and tables of Arrow,
-        polars and DuckDB are read in batches, without the columns that are not required. Known
-        columns are found: model_a, model_b and winner; left, right and winner; chosen and
-        rejected; a numeric preference. None if `left`, `right` and `winner` are arrays.
+        polars and DuckDB are read in batches, without the columns that are not required. Columns
+        with known names are recognised: model_a, model_b and winner; left, right and winner;
+        chosen and rejected; a numeric preference. None if `left`, `right` and `winner` are arrays.
     left, right : str or array_like (votes,), optional
         Models on each side.
     winner : str or array_like (votes,), optional
@@ -98,14 +98,14 @@ def bradley_terry(
         prompt. By default a known column.
     covariates : str, sequence of str, or mapping
         Covariates, such as "length": two columns (length_left and length_right), or one column
-        with the difference, left minus right; or a mapping from names to these.
+        with the difference, left minus right; or a mapping from names to such columns.
     weights : str or array_like (votes,), optional
         Frequency weight of each row.
     side : bool
         Whether to estimate an advantage of the left side.
     prior : float, optional
         Standard deviation of the normal prior of strengths; by default estimated, at least 1.
-        ``np.inf`` is maximum likelihood.
+        ``np.inf`` gives maximum likelihood estimates.
     level : float
         Coverage of the intervals: pointwise for strengths, simultaneous for differences and ranks.
     n_draws : int
@@ -300,7 +300,7 @@ def _components(votes: Votes, winner: IntArray, loser: IntArray, *, strong: bool
 
 
 def _one_sided(votes: Votes, part: IntArray) -> BoolArray:
-    """Return which models have finite strengths only by the prior (models,)."""
+    """Return which models have finite strengths only because of the prior (models,)."""
     wins = votes.wins
     ahead, behind = wins[0] + wins[1] > 0.0, wins[2] + wins[1] > 0.0
     winner = np.concatenate([votes.left[ahead], votes.right[behind]])

@@ -100,7 +100,7 @@ class Votes:
         return self._of(rows, self.voter[rows] // step, slice(None, None, step))
 
     def scaled(self, slope: FloatArray) -> csr_array:
-        """Return the design times the voter's discrimination, except for deviations."""
+        """Return the design matrix, multiplied by discrimination except for deviations."""
         found = self.design.copy()
         row = np.repeat(np.arange(self.left.size), np.diff(found.indptr))
         factor = np.broadcast_to(slope, self.left.shape)[row]
@@ -135,8 +135,8 @@ class State:
 
     phi: FloatArray  # strengths, deviations of kinds, covariates, side and ties
     effects: FloatArray  # (voters, 3) side, ties and discrimination of each voter
-    roots: FloatArray  # (voters, 3, 3) square roots of their posterior covariance
-    sd: FloatArray  # (3,) of the effects of voters
+    roots: FloatArray  # (voters, 3, 3) square roots of the effects' posterior covariance
+    sd: FloatArray  # (3,) SDs of the effects of voters
     spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's deviations
 
     def of(self, part: Part) -> "State":
