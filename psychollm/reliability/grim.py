@@ -1,7 +1,7 @@
-r"""GRIM test of whether a reported rate is possible with n trials.
+r"""GRIM test of whether a reported rate is possible with n outcomes.
 
-A rate over n yes/no outcomes (a mean of n whole numbers) is a multiple of 1/n. A rate reported
-with d decimals must be a rounded multiple:
+A rate over n binary outcomes, or any mean of n whole numbers, is a multiple of 1/n. A rate
+reported with d decimals must therefore be a rounded multiple:
 
 .. math:: \min_{c \in \{0, 1, \dots\}} \Big| \text{rate} - \frac{c}{n} \Big|
           \le \tfrac{1}{2} 10^{-d}.                                                      \quad (1)
@@ -9,8 +9,8 @@ with d decimals must be a rounded multiple:
 If :math:`n \ge 10^d` every rate passes. If n is smaller, a rate that is unrelated to n fails with
 probability about :math:`1 - n / 10^d`.
 
-The appropriate n depends on the claim. 30 questions in 3 runs give pooled rates of k/90, but the
-pooled rate of a model with the same answers in all runs is k/30.
+The appropriate n depends on the reported rate. With 30 questions in 3 runs, pooled rates are
+multiples of 1/90; if all runs have the same answers, they are multiples of 1/30.
 
 References
 ----------
@@ -53,12 +53,12 @@ class Grim(Result):
 
     rate: FloatArray  # (rates,) as reported
     n: IntArray  # (rates,)
-    digits: IntArray  # (rates,) decimals of the report
+    digits: IntArray  # (rates,) number of reported decimals
     consistent: BoolArray  # (rates,) whether a possible count gives this rate
-    count: IntArray  # (rates,) count whose rate is nearest
-    lower: FloatArray  # (rates,) nearest possible report at or below
-    upper: FloatArray  # (rates,) nearest possible report at or above
-    power: FloatArray  # (rates,) proportion of all rates with these digits that would fail
+    count: IntArray  # (rates,) count with the nearest rate
+    lower: FloatArray  # (rates,) nearest possible rate at or below
+    upper: FloatArray  # (rates,) nearest possible rate at or above
+    power: FloatArray  # (rates,) proportion of all rates with these decimals that fail
 
     _AXES = Axes({}, "rate", "n", "consistent", "lower", "upper", "power")
 
@@ -71,18 +71,18 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     rate : array_like of float or str (rates,)
         Rates, percentages or means of whole numbers, as printed. Pass text to keep trailing zeros.
     n : array_like of int (rates,)
-        Number of outcomes behind each rate (items, or items times runs); a single number applies
-        to all.
+        Number of outcomes on which each rate is based (items, or items times runs); a single
+        number applies to all rates.
     digits : int, optional
-        Number of reported decimals. By default that of each text; for numbers, the largest number
-        of decimals of any.
+        Number of reported decimals. By default it is taken from each text; for numbers, the
+        largest number of decimals of any rate is used.
     scale : float
         Value that represents a rate of one, such as 100 for percentages.
 
     Returns
     -------
     Grim
-        Consistency of each rate; NaN is never consistent.
+        Consistency of each rate; NaN is inconsistent.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     OptionError
         If n, digits or scale are not positive numbers.
     ShapeError
-        If there is not one n for each rate.
+        If the number of values of n is neither one nor the number of rates.
 
     Notes
     -----
@@ -118,7 +118,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
 
 
 def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> Grim:
-    """Compare each rate with those of the counts above and below it."""
+    """Compare each rate with the nearest possible rates above and below it."""
     known = np.isfinite(rates)
     exact = np.where(known, rates, 0.0) / scale * n
     if (np.abs(exact) > MOST).any():
@@ -126,7 +126,8 @@ def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> 
         raise CodeError(msg)
     nearest = np.maximum(np.round(exact), 0.0)
     unit = 10.0 ** -digits.astype(np.float64)
-    # The tolerance is half a unit, plus the error of converting decimal numbers to binary.
+    # The tolerance is half a unit of the last decimal, plus the error of converting decimal to
+    # binary numbers.
     reach = 0.5 * unit + 8.0 * np.finfo(float).eps * np.maximum(np.abs(rates), scale)
     with np.errstate(invalid="ignore"):
         consistent = np.asarray(np.abs(nearest / n * scale - rates) <= reach, dtype=np.bool_)
@@ -156,7 +157,7 @@ def _number(text: Any) -> float:
 
 
 def _decimals(text: Any) -> int:
-    """Return the number of decimals of a rate as written."""
+    """Return the number of decimals in the text of a rate."""
     try:
         written = Decimal(text if isinstance(text, str) else repr(float(text)))
     except (InvalidOperation, TypeError, OverflowError):
@@ -168,7 +169,7 @@ def _decimals(text: Any) -> int:
 
 
 def _digits(texts: AnyArray, digits: int | None) -> IntArray:
-    """Return the number of decimals of each report: as requested, as written, or the maximum."""
+    """Return each rate's number of decimals: as requested, as written, or the maximum."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
     decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)

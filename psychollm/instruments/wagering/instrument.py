@@ -77,7 +77,7 @@ class Wagering(Instrument[WageringScores]):
     InputError
         If a question has no right answer, or no wrong answer can be generated for it.
     OptionError
-        If an option does not exist, or a number is not a positive whole number.
+        If an option is invalid, or a number is not a positive whole number.
 
     Examples
     --------

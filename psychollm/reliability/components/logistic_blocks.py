@@ -10,7 +10,7 @@ informations :math:`H_d` of `logistic_cells`, :math:`G = [1, A]` and :math:`J = 
 (0, I)`, the Hessian of all effects has the blocks
 
 .. math:: K_d = I + R^\top H_d R, \quad U_d = R^\top H_d G, \quad
-          S = J + \sum_d \bigl(G^\top H_d G - U_d^\top K_d^{-1} U_d\bigr),               \quad (2)
+          S = J + \sum_d \bigl(G^\top H_d G - U_d^\top K_d^{-1} U_d\bigr).               \quad (2)
 
 For "reml" the mean is also integrated out, with a flat prior. The Laplace approximation of the log
 likelihood is its value at the mode minus

@@ -5,7 +5,7 @@ be the variance of all effects. The contribution of S to the variance of the pro
 correct answer is
 
 .. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
-          \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr),     \quad (1)
+          \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr).     \quad (1)
 
 It requires two integrals, each over one variable. The variance of a single answer is :math:`\bar p
 (1 - \bar p)`. Its parts are V(M) for models, V(Q) for questions, V(all) - V(M) - V(Q) for their

@@ -5,51 +5,55 @@ with expectations :math:`\lambda = A \sigma^2`, and the restricted likelihood is
 
 .. math:: -2 \ell = \sum_e \nu_e \Bigl(\log \lambda_e + \frac{MS_e}{\lambda_e}\Bigr). \quad (1)
 
-Estimates from expected mean squares are the maximum if none is negative. Otherwise, setting
-components to zero changes the other estimates.
+The maximum is given by the estimates from expected mean squares if none of them is negative.
+Otherwise some components are set to zero, which changes the other estimates.
 
-**Missing cells.** The levels of the longest facet are blocks. Effects that involve it act within
-blocks ("local"); effects of the other facets span all blocks ("global"). With B the covariance
-matrix of the local effects, block-diagonal, W the indicators of the levels of the global effects
-and a column of ones, and L the standard deviations of these levels (1 for the mean),
+**Missing cells.** The levels of the facet with the most levels are blocks. Effects that involve
+this facet act within blocks ("local"); effects of the other facets span all blocks ("global"). Let
+B be the block-diagonal covariance matrix of the local effects, W the indicators of the levels of
+the global effects and a column of ones, and L the diagonal matrix of the standard deviations of
+these levels (1 for the mean). Then
 
 .. math:: -2 \ell = \log|B| + \log|L S L + E| + y^\top B^{-1} y - t^\top C t, \qquad
           S = W^\top B^{-1} W,\; t = W^\top B^{-1} y,\; C = L (L S L + E)^{-1} L,        \quad (2)
 
-where E is the identity with 0 for the mean. Blocks with the same cells have the same B, so each
-pattern of missing cells is factored once. With :math:`u = C t`, :math:`r = y - W u` and the matrix
+where E is the identity with 0 for the mean. Blocks with the same cells have the same B, so that B
+is factored once for each pattern of missing cells. With :math:`u = C t`, :math:`r = y - W u` and
+the matrix
 :math:`P = B^{-1} - B^{-1} W C W^\top B^{-1}`, the derivatives for a component of covariance K are
 
 .. math:: -2 \frac{\partial \ell}{\partial \sigma^2} = \operatorname{tr}(P K)
           - r^\top B^{-1} K B^{-1} r, \qquad
           I_{kl} = \tfrac12 \operatorname{tr}(P K_k P K_l).                              \quad (3)
 
-Both likelihoods are maximised by Fisher scoring; components that would become negative are held at
-zero. With one or two degrees of freedom the expected information can be far from the observed
-information, and scoring converges slowly. Newton steps, with differences of (3), then replace it.
+Both likelihoods are maximised by Fisher scoring; components that would become negative are fixed
+at zero. With one or two degrees of freedom, the expected information can differ greatly from the
+observed information, so that scoring converges slowly. Newton steps, with numerical differences of
+(3), are then used instead.
 
-For (2), effects within blocks and effects over blocks have the same indicators. With A a set of
-the other facets and :math:`W_A` the indicators of its levels among the cells of a block (a column
-of ones for the empty set), the effect of A together with the blocks has the covariance
-:math:`\sigma^2 W_A W_A^\top` within each block, and the effect of A alone has the same covariance
-over all blocks. All terms of (2) and (3) then follow from
+In (2), local and global effects have the same indicators. Let A be a set of the other facets, and
+:math:`W_A` the indicators of its levels among the cells of a block (a column of ones for the empty
+set). The effect of A together with the blocks has the covariance :math:`\sigma^2 W_A W_A^\top`
+within each block. The effect of A alone has the same covariance over all blocks. All terms of (2)
+and (3) then follow from
 
 .. math:: H = W^\top B^{-1} W, \qquad h = W^\top B^{-1} y, \qquad W = [W_A]_A,            \quad (4)
 
-of each block: with C, u and n blocks that miss the same cells, and :math:`J = H C H`,
+for each block. With n the number of blocks that have the same missing cells, and :math:`J = H C
+H`,
 
 .. math:: S = \sum n H, \quad F_A = \sum n H_{\cdot A} H_{A \cdot}, \quad
           \operatorname{tr}(B^{-1} K_A) = \operatorname{tr} H_{AA}, \quad
           \operatorname{tr}(B^{-1} K_A B^{-1} K_D) = \lVert H_{AD} \rVert^2,             \quad (5)
 
-and the quadratic form of A is the sum over its levels of :math:`(h - H u)^2`. For the pairs of
-components in the expected information, local ones (within blocks) and global ones,
+and the quadratic form of A is the sum over its levels of :math:`(h - H u)^2`. The expected
+information contains a trace for each pair of components. If A and D are both local,
 
 .. math:: \operatorname{tr}(P K_A P K_D) = \sum n \bigl(\lVert H_{AD} \rVert^2
-          - 2\, J_{AD} \cdot H_{AD}\bigr) + \operatorname{tr}(C F_A C F_D),              \quad (6)
+          - 2\, J_{AD} \cdot H_{AD}\bigr) + \operatorname{tr}(C F_A C F_D).              \quad (6)
 
-with :math:`(I - S C) F_A (I - S C)^\top` on the levels of D if D is global, and
-:math:`\lVert (S - S C S)_{AD} \rVert^2` if both are.
+If D is global, the trace is computed from :math:`(I - S C) F_A (I - S C)^\top` on the levels of D.
+If both are global, it is :math:`\lVert (S - S C S)_{AD} \rVert^2`.
 
 References
 ----------
@@ -74,17 +78,18 @@ from psychollm.reliability.components.crossed_design import (
 )
 
 _MAX_ITERATIONS = 500
-_PATIENCE = 20  # scoring steps before Newton steps
+_PATIENCE = 20  # number of scoring steps before Newton steps
 _MAX_HALVINGS = 30
-# Gains of the log likelihood: below the first, a step is taken without a check, since the
-# difference of two deviances is lost in rounding; below the second, the iteration has converged.
+# Thresholds for the gain in log likelihood. Steps with a gain below the first are taken without a
+# check, because the difference of the two deviances is smaller than their rounding errors. The
+# iteration has converged if the gain is below the second.
 _UNSEEN = 1e-7
 _NOTHING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The likelihood at some components."""
+    """Likelihood and its derivatives for given components."""
 
     deviance: float  # -2 log likelihood, up to a constant
     score: FloatArray  # (components,) derivative of the log likelihood
@@ -131,7 +136,7 @@ def _fit(at: FloatArray, point: Point, iteration: int, reason: str, *, converged
 
 
 def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArray:
-    """Return the observed information by differences, or the expected if it is not definite."""
+    """Return the observed information, or the expected one if it is not positive definite."""
     width = 1e-6 * np.maximum(at, 1e-3 * at.sum())
     ahead = [likelihood(at + width[k] * np.eye(at.size)[k]).score for k in range(at.size)]
     observed = (point.score - np.array(ahead)) / width[:, None]
@@ -142,14 +147,14 @@ def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArra
 
 
 def _step(at: FloatArray, point: Point, information: FloatArray) -> FloatArray:
-    """Return the joint step of the components that are not held at zero."""
+    """Return the joint step of the components that are not fixed at zero."""
     free = (at > 0.0) | (point.score > 0.0)
     step = np.zeros(at.size)
     while free.any():
         step[:] = 0.0
         inner = information[np.ix_(free, free)]
         step[free] = np.linalg.lstsq(inner, point.score[free], rcond=None)[0]
-        # A component at zero that the joint step would lower is held as well.
+        # A component at zero that the joint step would make negative is also fixed.
         sinking = free & (at <= 0.0) & (step < 0.0)
         if not sinking.any():
             break
@@ -166,7 +171,7 @@ def _climb(
     *,
     unseen: bool,
 ) -> tuple[FloatArray, Point] | None:
-    """Halve the step until the likelihood increases; None if it never does."""
+    """Halve the step until the likelihood increases; return None if it never does."""
     for _ in range(_MAX_HALVINGS):
         trial = np.maximum(at + step, 0.0)
         trial[-1] = max(trial[-1], floor)
@@ -198,23 +203,23 @@ _BLOCK_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Indicators of the cells of a complete block, and the components they belong to."""
+    """Indicators of the cells of a complete block, and the components to which they belong."""
 
-    wide: FloatArray  # (cells, columns) W of (4), the column of ones last
-    columns: tuple[slice, ...]  # of each set A, the empty one last
-    local: tuple[int, ...]  # the component of each A together with the blocks
-    spread: tuple[int, ...]  # the component of each A alone; none for the empty set
+    wide: FloatArray  # (cells, columns) W of (4); the column of ones is last
+    columns: tuple[slice, ...]  # columns of each set A; the empty set is last
+    local: tuple[int, ...]  # component of each A together with the blocks
+    spread: tuple[int, ...]  # component of each A alone, without the empty set
     n_components: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """Blocks that miss the same cells."""
+    """Groups of blocks that have the same missing cells."""
 
     present: BoolArray  # (patterns, cells)
-    n: FloatArray  # (patterns,) blocks
-    total: FloatArray  # (patterns, cells) sums of their scores, 0 where missing
-    squares: FloatArray  # (patterns, cells, cells) sums of the products of their scores
+    n: FloatArray  # (patterns,) numbers of blocks
+    total: FloatArray  # (patterns, cells) sums of scores, 0 where missing
+    squares: FloatArray  # (patterns, cells, cells) sums of products of scores
 
 
 def incomplete_likelihood(scores: FloatArray) -> Likelihood:
@@ -244,7 +249,7 @@ def _layout(shape: tuple[int, ...], n_facets: int, block: int) -> _Layout:
 
 
 def _indicators(levels: list[IntArray], n_cells: int) -> FloatArray:
-    """Return one column per combination of levels; a column of ones without any."""
+    """Return one column per combination of levels; without levels, a column of ones."""
     if not levels:
         return np.ones((n_cells, 1))
     column = np.unique(np.stack(levels), axis=1, return_inverse=True)[1].ravel()
@@ -252,7 +257,7 @@ def _indicators(levels: list[IntArray], n_cells: int) -> FloatArray:
 
 
 def _patterns(cells: FloatArray) -> _Patterns:
-    """Group blocks (blocks, cells) by their filled cells."""
+    """Group blocks (blocks, cells) by their observed cells."""
     kinds, which = np.unique(np.isfinite(cells), axis=0, return_inverse=True)
     which, scores = which.ravel(), np.nan_to_num(cells)
     groups = [scores[which == kind] for kind in range(len(kinds))]
@@ -266,7 +271,7 @@ def _patterns(cells: FloatArray) -> _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Some patterns at given components: (4) and the other terms of the likelihood."""
+    """Terms (4) and other terms of the likelihood of some patterns, for given components."""
 
     n: FloatArray  # (patterns,)
     H: FloatArray  # (patterns, columns, columns)
@@ -285,7 +290,7 @@ def _chunks(layout: _Layout, patterns: _Patterns, components: FloatArray) -> Ite
     for start in range(0, len(patterns.n), size):
         here = slice(start, start + size)
         present, n = patterns.present[here], patterns.n[here]
-        # A missing cell has no covariance with others, and zeros in all columns of W.
+        # A missing cell has zero covariance with other cells, and zeros in all columns of W.
         both = present[:, :, None] & present[:, None, :]
         inverse = np.linalg.inv(np.where(both, full, np.eye(cells)))
         log_det = -np.linalg.slogdet(inverse)[1]
@@ -377,7 +382,7 @@ def restricted_maximum(
     mean_squares: FloatArray,
     start: FloatArray | None = None,
 ) -> RemlFit:
-    """Fit scores scaled to variance one, so that tolerances do not depend on their unit."""
+    """Fit scores scaled to unit variance, so that tolerances do not depend on the unit."""
     scale = float(np.nanstd(values))
     first = np.full(len(design.effects), 1.0 / len(design.effects))
     if start is not None:

@@ -1,34 +1,34 @@
-r"""Mean squares of a table targets x raters, from sums of squares or from variance components.
+r"""Mean squares of a table of targets by raters, from sums of squares or variance components.
 
-With n targets (rows), k raters (columns) and one score each, the mean squares between targets,
-between raters, of the residual and within targets are
+With n targets (rows), k raters (columns) and one score per cell, the mean squares between targets
+(B), between raters (J), of the residual (E) and within targets (W) are
 
 .. math:: B = \tfrac{k}{n-1} \textstyle\sum_i (\bar x_{i\cdot} - \bar x)^2, \quad
           J = \tfrac{n}{k-1} \sum_j (\bar x_{\cdot j} - \bar x)^2, \quad
           E = \tfrac{1}{(n-1)(k-1)} \sum_{ij} (x_{ij} - \bar x_{i\cdot} - \bar x_{\cdot j}
               + \bar x)^2,                                                               \quad (1)
 
-:math:`W = ((n - 1) E + J) / n`. Where scores are missing, the variances of targets
-:math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual :math:`\sigma^2` are estimated by
-restricted maximum likelihood (`reml`), and the mean squares are the expectations in a complete
-table: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
+:math:`W = ((n - 1) E + J) / n`. If scores are missing, restricted maximum likelihood (`reml`)
+estimates the variances of targets :math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual
+:math:`\sigma^2`. The mean squares are then replaced by their expectations in a complete table:
+:math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
 :math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
 
 **Generalised interval of the absolute intraclass correlation.** The mean squares B, J, E have
-:math:`\nu_B, \nu_J, \nu_E` degrees of freedom, and :math:`\nu_B B / E[B]` is chi-square
-distributed, likewise for J and E. If the expectations are replaced by
-:math:`R_B = \nu_B B / \chi^2_{\nu_B}` and so on, the correlation
+:math:`\nu_B, \nu_J, \nu_E` degrees of freedom, and :math:`\nu_B B / E[B]` has a chi-square
+distribution, as have the analogous ratios of J and E. If the expectation of B is replaced by
+:math:`R_B = \nu_B B / \chi^2_{\nu_B}`, and those of J and E analogously, the correlation
 
 .. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n}                 \quad (2)
 
-has a distribution without unknown parameters; its quantiles are the bounds. Since
-:math:`\rho \le x` is linear in the three,
+has a distribution without unknown parameters, whose quantiles are the bounds. Since :math:`\rho
+\le x` is a linear condition on the three variables,
 
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
-          + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big),           \quad (3)
+          + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big).           \quad (3)
 
-a double integral, which Gauss-Legendre quadrature over the probabilities of J and E evaluates to
-about 1e-4 without random numbers.
+This double integral is computed by Gauss-Legendre quadrature over the probabilities of J and E,
+with an error of about 1e-4 and without random numbers.
 
 References
 ----------
@@ -50,13 +50,13 @@ from psychollm._base.types import FloatArray
 from psychollm.reliability.components.crossed_design import CrossedDesign
 from psychollm.reliability.components.reml import restricted_maximum
 
-# Scores that differ by less than this proportion of the largest score count as equal.
+# Scores whose difference is below this proportion of the largest score count as equal.
 _ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanSquares:
-    """Mean squares of a table targets x raters."""
+    """Mean squares of a table of targets by raters."""
 
     targets: float  # B
     raters: float  # J
@@ -89,7 +89,7 @@ def mean_squares(scores: FloatArray) -> MeanSquares:
 
 
 def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
-    """Return mean squares from REML components of a table with missing scores (NaN)."""
+    """Return expected mean squares from the REML components of a table with NaN."""
     n, k = scores.shape
     parts, converged = _without_residual(scores), True
     if parts is None:
@@ -119,7 +119,7 @@ def residual_freedom(scores: FloatArray) -> int:
 
 
 def _without_residual(scores: FloatArray) -> list[float] | None:
-    """Return the components if targets and raters explain every score, else None."""
+    """Return the components if targets and raters explain all scores exactly, else None."""
     present = np.isfinite(scores)
     values = scores[present]
     nil = (_ROUNDING * float(np.abs(values).max())) ** 2
@@ -150,7 +150,7 @@ def generalised_interval(squares: MeanSquares, *, level: float = 0.95) -> FloatA
 
 
 class _Share:
-    """The distribution (3)."""
+    """Distribution (3) of the intraclass correlation."""
 
     def __init__(self, squares: MeanSquares) -> None:
         n, k = float(squares.n_targets), float(squares.n_raters)

@@ -1,1 +1,1 @@
-"""Comparison of conditions: rank tests and the mixed model."""
+"""Comparison of conditions by rank tests and a mixed model."""

@@ -1,4 +1,4 @@
-"""Scores under conditions: one row per score, with its condition and model."""
+"""Scores under several conditions, one row per score, with condition and model."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ class ConditionScores(Result):
     condition: IntArray  # (n,) index into `conditions`
     model: IntArray  # (n,) index into `models`
     conditions: tuple[Hashable, ...]  # in order of appearance
-    models: tuple[Hashable, ...]  # without named models, one per score
+    models: tuple[Hashable, ...]  # if no models are named, one per score
 
     @property
     def sizes(self) -> IntArray:
@@ -35,13 +35,14 @@ class ConditionScores(Result):
         return bool(self.scores.size) and bool(self.scores.min() == self.scores.max())
 
     def means(self) -> FloatArray:
-        """Return each model's mean score under each condition (models, conditions), or NaN."""
+        """Return each model's mean score under each condition, or NaN (models, conditions)."""
         shape = (len(self.models), len(self.conditions))
         cell = np.ravel_multi_index((self.model, self.condition), shape)
         counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
         first = np.full(shape, np.nan)
         first[self.model[::-1], self.condition[::-1]] = self.scores[::-1]
-        # Subtract the first score, so that equal repeats have exactly that mean and remain ties.
+        # The first score is subtracted so that the mean of equal repeats is exact and ties are
+        # preserved.
         off = self.scores - first[self.model, self.condition]
         sums = np.bincount(cell, off, minlength=int(np.prod(shape))).reshape(shape)
         return np.asarray(first + sums / np.maximum(counts, 1))
@@ -53,7 +54,7 @@ class ConditionScores(Result):
         return bool(pairs.shape[1] > len(self.models))
 
     def averaged(self) -> "ConditionScores":
-        """Return one score per model and condition, the mean of the repeats."""
+        """Return the mean of the repeats for each model and condition."""
         means = self.means()
         model, condition = np.nonzero(np.isfinite(means))
         return replace(self, scores=means[model, condition], condition=condition, model=model)
@@ -88,7 +89,7 @@ def _numbers(scores: Any) -> FloatArray:
 
 
 def check_known(kind: str, label: Hashable, labels: tuple[Hashable, ...]) -> int:
-    """Return the index of a label; raise an error that lists the labels if it is unknown."""
+    """Return the index of a label; if it is unknown, raise an error that lists the labels."""
     if label not in labels:
         msg = f"there is no {kind} {label!r}: choose one of {listed(labels)}"
         raise LabelError(msg)

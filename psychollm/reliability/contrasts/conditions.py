@@ -4,29 +4,31 @@ r"""Rank tests of differences between conditions, with effect sizes and interval
 
 .. math:: \varepsilon^2 = \frac{H}{n - 1}                                                \quad (1)
 
-is the proportion of the variance of ranks that is between conditions. Its unit of replication is
-the score, unless models are named: repeats of a model under a condition are then averaged, and the
-unit is the model. If a model appears under several conditions, H is not chi-square distributed,
-because differences between models count as noise. Its p-value is then from random permutations of
-the conditions within each model. *Friedman* ranks the conditions within each model, the unit of
-replication. It needs every model under every condition; repeats are averaged first. Its effect
-size is Kendall's
+is the proportion of the variance of ranks that is between conditions. By default the unit of
+replication is the score. If models are named, repeats of a model under a condition are averaged,
+and the unit is the model. If a model appears under several conditions, H does not have a
+chi-square distribution, because differences between models are part of the error. The p-value is
+then based on random permutations of the conditions within each model. *Friedman* ranks the
+conditions within each model, which is the unit of replication. It requires scores of every model
+under every condition; repeats are averaged first. Its effect size is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)}                                                  \quad (2)
 
-for m models and k conditions; it is 1 if all models order the conditions alike.
+for m models and k conditions. It is 1 if all models rank the conditions in the same order.
 
-Both effect sizes are too large if the effect is small, by about the bias b of their resamples
-relative to the sample. Percentiles of the resamples contain this bias twice, so the interval is
+If the effect is small, both effect sizes are biased upwards. The bias b is estimated by the mean
+of the resamples minus the estimate. Percentiles of the resamples contain this bias twice, so that
+the interval is
 
 .. math:: \bigl[\, \theta - b + f (q_\text{low} - \bar\theta^*),\;
           \theta - b + f (q_\text{high} - \bar\theta^*) \,\bigr], \qquad
           b = \bar\theta^* - \theta,                                                    \quad (3)
 
-clipped to [0, 1]. The factor f corrects for the small variance of resamples of few units:
-:math:`\sqrt{m / (m - 1)}`, times the ratio of Student's t to the normal quantile if models are
-resampled. In simulations with 30 or more units, the coverage of nominal 95 % intervals was 92 to
-100 %. With ten models and a strong effect, the coverage of Friedman's interval is below 90 %.
+clipped to [0, 1]. The factor f corrects the variance of resamples, which is too small with few
+units. It is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the quantiles of Student's t
+and the normal distribution if models are resampled. In simulations with 30 or more units, 95 %
+intervals covered 92 to 100 %. With ten models and a strong effect, Friedman's interval covers less
+than 90 %.
 
 References
 ----------
@@ -73,7 +75,7 @@ class RankTest(Result):
     """
 
     test: str
-    statistic: float  # chi-square distributed under the null hypothesis if no model appears twice
+    statistic: float  # chi-square under the null hypothesis if no model appears twice
     df: int
     p_value: float
     effect_name: str
@@ -84,13 +86,13 @@ class RankTest(Result):
     mean_ranks: FloatArray  # (conditions,)
     sizes: FloatArray  # (conditions,) number of scores or models
     level: float
-    note: str  # warning about what the test ignores
+    note: str  # note on dependence that the test ignores
     flag: Reason
 
     _AXES = Axes({"condition": "conditions"}, "n=sizes", "mean_rank=mean_ranks")
 
     def summary(self) -> str:
-        """Describe the result in a sentence, with the note."""
+        """Return one sentence with the result, and the note."""
         text = (
             f"{self.test} test: chi2({self.df}) = {number(self.statistic)}, "
             f"{p_equals(self.p_value)}; {self.effect_name} "
@@ -115,13 +117,13 @@ def kruskal_wallis(
     Parameters
     ----------
     scores, conditions : array_like (n,)
-        A score and the label of its condition, one per row. Missing scores are skipped.
+        Score and condition label of each row. Rows with a missing score are skipped.
     models : array_like (n,), optional
         Model of each score. Repeats of a model under a condition are averaged first, and whole
         models are resampled. By default all scores are treated as independent.
     bootstrap : int or Bootstrap
-        Number of resamples for the interval of the effect size. Also the number of permutations
-        for the p-value if models appear under several conditions.
+        Number of resamples for the interval of the effect size. It is also the number of
+        permutations for the p-value if models appear under several conditions.
     level : float
         Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
@@ -130,8 +132,8 @@ def kruskal_wallis(
     Returns
     -------
     RankTest
-        Test and epsilon squared (1). NaN with fewer than two conditions, or if all scores are
-        equal.
+        Test and epsilon squared (1). The values are NaN if there are fewer than two conditions, or
+        if all scores are equal.
 
     Raises
     ------
@@ -199,7 +201,7 @@ def friedman(
     Parameters
     ----------
     scores, conditions, models : array_like (n,)
-        A score and the labels of its condition and model, one per row. Missing scores are skipped.
+        Score, condition label and model label of each row. Rows with a missing score are skipped.
         Repeats of a model under a condition are averaged first.
     bootstrap : int or Bootstrap
         Number of resamples of models, for the interval of the effect size.
@@ -211,8 +213,9 @@ def friedman(
     Returns
     -------
     RankTest
-        Test and Kendall's W (2). Models that lack a condition are omitted and flagged. NaN with
-        fewer than two conditions or models, or if no model's scores differ between conditions.
+        Test and Kendall's W (2). Models without a score under some condition are omitted, with a
+        flag. The values are NaN if there are fewer than two conditions or models, or if no model's
+        scores differ between conditions.
 
     Raises
     ------
@@ -270,13 +273,14 @@ def _within_models(ranks: FloatArray, table: ConditionScores, options: Resamplin
     """Return the p-value of H from permutations of the conditions within models."""
     rng = check_generator(options.rng)
     k = len(table.conditions)
-    sums = np.zeros((options.n + 1, k))  # sums of ranks; the first row is that of the data
+    sums = np.zeros((options.n + 1, k))  # sums of ranks; the first row is the observed data
     for model in range(len(table.models)):
         rows = np.flatnonzero(table.model == model)
         orders = np.tile(ranks[rows], (options.n + 1, 1))
         orders[1:] = rng.permuted(orders[1:], axis=1)
         sums[:, table.condition[rows]] += orders
-    # H depends only on this sum of squares, because sizes of conditions and ties are constant.
+    # H depends only on this sum of squares, because permutations do not change the sizes of
+    # conditions or the ties.
     between = (sums**2 / table.sizes).sum(axis=1)
     return float(monte_carlo_p_value(between[0], between[1:]))
 
@@ -336,7 +340,7 @@ def _epsilon(
     tied = np.add.reduceat(counts, start, axis=1)
     above = np.cumsum(tied, axis=1)
     n = above[:, -1:]
-    # Subtract the mean rank (n + 1) / 2 from the midrank of each tie.
+    # The mean rank (n + 1) / 2 is subtracted from the midrank of each group of ties.
     centred = (above - 0.5 * tied - 0.5 * n)[:, group]
     weighted = counts * centred
     sizes, sums = counts @ member, weighted @ member
@@ -364,7 +368,7 @@ def _interval(
 def _unknown(
     table: ConditionScores, test: str, effect_name: str, reason: Reason, level: float
 ) -> RankTest:
-    """Return an undefined test."""
+    """Return a test without values, with the reason."""
     return RankTest(
         test=test,
         statistic=np.nan,

@@ -1,19 +1,19 @@
-r"""Scores under conditions with a random intercept per model: score ~ condition + (1 | model).
+r"""Mixed model of scores under conditions: score ~ condition + (1 | model).
 
-The unit of replication is the model. Repeated answers of a model are similar, and models react
-differently to a condition, so repeats of a model under a condition carry no information about
-other models. They are averaged first. Differences between conditions are then tested against the
-residual: the model-by-condition interaction plus the noise of the means. In a complete table of m
-models and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, for any number of
-repeats. If each model appears under one condition only, its reaction cannot be distinguished from
-its level. Repeats are then kept, and conditions are tested against the variance between models.
+The unit of replication is the model. Repeats of a model under a condition carry no information
+about other models, so they are averaged first. Differences between conditions are then tested
+against the residual, that is, the model-by-condition interaction plus the sampling error of the
+means. In a complete table of m models and k conditions, F has k - 1 and (m - 1)(k - 1) degrees of
+freedom, for any number of repeats. If each model appears under only one condition, the interaction
+cannot be distinguished from the differences between models. Repeats are then not averaged, and
+conditions are tested against the variance between models.
 
-The model is fitted by restricted maximum likelihood, exactly and for many data sets at once. Tests
-use Satterthwaite's degrees of freedom and a parametric bootstrap; intervals of the variances are
-pivotal (`random_intercept`). The model assumes that reactions to all conditions have the same
-variance. If models vary under one condition only, F has too many false positives (rates in
-docs/reliability.md). `pairwise_conditions` does not, because each of its tests compares two
-conditions.
+The model is fitted by exact restricted maximum likelihood, for many data sets at once. Tests use
+Satterthwaite's degrees of freedom and a parametric bootstrap; intervals of the variances are
+pivotal (`random_intercept`). The model assumes that the residual variance is the same under all
+conditions. If models vary under only one condition, the false positive rate of F is too high
+(docs/reliability.md gives the rates). The tests of `pairwise_conditions` do not have this problem,
+because each of them compares two conditions.
 
 References
 ----------
@@ -64,21 +64,21 @@ class MixedModel(Result):
     (array([4.]), array([3.]), 0.011)
     """
 
-    means: Estimate  # (conditions,) mean scores; their `n` counts models
+    means: Estimate  # (conditions,) mean scores; `n` is the number of models
     contrasts: Estimate  # (conditions - 1,) condition - reference
     mean_df: FloatArray  # (conditions,) Satterthwaite's degrees of freedom
     contrast_df: FloatArray  # (conditions - 1,) Satterthwaite's degrees of freedom
     contrast_t: FloatArray  # (conditions - 1,)
     contrast_p: FloatArray  # (conditions - 1,) two-sided, not adjusted
-    f_statistic: float  # tests the hypothesis of no differences between conditions
-    f_df: tuple[int, float]  # numerator and denominator
+    f_statistic: float  # test of no differences between conditions
+    f_df: tuple[int, float]  # degrees of freedom of numerator and denominator
     p_value: float  # p-value of F
     bootstrap_p_value: float  # p-value of F, by parametric bootstrap
     variances: Estimate  # (2,) between models, residual (of means of repeats)
     intraclass: Estimate  # (1,) proportion of variance between models
     reml_criterion: float  # -2 restricted log likelihood
     log_likelihood: float  # maximum likelihood
-    n: int  # number of means of repeats, or of scores if each model has one condition
+    n: int  # number of scores, after averaging repeats
     n_models: int
     reference: Any
 
@@ -95,7 +95,7 @@ class MixedModel(Result):
         )
 
     def summary(self) -> str:
-        """Describe the test and the variances in a sentence."""
+        """Return one sentence on the test and the variances."""
         return (
             f"Conditions ({self.n_models} models): F({self.f_df[0]}, "
             f"{number(self.f_df[1], 1)}) = {number(self.f_statistic)}, {p_equals(self.p_value)} "
@@ -119,30 +119,31 @@ def mixed_model(
     Parameters
     ----------
     scores, conditions, models : array_like (n,)
-        A score and the labels of its condition and model, one per row. Missing scores are skipped.
+        Score, condition label and model label of each row. Rows with a missing score are skipped.
         Repeats of a model under a condition are averaged first, unless each model appears under
-        one condition only.
+        only one condition.
     reference : hashable, optional
-        Condition that the others are compared with; by default the first that occurs.
+        Condition with which the others are compared; by default the condition of the first row.
     bootstrap : int or Bootstrap
-        Number of parametric resamples, for `bootstrap_p_value`, for draws of means and contrasts,
-        and for intervals of the variances.
+        Number of parametric resamples. They are used for `bootstrap_p_value`, the draws of means
+        and contrasts, and the intervals of the variances.
     level : float
-        Coverage of the intervals, between 0 and 1. Means and contrasts use Student's t, variances
-        use pivotal percentiles.
+        Coverage of the intervals, between 0 and 1. Intervals of means and contrasts use Student's
+        t; intervals of variances are pivotal percentiles.
     rng : Generator, int or None
         Random generator or seed.
 
     Returns
     -------
     MixedModel
-        NaN, with a reason, if there are fewer than two conditions or models, too few rows, or no
-        variation within models.
+        Means, contrasts, tests and variances. They are NaN with a reason if there are fewer than
+        two conditions or models, too few rows, or no variation within models.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, a score is not a number, or the reference does not occur.
+        If the rows do not match, a score is not a number, or the reference is not one of the
+        conditions.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def mixed_model(
 
 
 def _fitted(table: ConditionScores, first: int, options: Resampling) -> MixedModel:
-    """Fit one row per score, or raise the reason why it is impossible."""
+    """Fit the model to one row per score, or raise an error with the reason."""
     design, reason = _design(table)
     if design is None:
         return _undefined(table, first, reason, options)
@@ -296,7 +297,7 @@ def _pivotal(
     name: str,
     labels: tuple[Any, ...],
 ) -> Estimate:
-    """Return a variance, or a proportion of it, with percentiles of pivotal draws."""
+    """Return a variance, or a proportion of variance, with percentiles of pivotal draws."""
     return Estimate(
         name=name,
         value=value,

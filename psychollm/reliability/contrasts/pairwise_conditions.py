@@ -31,7 +31,7 @@ class PairwiseConditions(Result):
 
     first: tuple[Any, ...]  # (pairs,)
     second: tuple[Any, ...]  # (pairs,)
-    difference: FloatArray  # (pairs,) difference of medians, or median of differences
+    difference: FloatArray  # (pairs,) difference of medians or median difference
     statistic: FloatArray  # (pairs,) U of the rank-sum test, or T+ of the signed-rank test
     p_value: FloatArray  # (pairs,) two-sided
     adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
@@ -63,9 +63,9 @@ def pairwise_conditions(
     scores, conditions : array_like (n,)
         A score and the label of its condition, one per row. Missing scores are skipped.
     models : array_like (n,), optional
-        Model of each score. If given, the unit of replication is the model, and each model's mean
-        scores are compared with the signed-rank test. By default the unit is the score, compared
-        with the rank-sum test.
+        Model of each score. If given, the unit of replication is the model, and the signed-rank
+        test compares the mean scores of each model. By default the unit is the score, and the
+        rank-sum test is used.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of pairs.
 
@@ -73,15 +73,15 @@ def pairwise_conditions(
     -------
     PairwiseConditions
         Rank-sum p-values are exact for small samples without ties. Signed-rank p-values are exact
-        for up to 50 models; models without a difference are omitted. NaN if a pair has too few
-        scores or all are equal.
+        for up to 50 models; models without a difference are omitted. The values of a pair are NaN
+        if it has too few scores or all scores are equal.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
         If the rows do not match, or a score is not a number.
     OptionError
-        If `adjustment` does not exist.
+        If `adjustment` is invalid.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _signed_rank(first: FloatArray, second: FloatArray) -> _Pair:
 
 
 def _exact(ranks: FloatArray, above: float) -> float:
-    """Return the two-sided p-value of a sum of ranks with random signs, ties included."""
+    """Return the exact two-sided p-value of a sum of ranks with random signs; allows ties."""
     doubled = np.rint(2.0 * ranks).astype(np.int64)  # midranks are multiples of 1/2
     chance = np.zeros(int(doubled.sum()) + 1)
     chance[0] = 1.0

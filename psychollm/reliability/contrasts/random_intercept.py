@@ -1,4 +1,4 @@
-r"""The linear mixed model with one random intercept per group, by restricted maximum likelihood.
+r"""Linear mixed model with a random intercept per group, by restricted maximum likelihood.
 
 .. math:: y = X \beta + Z b + \epsilon, \qquad b \sim N(0, \tau^2 I),\;
           \epsilon \sim N(0, \sigma^2 I).                                                \quad (1)
@@ -13,13 +13,13 @@ variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
           d_j}\Bigr) + \nu \log \sigma^2 + \frac{r}{\sigma^2} + \log|X^\top X|
           + (n - p) \log 2\pi.                                                           \quad (2)
 
-For a given ratio :math:`\gamma = \tau^2 / \sigma^2` the best :math:`\sigma^2` is
-:math:`Q(\gamma) / (n - p)`,
+For a given ratio :math:`\gamma = \tau^2 / \sigma^2`, (2) is minimised by :math:`\sigma^2 =
+Q(\gamma) / (n - p)`,
 
 .. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j},                        \quad (3)
 
-which leaves a function of :math:`\gamma` alone. It is minimised for many data sets at once, so
-parametric bootstraps are cheap. Maximum likelihood replaces the first term of (2) by
+which leaves a function of :math:`\gamma` alone. This function is minimised for many data sets at
+once, so that parametric bootstraps are fast. Maximum likelihood replaces the first term of (2) by
 :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by n.
 
 With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
@@ -29,20 +29,21 @@ Satterthwaite's degrees of freedom
           g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (4)
 
 where A is the inverse of the observed information about the two variances (their covariance). If
-:math:`\tau^2` is estimated as zero, C uses only the variance within groups, :math:`r / \nu`.
-Pooling it with the variance between groups only if the latter is smaller raised the false positive
-rate at level 5 % to 6 or 7 %. In a complete table with one score per cell the tests then equal
-those of the analysis of variance for every :math:`\tau^2`. Equality of all k condition means is
-tested by
+the estimate of :math:`\tau^2` is zero, C uses only the variance within groups, :math:`r / \nu`. If
+the variances within and between groups were pooled in this case, the false positive rate at the 5
+% level would increase to 6 or 7 %. As a result, the tests equal those of the analysis of variance
+in a complete table with one score per cell, for every :math:`\tau^2`. Equality of all k condition
+means is tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1},             \quad (5)
 
-with the denominator degrees of freedom of Fai and Cornelius, and by a parametric bootstrap: data
-are drawn from the model without conditions and F is recomputed, which needs no degrees of freedom.
+with the denominator degrees of freedom of Fai and Cornelius. A parametric bootstrap gives a second
+p-value, which does not depend on degrees of freedom: data are drawn from the model without
+differences between conditions, and F is recomputed.
 
 The statistics of (2) have :math:`r / \sigma^2 \sim \chi^2_\nu` and
-:math:`\sum_j \eta_j^2 / (\sigma^2 + \tau^2 d_j) \sim \chi^2_J`. Drawing both right-hand sides and
-solving for the variances gives pivotal draws of the variances.
+:math:`\sum_j \eta_j^2 / (\sigma^2 + \tau^2 d_j) \sim \chi^2_J`. Pivotal draws of the variances are
+obtained by drawing both chi-square variables and solving for the variances.
 
 References
 ----------
@@ -69,7 +70,7 @@ from psychollm._base.checks import check_generator
 from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.estimates.resampling import Resampling
 
-# Grid of x, from which ratios of variances are scale * (e^x - 1).
+# Grid of x; the ratios of variances are scale * (e^x - 1).
 _GRID = np.linspace(0.0, 25.0, 51)
 _HALVINGS = 45
 _ZERO = 1e-10
@@ -77,17 +78,17 @@ _ZERO = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class InterceptDesign:
-    """Conditions and groups of the rows, reduced to the terms of the likelihood."""
+    """Conditions and groups of the rows, and the terms of the likelihood that depend on them."""
 
     condition: IntArray  # (n,) columns of X are the indicators of conditions
     group: IntArray  # (n,)
     table: FloatArray  # (groups, conditions) numbers of rows
-    d: FloatArray  # (J,) of (2)
+    d: FloatArray  # (J,) d of (2)
     vectors: FloatArray  # (groups, J) u_j / sqrt(d_j)
 
     @classmethod
     def of(cls, condition: IntArray, group: IntArray) -> "InterceptDesign":
-        """Reduce the design."""
+        """Compute the terms of a design."""
         table = np.zeros((int(group.max()) + 1, int(condition.max()) + 1))
         np.add.at(table, (group, condition), 1.0)
         sizes = table.sum(axis=0)
@@ -112,7 +113,7 @@ class InterceptDesign:
         return self.n - self.n_conditions - self.d.size
 
     def reduced(self, y: FloatArray) -> "Reduced":
-        """Return sufficient statistics of data sets (sets, n)."""
+        """Return the sufficient statistics of data sets (sets, n)."""
         members = np.eye(self.n_conditions)[self.condition]
         sums = y @ members
         residual = y - (sums / self.table.sum(axis=0))[:, self.condition]
@@ -135,7 +136,7 @@ class Reduced:
     rest: FloatArray  # (sets,) r of (2)
 
     def shifted(self, means: FloatArray) -> "Reduced":
-        """Return the statistics with something added to every row of each condition."""
+        """Return the statistics after adding a constant to all rows of each condition."""
         table = self.design.table
         return Reduced(
             self.design,
@@ -146,15 +147,15 @@ class Reduced:
         )
 
     def residual_square(self, gamma: FloatArray) -> FloatArray:
-        """Return Q of (3) for one ratio per data set (sets,)."""
+        """Return Q (3) at one ratio per data set (sets,)."""
         return np.asarray(
             self.rest + (self.eta / (1.0 + gamma[:, None] * self.design.d)).sum(axis=1)
         )
 
     def ratio(self, *, restricted: bool = True) -> FloatArray:
         """Return the ratio of variances at the maximum (sets,); infinite if the residual is 0."""
-        # Search a grid, linear near zero and logarithmic above; then bisect for the root of the
-        # slope.
+        # The minimum is located on a grid that is linear near zero and logarithmic above;
+        # bisection then finds the root of the slope.
         scale = 1.0 / float(self.design.d.mean())
         values = scale * np.expm1(_GRID)
         heights = [
@@ -171,7 +172,7 @@ class Reduced:
         return np.where(self.rest > 0.0, gamma, np.inf)
 
     def _slope(self, gamma: FloatArray, *, restricted: bool) -> FloatArray:
-        """Return the derivative of the deviance by the ratio (sets,)."""
+        """Return the derivative of the deviance with respect to the ratio (sets,)."""
         d, n = self._determinant(restricted=restricted)
         shrunk = 1.0 / (1.0 + gamma[:, None] * self.design.d)
         falling = (self.eta * self.design.d * shrunk**2).sum(axis=1) / self.residual_square(gamma)
@@ -185,7 +186,7 @@ class Reduced:
         return design.table.sum(axis=1), design.n
 
     def deviance(self, gamma: FloatArray, *, restricted: bool = True) -> FloatArray:
-        """Return the deviance (2), or its ML version, at a ratio and its best variance (sets,)."""
+        """Return the deviance (2), or its ML version, minimised over the variance (sets,)."""
         d, n = self._determinant(restricted=restricted)
         with np.errstate(divide="ignore"):
             scale = self.residual_square(gamma) / n
@@ -208,12 +209,12 @@ _BISECTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class InterceptFit:
-    """The fit of one data set."""
+    """Fit of one data set."""
 
     data: Reduced
     ratio: float
     residual: float  # sigma squared
-    error: float  # the residual variance that tests use: not pooled if the ratio is zero
+    error: float  # residual variance for tests: not pooled if the ratio is zero
     means: FloatArray  # (conditions,)
     covariance: FloatArray  # (conditions, conditions)
 
@@ -252,7 +253,7 @@ class InterceptFit:
         return np.asarray(2.0 * variance**2 / spread)
 
     def _derivatives(self) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of the covariance of means by tau^2 and by sigma^2."""
+        """Return derivatives of the covariance of means with respect to tau^2 and sigma^2."""
         table = self.data.design.table
         size, tau, sigma = table.sum(axis=1), self.between, self.residual
         weight = 1.0 / (sigma + tau * size)
@@ -287,7 +288,7 @@ class InterceptFit:
 
 
 def against_first(k: int, first: int = 0) -> FloatArray:
-    """Return contrasts of every condition but one with that one (k - 1, k)."""
+    """Return contrasts of all other conditions with condition `first` (k - 1, k)."""
     contrasts = np.eye(k)
     contrasts[:, first] -= 1.0
     return np.delete(contrasts, first, axis=0)
@@ -310,7 +311,7 @@ def variance_draws(fit: InterceptFit, options: Resampling) -> tuple[FloatArray, 
 
 
 def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling) -> FloatArray:
-    """Return means of data from `fit`, and F of data from `null` (resamples, conditions + 1)."""
+    """Return means of data drawn from `fit` and F of data drawn from `null`, per resample."""
     design = fit.data.design
     noise = _noise(design, options)
     full = noise.data(fit).shifted(fit.means)
@@ -320,7 +321,7 @@ def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling)
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Standard normal effects of groups, and the sums of row errors that fits depend on."""
+    """Standard normal effects of groups, and sums of row errors on which fits depend."""
 
     design: InterceptDesign
     effect: FloatArray  # (sets, groups)
@@ -351,7 +352,8 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
     order = np.argsort(cell, kind="stable")
     occupied, start = np.unique(cell[order], return_index=True)
 
-    # Sums row by row do not depend on the division of resamples among workers.
+    # Sums are computed row by row, so that they do not depend on the division of resamples among
+    # workers.
     def task(seeds: WordArray) -> FloatArray:
         sums = np.zeros((len(seeds), groups + groups * k + 1))
         for row, seed in enumerate(seeds):

@@ -1,1 +1,1 @@
-"""Means of questions: clustered errors, differences, power."""
+"""Mean scores: clustered standard errors, differences and power."""

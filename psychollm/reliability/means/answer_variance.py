@@ -1,15 +1,13 @@
-r"""Variance of a mean score between and within questions.
+r"""Variance components of a mean score: between questions and within questions.
 
-K answers are sampled to each of n questions. The score of question q has an expectation
-:math:`\mu_q`, which varies over questions, and answers vary around it with variance
-:math:`\sigma_q^2`:
+For each of n questions, K answers are sampled. The scores of the answers to question q have the
+expectation :math:`\mu_q` and the variance :math:`\sigma_q^2`. The variance of the mean score is
 
 .. math:: \operatorname{Var}(\bar s) = \frac{V}{n} + \frac{E}{n K}, \qquad
           V = \operatorname{Var}(\mu_q), \quad E = \operatorname{E}[\sigma_q^2].          \quad (1)
 
 More answers reduce only the second term; more questions reduce both. With :math:`\bar s_q` and
-:math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, both are estimated without
-bias by
+:math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, unbiased estimates are
 
 .. math:: \hat E = \operatorname{mean}_q\, s_q^2, \qquad
           \hat V = \operatorname{var}_q\, \bar s_q
@@ -60,11 +58,11 @@ class AnswerVariance(Result):
     array([0.0438])
     """
 
-    mean: Estimate  # mean score, over questions of the mean over answers
-    between: Estimate  # V: variance between questions; its raw estimate may be negative
+    mean: Estimate  # mean over questions of the mean over answers
+    between: Estimate  # V: variance between questions; may be negative
     within: Estimate  # E: mean variance of answers to one question
     n_questions: FloatArray  # (models,)
-    n_answers: FloatArray  # (models,) per question, harmonic mean
+    n_answers: FloatArray  # (models,) harmonic mean over questions
     labels: tuple[Any, ...]  # (models,)
 
     def standard_error(self, *, n_questions: int, n_answers: int) -> FloatArray:
@@ -124,8 +122,8 @@ def answer_variance(
     Returns
     -------
     AnswerVariance
-        The variances are NaN if no question has two answers, or fewer than two questions have
-        answers.
+        Mean score and variances. The variances are NaN if no question has two answers, or fewer
+        than two questions have answers.
 
     Raises
     ------
@@ -178,8 +176,8 @@ class QuestionAnswers:
 
     mean: FloatArray  # (models, questions) 0 without an answer
     variance: FloatArray  # (models, questions) 0 with fewer than two answers
-    answered: FloatArray  # (models, questions) 1 with an answer
-    repeated: FloatArray  # (models, questions) 1 with at least two answers
+    answered: FloatArray  # (models, questions) 1 if answered
+    repeated: FloatArray  # (models, questions) 1 if there are two or more answers
     inverse: FloatArray  # (models, questions) 1 / number of answers; 0 without an answer
 
     @classmethod
@@ -201,12 +199,12 @@ class QuestionAnswers:
 
     @property
     def n(self) -> FloatArray:
-        """Questions answered (models,)."""
+        """Number of answered questions (models,)."""
         return np.asarray(self.answered.sum(axis=1))
 
     @property
     def n_answers(self) -> FloatArray:
-        """Answers per question, harmonic mean (models,)."""
+        """Harmonic mean of the number of answers per question (models,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.n / self.inverse.sum(axis=1))
 
@@ -225,7 +223,7 @@ class QuestionAnswers:
         return np.where(np.isfinite(both), both, np.nan)
 
     def flags(self, value: FloatArray) -> tuple[Reason, ...]:
-        """Reasons why a variance is undefined or qualified, such as negative (models,)."""
+        """Return the reason why each variance is undefined or qualified (models,)."""
         return first_reason(
             (self.n == 0, Reason.NO_SCORES),
             (self.repeated.sum(axis=1) == 0, Reason.ONE_SAMPLE),

@@ -1,8 +1,9 @@
 r"""Mean scores with standard errors for clustered questions.
 
 Scores of questions about one passage, or from one template, are correlated. The usual standard
-error treats them as independent and is too small. With scores :math:`s_q`, weights :math:`w_q` of
-sum W and mean :math:`\bar s`, each cluster g has a residual and a proportion of the weight,
+error treats them as independent and is too small. Let :math:`s_q` be the scores with mean
+:math:`\bar s`, and :math:`w_q` the weights with sum W. Each cluster g has a residual and a
+proportion of the weight,
 
 .. math:: r_g = \frac{1}{W} \sum_{q \in g} w_q (s_q - \bar s), \qquad
           h_g = \frac{1}{W} \sum_{q \in g} w_q,                                          \quad (1)
@@ -12,20 +13,21 @@ and the variance of the mean over G clusters is
 .. math:: V_0 = \sum_g r_g^2, \qquad V_1 = \frac{G}{G - 1} V_0, \qquad
           V_2 = \sum_g \frac{r_g^2}{1 - h_g}.                                            \quad (2)
 
-:math:`V_0` is Miller's formula ("cr0"). It is too small with few clusters, since the mean was
-fitted to them. :math:`V_1` ("cr1") corrects this on average; :math:`V_2` ("cr2", Bell and
-McCaffrey) also corrects it for clusters of unequal size. With ten clusters of very unequal size
-and an intraclass correlation of 0.3, nominal 95 % intervals have a coverage of 85 to 91 % with
-"cr1" and 92 to 93 % with "cr2". With equal sizes both have 93 to 94 %. Intervals that ignore
-clusters have a coverage of 24 to 86 %. Intervals use Student's t with :math:`G - 1` degrees of
-freedom. For "cr2", whose variance a few large clusters may dominate, the degrees of freedom are
+:math:`V_0` is Miller's formula ("cr0"). It is too small with few clusters, because residuals are
+deviations from the estimated mean. :math:`V_1` ("cr1") corrects this bias for clusters of equal
+size; :math:`V_2` ("cr2", Bell and McCaffrey) also corrects it for clusters of unequal size. With
+ten clusters of very unequal size and an intraclass correlation of 0.3, 95 % intervals cover 85 to
+91 % with "cr1" and 92 to 93 % with "cr2". With clusters of equal size, both cover 93 to 94 %.
+Intervals that ignore clusters cover 24 to 86 %. Intervals use Student's t with :math:`G - 1`
+degrees of freedom. A few large clusters may dominate the variance of "cr2", so that its degrees of
+freedom are
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (3)
 
 which is G - 1 if all clusters have the same size (Satterthwaite's approximation for independent
-scores of equal variance). Without clusters every question is its own cluster, and "cr1" is the
-standard deviation over the square root of n.
+scores of equal variance). Without clusters, every question is its own cluster, and "cr1" gives the
+usual standard error: the standard deviation divided by the square root of n.
 
 References
 ----------
@@ -71,34 +73,35 @@ def mean_score(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Mean score of each model with a standard error for clustered questions.
+    """Compute each model's mean score with a standard error for clustered questions.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
         Numeric scores, such as 1 = correct; NaN is missing. A vector is one model.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as a passage or template; any hashable labels.
+        Cluster of each question, such as a passage or template; the labels must be hashable.
     weights : array_like (questions,), optional
         Weight of each question.
     correction : {"cr2", "cr1", "cr0"}
-        Small-sample correction of the standard error (2); "cr2" also allows for clusters of
-        unequal size.
+        Small-sample correction of the standard error; "cr2" also corrects for clusters of unequal
+        size.
     bootstrap : int or Bootstrap
-        Number of resamples of questions or clusters, the same for all models, for
-        `Estimate.difference` and `compare_all`. The interval does not use them; 0 draws none.
+        Number of resamples of questions or clusters, used by `Estimate.difference` and
+        `compare_all`; 0 disables resampling. All models share the resamples. The interval does not
+        use them.
     level : float
-        Coverage of the interval, between 0 and 1. The interval is Student's t with the degrees of
-        freedom (3). For binary scores it is Wilson's with the effective sample size.
+        Coverage of the interval, between 0 and 1. The interval uses Student's t with the degrees
+        of freedom (3). For binary scores it is Wilson's interval with the effective sample size.
     rng : Generator, int or None
         Random generator or seed.
 
     Returns
     -------
     Estimate
-        Mean scores; `n` counts questions. The standard error is NaN with one cluster. If all
-        scores are equal, the standard error is 0 and there is no interval (`wilson` has one for
-        proportions of 1 or 0). The flag `FEW_CLUSTERS` marks unreliable intervals.
+        Mean scores; `n` counts questions. With a single cluster the standard error is NaN. If all
+        scores are equal, the standard error is 0 and the interval is NaN (`wilson` gives an
+        interval for proportions of 0 or 1). The flag `FEW_CLUSTERS` marks unreliable intervals.
 
     Raises
     ------
@@ -134,7 +137,7 @@ def mean_estimate(
     correction: Correction,
     labels: Labels,
 ) -> Estimate:
-    """Return `mean_score` of checked values and weights (models, questions)."""
+    """Return `mean_score` for validated values and weights (models, questions)."""
     mean = clustered_mean(values, weight, clusters, correction=correction)
     units, flags = units_of(weight, clusters), _flags(mean, weight)
     counted = values[weight > 0]
@@ -163,16 +166,16 @@ class ClusteredMean:
     se: FloatArray  # (rows,) NaN with fewer than two clusters
     df: FloatArray  # (rows,)
     n_clusters: FloatArray  # (rows,)
-    tails: FloatArray  # (rows,) degrees of freedom allowing for non-normal cluster sums
-    parts: FloatArray  # (rows, clusters) contributions to the error; squares sum to se**2
-    size: FloatArray  # (rows,) size of all residuals, the reference for rounding errors
+    tails: FloatArray  # (rows,) degrees of freedom for non-normal cluster sums
+    parts: FloatArray  # (rows, clusters) contributions, whose squares sum to se**2
+    size: FloatArray  # (rows,) scale of the residuals, for rounding errors
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
-        """Return bounds from t (rows, 2), Wilson's for proportions; NaN without variance."""
+        """Return bounds from t, or Wilson's for proportions (rows, 2); NaN without variance."""
         df = np.nan_to_num(self.df, nan=1.0)
         if shares:
-            # Wilson's interval uses the effective number of answers. Its degrees of freedom are
-            # `tails`, because rare answers may be in few clusters.
+            # Wilson's interval uses the effective number of answers. It uses the degrees of
+            # freedom `tails`, because rare answers may be in few clusters.
             df = np.fmin(df, self.tails)
             known = self.se > 0
             spread = self.value * (1.0 - self.value)
@@ -188,11 +191,11 @@ def clustered_mean(
     *,
     correction: Correction = "cr2",
 ) -> ClusteredMean:
-    """Return weighted means of rows with the standard errors (2)."""
+    """Return weighted means of rows with their standard errors (2)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weight.sum(axis=1, keepdims=True)
         share = weight / total
-        # Subtract the first score, so that equal scores have exactly that mean.
+        # The first score is subtracted so that the mean of equal scores is exact.
         first = _first(values, weight)
         value = first + (share * np.where(weight > 0, values - first, 0.0)).sum(1, keepdims=True)
         residual = share * np.where(weight > 0, values - value, 0.0)
@@ -200,7 +203,7 @@ def clustered_mean(
         n_clusters = (h > 0).sum(axis=1).astype(np.float64)
         parts, df = _parts(r, h, n_clusters, correction)
         variance = (parts**2).sum(axis=1)
-        # If residuals cancel within every cluster, their sums are rounding errors.
+        # If residuals cancel within every cluster, the cluster sums are rounding errors.
         size = np.abs(residual).sum(axis=1)
         variance[variance <= (ROUNDING * size) ** 2] = 0.0
     several = n_clusters > 1
@@ -225,7 +228,7 @@ def t_interval(value: FloatArray, se: FloatArray, df: FloatArray, level: float) 
 def cluster_sums(
     values: FloatArray, clusters: IntArray | None, n_clusters: int | None = None
 ) -> FloatArray:
-    """Return sums over clusters (rows, clusters); the values themselves without clusters."""
+    """Return sums over clusters (rows, clusters); without clusters, return the values."""
     if clusters is None:
         return values
     n = int(clusters.max()) + 1 if n_clusters is None else n_clusters
@@ -239,14 +242,15 @@ def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
     """Return sums of parts (parts, questions) over resamples (resamples, questions)."""
-    # One resample at a time: rounding in a matrix product depends on its shape, and so on n_jobs.
+    # Resamples are processed one at a time, because rounding in a matrix product depends on its
+    # shape, which would depend on n_jobs.
     return np.array([parts @ row for row in counts])
 
 
 def _parts(
     r: FloatArray, h: FloatArray, n_clusters: FloatArray, correction: Correction
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each cluster's contribution to the errors, by (2), and degrees of freedom."""
+    """Return each cluster's contribution to the errors (2), and the degrees of freedom."""
     if correction == "cr2":
         return corrected_sums(r, h), satterthwaite(h)
     scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else np.ones_like(n_clusters)

@@ -1,30 +1,31 @@
-r"""Inference for a mean over samples of both people and questions.
+r"""Inference for a mean over a sample of people and a sample of questions.
 
-Person p answers question q with :math:`y_{pq} = \mu + a_p + b_q + c_{pq}`. All three terms
-contribute to the variance of the mean of the questions' means, with weights :math:`w_{pq}` that
-sum to 1. With P people and Q questions it is
+Person p answers question q with :math:`y_{pq} = \mu + a_p + b_q + c_{pq}`. The estimate is the
+mean over questions of their mean scores, which gives each cell a weight :math:`w_{pq}`; the
+weights sum to 1. With P people and Q questions, its variance is
 
 .. math:: V = \frac{\sigma_a^2}{P} + \frac{\sigma_b^2}{Q} + \frac{\sigma_c^2}{PQ}
             = V_P + V_Q - V_{PQ},                                                        \quad (1)
 
-where :math:`V_P` is the variance if only people are sampled, :math:`V_Q` if only questions (or
-clusters of them) are, and :math:`V_{PQ}` the part that both include. With the least-squares
-estimates :math:`\hat a, \hat b, \hat c` of the additive model, :math:`h` the proportion of the
-total weight of a person or a cluster, and :math:`\nu_{PQ} = N - P - Q + 1` for N cells,
+where :math:`V_P` is the variance if only people are sampled, :math:`V_Q` is the variance if only
+questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part that both include.
+With the least-squares estimates :math:`\hat a, \hat b, \hat c` of the additive model, :math:`h`
+the proportion of the total weight of a person or a cluster, and :math:`\nu_{PQ} = N - P - Q + 1`
+for N cells,
 
 .. math:: V_P = \sum_p \frac{1}{1 - h_p} \Big[\sum_q w_{pq} (\hat a_p + \hat c_{pq})\Big]^2, \quad
           V_Q = \sum_q \frac{1}{1 - h_q} \Big[\sum_p w_{pq} (\hat b_q + \hat c_{pq})\Big]^2, \quad
           V_{PQ} = \frac{N}{\nu_{PQ}} \sum_{pq} \big[w_{pq} \hat c_{pq}\big]^2.           \quad (2)
 
-In a complete table these are the mean squares of the analysis of variance, over PQ. V is set to at
+In a complete table, these are the mean squares of the analysis of variance divided by PQ. V is at
 least the larger of :math:`V_P` and :math:`V_Q`. It has Satterthwaite's degrees of freedom,
 
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 
-A small sample rarely includes the most extreme people. If the squares of a few people are most of
-:math:`V_P`, it is only as precise as an estimate from these people. :math:`\nu_P` is therefore at
-most 1.2 times the effective number of people, `telling_clusters`. The factor was chosen in
-simulations (``validation/people_coverage.py``).
+A small sample rarely includes the most extreme people. If a few people contribute most of
+:math:`V_P`, its precision is that of an estimate from these people only. :math:`\nu_P` is
+therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor was
+chosen in simulations (``validation/people_coverage.py``).
 
 References
 ----------
@@ -44,7 +45,7 @@ from psychollm.estimates.clustered import satterthwaite, telling_clusters
 from psychollm.reliability.means.clustered import ROUNDING
 
 _TELLING = 1.2
-_ROUNDS = 50  # iterations of the additive fit; a complete table needs one
+_ROUNDS = 50  # iterations of the additive fit; a complete table requires one
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +57,23 @@ class CrossedMean:
     of_questions: float  # V_Q of (2), the variance due to the sample of questions alone
     df: float  # (3)
     n_people: int
-    n_clusters: int  # clusters of questions; questions without clusters
+    n_clusters: int  # number of clusters, or of questions without clusters
 
 
 def crossed_mean(
     values: FloatArray, clusters: IntArray | None = None, *, fixed: bool = False
 ) -> CrossedMean:
-    """Return the mean of a table (people, questions) with NaN where an answer is missing.
+    """Return the mean of a table (people, questions) with its variance.
 
     Parameters
     ----------
     values : ndarray (people, questions)
-        Any numbers. All questions have equal weight.
+        Numbers, NaN where an answer is missing. All questions have equal weight.
     clusters : int array (questions,), optional
         Cluster of each question.
     fixed : bool
-        Whether the questions are the whole population, such as a scale; only people are sampled.
+        Whether the questions are the whole population, such as the items of a scale, so that only
+        people are sampled.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def crossed_mean(
     n_people, n_clusters = len(values), member.shape[1]
     weight = known / known.sum(axis=0) / values.shape[1]
     y = np.where(known, values, 0.0)
-    # Subtract one score, so that equal scores have exactly that mean.
+    # One score is subtracted so that the mean of equal scores is exact.
     first = float(values[known][0])
     mean = first + float((weight * np.where(known, y - first, 0.0)).sum())
     person, question = _additive(np.where(known, y - mean, 0.0), known)
@@ -98,7 +100,7 @@ def crossed_mean(
     if n_people < 2 or (n_clusters < 2 and not fixed):
         return CrossedMean(mean, np.nan, np.nan, np.nan, n_people, n_clusters)
     size = ROUNDING * np.abs(weight * (y - mean)).sum()
-    # Compute V_P from people, V_Q from clusters of questions and V_PQ from cells.
+    # V_P is computed from people, V_Q from clusters of questions and V_PQ from cells.
     own, share = (weight * (person[:, None] + rest)).sum(axis=1), weight.sum(axis=1)
     of_people = float((own**2 / (1.0 - share)).sum())
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -123,7 +125,7 @@ def crossed_mean(
 
 
 def _additive(values: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fit people and questions by alternating least squares; missing values are 0."""
+    """Fit effects of people and questions by alternating least squares; missing values are 0."""
     rows, columns = known.sum(axis=1), known.sum(axis=0)
     person, question = np.zeros(len(rows)), np.zeros(len(columns))
     for _ in range(_ROUNDS):

@@ -1,21 +1,22 @@
 r"""Variance of a difference between two mean scores, per question.
 
-A comparison on n questions in clusters of m, with K answers to each, has the squared standard
-error
+In a comparison on n questions in clusters of m questions, with K answers to each question, the
+squared standard error is
 
 .. math:: \frac{1}{n} \Bigl( V \max(1,\, 1 + (m - 1) \rho) + \frac{E}{K} \Bigr).         \quad (1)
 
-V is the variance over questions of the expected difference, E the variance of answers around their
-expectation summed over both models, and :math:`\rho` the correlation of the differences within
-clusters. A negative correlation is mostly chance and is ignored. If both models answer the same
-questions ("paired"),
+V is the variance over questions of the expected difference. E is the variance of answers around
+their expectation, summed over both models. :math:`\rho` is the correlation of the differences
+within clusters; a negative correlation is ignored, because it is mostly due to chance. If both
+models answer the same questions ("paired"),
 
 .. math:: V = \sigma_A^2 + \sigma_B^2 - 2 r \sigma_A \sigma_B,                           \quad (2)
 
-with separate questions ("unpaired", n each) r is zero. With single answers E is part of V. In a
-pilot, V is the variance of the differences minus the variance due to answers. :math:`\rho` is then
-the value at which (1) equals the squared clustered standard error of the pilot, with m the mean
-size of a question's cluster, :math:`\sum_g n_g^2 / n`.
+where r is the correlation of the two models' scores. If each model answers n separate questions
+("unpaired"), r is zero. With single answers, E is part of V. In a pilot study, V is the variance
+of the differences minus the variance due to sampled answers. :math:`\rho` is then the value at
+which (1) equals the squared clustered standard error of the pilot, with m the mean size of a
+question's cluster, :math:`\sum_g n_g^2 / n`.
 
 References
 ----------
@@ -58,7 +59,7 @@ class DifferenceVariance(Result):
     cluster_size: float = 1.0  # m of (1)
     cluster_correlation: float = 0.0  # rho of (1)
     design: Design = "paired"
-    df: float = np.inf  # degrees of freedom of the pilot
+    df: float = np.inf  # degrees of freedom of the pilot study
 
     def __post_init__(self) -> None:
         check_choice("design", self.design, Design)
@@ -70,7 +71,7 @@ class DifferenceVariance(Result):
 
     @property
     def design_effect(self) -> float:
-        """Factor by which clusters increase the number of questions needed, at least 1."""
+        """Factor by which clusters increase the required number of questions, at least 1."""
         return max(1.0, 1.0 + (self.cluster_size - 1.0) * self.cluster_correlation)
 
     def standard_error(self, n_questions: int, *, n_answers: int = 1) -> float:
@@ -79,7 +80,8 @@ class DifferenceVariance(Result):
         Parameters
         ----------
         n_questions : int
-            Number of questions that both models answer, or that each answers if "unpaired".
+            Number of questions that both models answer, or that each model answers if the design
+            is "unpaired".
         n_answers : int
             Number of answers to each question.
         """
@@ -87,12 +89,13 @@ class DifferenceVariance(Result):
         return float(np.sqrt((self.between * self.design_effect + self.within / k) / n))
 
     def degrees_of_freedom(self, n_questions: int) -> float:
-        """Return the degrees of freedom of the standard error: clusters minus one, per sample.
+        """Return the degrees of freedom of the standard error: clusters minus one for each sample.
 
         Parameters
         ----------
         n_questions : int
-            Number of questions that both models answer, or that each answers if "unpaired".
+            Number of questions that both models answer, or that each model answers if the design
+            is "unpaired".
         """
         clusters = n_questions / self.cluster_size
         return (clusters - 1.0) * (1.0 if self.design == "paired" else 2.0)
@@ -107,17 +110,18 @@ def assumed_variance(
     cluster_size: float = 1.0,
     cluster_correlation: float = 0.0,
 ) -> DifferenceVariance:
-    """Variance of a difference between two accuracies, from assumed values.
+    """Compute the variance of a difference between two accuracies from assumed values.
 
     Parameters
     ----------
     first, second : float
         Accuracies of the two models.
     correlation : float
-        Correlation of the two models' binary scores over questions; similar models have 0.3 to
-        0.7.
+        Correlation of the two models' binary scores over questions; for similar models it is 0.3
+        to 0.7.
     design : {"paired", "unpaired"}
-        Whether both models answer the same questions, or each its own.
+        Whether both models answer the same questions ("paired") or separate questions
+        ("unpaired").
     cluster_size, cluster_correlation : float
         Number of questions per cluster, and correlation of differences within clusters.
 
@@ -129,7 +133,7 @@ def assumed_variance(
     Raises
     ------
     OptionError
-        If a value is out of range, or the correlation is impossible for these accuracies.
+        If a value is out of range, or the correlation is impossible given the accuracies.
 
     Examples
     --------
@@ -166,19 +170,20 @@ def pilot_variance(
     clusters: Any = None,
     design: Design = "paired",
 ) -> DifferenceVariance:
-    """Estimate the variance of a difference between two models from a pilot.
+    """Estimate the variance of a difference between two models from a pilot study.
 
     Parameters
     ----------
     scores : RepeatedScores, Responses, DataFrame, DataArray or array_like
-        Numeric scores (models, questions) or (models, questions, answers); NaN is missing. Only
-        questions that both models answered count.
+        Numeric scores (models, questions) or (models, questions, answers); NaN marks a missing
+        score. Only questions that both models answered are used.
     first, second : hashable
         Labels of the two models.
     clusters : array_like (questions,), optional
         Cluster of each question.
     design : {"paired", "unpaired"}
-        Design of the planned comparison: the same questions for both models, or separate ones.
+        Design of the planned comparison: the same questions for both models, or separate
+        questions.
 
     Returns
     -------
@@ -190,7 +195,7 @@ def pilot_variance(
     LabelError
         If a model is unknown.
     ShapeError
-        If the two models share fewer than two questions or clusters.
+        If the two models have fewer than two common questions or clusters.
 
     Examples
     --------
@@ -206,7 +211,7 @@ def pilot_variance(
     both = parts.answered[two].all(axis=0)
     repeated = parts.repeated[two] * both
     within = (parts.variance[two] * repeated).sum(axis=1) / np.maximum(repeated.sum(axis=1), 1.0)
-    # `noise` is the part of a difference's variance that is due to sampled answers.
+    # `noise` is the part of the variance of a difference that is due to sampling answers.
     noise = float((within * (parts.inverse[two] * both).sum(axis=1) / max(both.sum(), 1)).sum())
     mean = np.where(both, parts.mean[two], np.nan)
     rows = mean[:1] - mean[1:] if design == "paired" else mean
@@ -221,7 +226,7 @@ def pilot_variance(
     if between > 0.0:
         effect = (float(n * (clustered.se**2).sum()) - noise) / between
     sizes = weight[0] if codes is None else np.bincount(codes, weight[0])
-    size = float((sizes**2).sum() / sizes.sum())  # mean size of a random question's cluster
+    size = float((sizes**2).sum() / sizes.sum())  # mean cluster size of a random question
     rho = (effect - 1.0) / (size - 1.0) if size > 1.0 else 0.0
     return DifferenceVariance(
         between=between,

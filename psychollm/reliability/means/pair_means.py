@@ -1,15 +1,17 @@
-r"""Differences of mean scores of many pairs, without a pairs-by-questions array.
+r"""Differences of mean scores for many pairs, without an array of pairs by questions.
 
-If every model answered every question, the residuals (1) of `clustered` are linear in the scores:
-the residuals of a pair are the difference of those of the two models. With :math:`p_{ig}` the
-roots of the summands of (2), the variances of all pairs follow from one matrix,
+If every model answered every question, the residuals (1) of `clustered` are linear in the scores,
+so that the residuals of a pair are the differences between the residuals of the two models. Let
+:math:`p_{ig}` be the contribution of cluster g to the error of model i, whose square is a term of
+(2) of `clustered`. The variances of all pairs follow from one matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij},           \quad (1)
 
-and drawn errors of pairs are differences of drawn errors of models. If (1) is small relative to
-its terms, it may be a rounding error. Such pairs are computed separately, in blocks. If scores are
-missing, all pairs are, because each pair then has its own set of questions.
+Likewise, simulated errors of pairs are differences of simulated errors of models. If (1) is small
+relative to its terms, it may be a rounding error; such pairs are computed separately, in blocks.
+If scores are missing, each pair has its own set of questions, so that all pairs are computed
+separately.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,25 +32,26 @@ from psychollm.reliability.means.clustered import (
     t_interval,
 )
 
-_CELLS = 1 << 20  # pairs x questions in memory at once: 8 MB an array
-_CANCELLED = 1e-6  # a variance (1) below this proportion of its terms is computed separately
-_NOISE = 100  # number of sets of errors drawn at a time
+_CELLS = 1 << 20  # size of a block of pairs by questions: 8 MB per array
+_CANCELLED = 1e-6  # smaller variances, relative to their terms, are recomputed
+_NOISE = 100  # number of error vectors drawn at a time
 
-# A function of indices of pairs that returns the errors of these pairs (draws, indices).
+# A function that returns the errors (draws, indices) of the pairs with given indices.
 Errors: TypeAlias = Callable[[IntArray], FloatArray]
 
 
 def strata_of(tasks: Any, questions: Labels) -> IntArray:
-    """Return the number of each question's stratum, from 0."""
+    """Return the stratum of each question, numbered from 0."""
     return numbered(unit_labels(tasks, questions, argument="tasks"))[0]
 
 
 def balanced(
     values: FloatArray, weight: FloatArray, strata: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return scores and weights (rows, questions) whose weighted mean is that over strata.
+    """Return scores and weights (rows, questions) that give all strata equal weight.
 
-    Scores are NaN in a row with fewer than two questions of any stratum.
+    The weighted mean of the returned scores is the unweighted mean over strata. Scores are NaN in
+    rows that have fewer than two questions of some stratum.
 
     Examples
     --------
@@ -77,15 +80,15 @@ class PairMeans:
     se: FloatArray  # (pairs,) NaN with fewer than two clusters
     df: FloatArray  # (pairs,)
     pilot_df: FloatArray  # (pairs,) degrees of freedom for planning another study
-    n: FloatArray  # (pairs,) questions that both answered
+    n: FloatArray  # (pairs,) number of questions that both answered
     n_clusters: FloatArray  # (pairs,)
-    se_paired: FloatArray  # (pairs,) SE as if questions were independent
-    se_first: FloatArray  # (pairs,) SE of the first mean, as if questions were independent
-    se_second: FloatArray  # (pairs,) SE of the second mean, as if questions were independent
+    se_paired: FloatArray  # (pairs,) SE assuming independent questions
+    se_first: FloatArray  # (pairs,) SE of the first mean, assuming independent questions
+    se_second: FloatArray  # (pairs,) SE of the second mean, assuming independent questions
     first_only: FloatArray  # (pairs,) questions that only the first solved; NaN if not binary
     second_only: FloatArray  # (pairs,) questions that only the second solved; NaN if not binary
     few_of_a_task: BoolArray  # (pairs,) whether a stratum has fewer than two questions
-    errors: Callable[[np.random.Generator, int], Errors]  # function that draws sets of errors
+    errors: Callable[[np.random.Generator, int], Errors]  # draws error vectors
 
     def interval(self, level: float) -> FloatArray:
         """Return bounds from t (pairs, 2)."""
@@ -139,7 +142,8 @@ class _Rows:
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:
             drawn = np.concatenate([noise @ parts.T for noise in _noise(source, n_draws, parts)])
-            # Keep the draws of each model contiguous, because gathering pairs is half of the work.
+            # The draws of each model are contiguous in memory, because collecting pairs takes half
+            # of the time.
             drawn = np.ascontiguousarray(drawn.T)
             return lambda places: (drawn[i[places]] - drawn[j[places]]).T
 
@@ -188,7 +192,7 @@ class _Rows:
         )
 
     def _parts(self, places: IntArray) -> list[IntArray]:
-        """Return indices of pairs in parts that fit into memory."""
+        """Return indices of pairs, in parts that fit into memory."""
         size = max(1, _CELLS // self.values.shape[1])
         return np.split(places, range(size, places.size, size))
 
@@ -231,7 +235,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return sums of fourth powers of the pairs' contributions, without storing these."""
+    """Return sums of fourth powers of the contributions to pairs, without storing them."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T
@@ -239,7 +243,7 @@ def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
 
 
 def _of_pairs(mean: ClusteredMean, i: IntArray, j: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Return standard errors by (1), and a mask of those above rounding error."""
+    """Return standard errors by (1), and a mask of the pairs above rounding error."""
     products = mean.parts @ mean.parts.T
     both = products.diagonal()[i] + products.diagonal()[j]
     variance = both - 2.0 * products[i, j]
@@ -251,6 +255,6 @@ def _of_pairs(mean: ClusteredMean, i: IntArray, j: IntArray) -> tuple[FloatArray
 
 
 def _noise(source: np.random.Generator, n_draws: int, parts: FloatArray) -> Iterator[FloatArray]:
-    """Yield independent normal errors of clusters, `n_draws` rows in all."""
+    """Yield independent normal errors of clusters, with `n_draws` rows in total."""
     for start in range(0, n_draws, _NOISE):
         yield source.standard_normal((_NOISE, parts.shape[1]))[: n_draws - start]

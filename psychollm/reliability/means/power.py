@@ -1,17 +1,17 @@
 r"""Sample size and power of a comparison of two models.
 
-A difference :math:`\delta` with standard error s on :math:`\nu` degrees of freedom is detected,
-two-sided at level :math:`\alpha`, with probability
+Let s be the standard error of a difference :math:`\delta`, with :math:`\nu` degrees of freedom. A
+two-sided test at level :math:`\alpha` detects the difference with probability
 
 .. math:: P(T \ge t_{1 - \alpha/2}) + P(T \le -t_{1 - \alpha/2}), \qquad
           T \sim t_\nu(\delta / s),                                                      \quad (1)
 
-where T has a noncentral t distribution. With many questions (1) becomes the formula
-:math:`\delta = (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters more questions are
-needed. The standard error is that of `DifferenceVariance` and depends on pairing, clusters and the
-number of answers per question. Showing that two models differ by less than :math:`\delta`
-(``absence=True``) needs more questions. More questions are also needed if the variance comes from
-a small pilot (`psychollm.estimates.sample_size`).
+where T has a noncentral t distribution. With many questions, (1) becomes the formula :math:`\delta
+= (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters, more questions are required.
+`DifferenceVariance` computes the standard error, which depends on pairing, clusters and the number
+of answers per question. More questions are required to show that two models differ by less than
+:math:`\delta` (``absence=True``). More questions are also required if the variance is estimated
+from a small pilot study (`psychollm.estimates.sample_size`).
 
 References
 ----------
@@ -56,10 +56,10 @@ class ComparisonPower(Result):
     n_answers: int
     alpha: float
     variance: DifferenceVariance
-    absence: bool | None = None  # whether `power` is that of showing equivalence
+    absence: bool | None = None  # whether `power` refers to a test of equivalence
 
     def summary(self) -> str:
-        """Describe the plan in a sentence."""
+        """Return one sentence that describes the plan."""
         design = self.variance.design
         questions = f"{self.n_questions} questions" + (" each" if design == "unpaired" else "")
         answers = f" with {self.n_answers} answers to each" if self.n_answers > 1 else ""
@@ -89,7 +89,8 @@ def comparison_power(
     difference : float
         True difference of the two mean scores.
     n_questions : int
-        Number of questions that both models answer, or that each answers if ``design="unpaired"``.
+        Number of questions that both models answer, or that each model answers if
+        ``design="unpaired"``.
     variance : DifferenceVariance
         Result of `pilot_variance` or `assumed_variance`.
     n_answers : int
@@ -97,8 +98,8 @@ def comparison_power(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        Whether to compute the power to show that two equal models differ by less than
-        `difference`.
+        If True, compute the power of an equivalence test, which shows that two equal models differ
+        by less than `difference`.
 
     Returns
     -------
@@ -148,12 +149,13 @@ def minimum_detectable_difference(
     alpha: float = 0.05,
     absence: bool = False,
 ) -> ComparisonPower:
-    """Smallest difference that can be detected with a given number of questions and power.
+    """Compute the smallest difference that n questions detect with a given power.
 
     Parameters
     ----------
     n_questions : int
-        Number of questions that both models answer, or that each answers if ``design="unpaired"``.
+        Number of questions that both models answer, or that each model answers if
+        ``design="unpaired"``.
     variance : DifferenceVariance
         Result of `pilot_variance` or `assumed_variance`.
     target : float
@@ -163,12 +165,13 @@ def minimum_detectable_difference(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        Whether to show that two equal models differ by less than the difference.
+        If True, the plan is an equivalence test, which shows that two equal models differ by less
+        than the difference.
 
     Returns
     -------
     ComparisonPower
-        Plan whose `difference` is the result; it may exceed the range of the scores.
+        Plan whose `difference` is the result. The result may exceed the range of the scores.
 
     Raises
     ------
@@ -197,7 +200,7 @@ def questions_needed(
     alpha: float = 0.05,
     absence: bool = False,
 ) -> ComparisonPower:
-    """Smallest number of questions that detects a difference with a given power.
+    """Compute the smallest number of questions that detects a difference with a given power.
 
     Parameters
     ----------
@@ -212,7 +215,8 @@ def questions_needed(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        Whether to show that two equal models differ by less than the difference.
+        If True, the plan is an equivalence test, which shows that two equal models differ by less
+        than the difference.
 
     Returns
     -------
@@ -252,7 +256,7 @@ def questions_needed(
 def _power(
     difference: float, se: float, df: float, *, alpha: float, absence: bool, pilot: float
 ) -> float:
-    """Return the probability (1) of detecting, or excluding, a difference."""
+    """Return the probability (1) of detecting a difference, or of excluding it."""
     if se == 0.0:
         return 1.0 if difference != 0.0 else 0.0 if absence else alpha
     return chance(difference / se, df, alpha=alpha, absence=absence, pilot=pilot)

@@ -1,4 +1,4 @@
-"""Scores of models on questions, in one or several runs: numbers with three labelled axes."""
+"""Scores of models on questions in one or several runs, with labelled axes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -60,12 +60,12 @@ class RepeatedScores(Result):
         questions: Iterable[Any] | None = None,
         runs: Iterable[Any] | None = None,
     ) -> "RepeatedScores":
-        """Make scores from an array.
+        """Create scores from an array.
 
         Parameters
         ----------
         values : array_like (models, questions, runs)
-            Numbers; None and NaN are missing.
+            Numbers; None and NaN mark missing scores.
         models, questions, runs : iterable, optional
             Labels; by default 0, 1, 2, ...
 
@@ -98,20 +98,20 @@ class RepeatedScores(Result):
     def from_runs(
         cls, tables: Sequence[Any], *, labels: Iterable[Any] | None = None
     ) -> "RepeatedScores":
-        """Make scores from one table of models x questions per run.
+        """Create scores from one table (models, questions) per run.
 
         Parameters
         ----------
         tables : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
-            One table per run. Labelled tables are reordered to match the first; a vector is one
-            model.
+            One table per run. Labelled tables are reordered to match the first; a vector holds the
+            scores of one model.
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
 
         Raises
         ------
         ShapeError, LabelError
-            If the runs do not hold the same models and questions.
+            If the runs differ in their models or questions.
         CodeError
             If a value is not a finite number.
 
@@ -133,13 +133,13 @@ class RepeatedScores(Result):
         run: str = "run",
         value: str = "score",
     ) -> "RepeatedScores":
-        """Make scores from a long table with one row per score.
+        """Create scores from a long table with one row per score.
 
         Parameters
         ----------
         frame : DataFrame
-            One row per score. Absent combinations are missing; labels keep the order of their
-            first occurrence.
+            Table with one row per score. Combinations without a row are missing. Labels keep the
+            order of their first occurrence.
         model, question, run, value : str
             Columns of the model, the question, the run and the score.
 
@@ -199,7 +199,7 @@ def repeated_scores(scores: Any) -> RepeatedScores:
 
 
 def _of_long(frame: "pd.DataFrame") -> RepeatedScores:
-    """Return a long table with columns found by name; answers are numbered in their order."""
+    """Return scores from a long table whose columns are identified by name."""
     found = long_columns("scores", [*frame.columns], Columns())
     names = [found.model, found.question[0]]
     runs = next((name for name in _RUNS if name in frame), None)
@@ -222,7 +222,7 @@ def _n_axes(scores: Any) -> int:
 def long_places(
     frame: "pd.DataFrame", names: Sequence[str], value: str
 ) -> tuple[tuple[IntArray, ...], tuple[Labels, ...]]:
-    """Return the index of each row in each column, and labels in order of occurrence."""
+    """Return label indices of each row, by column, and labels in order of occurrence."""
     import pandas as pd
 
     for name in names:
@@ -245,7 +245,7 @@ def long_places(
 def stacked_runs(
     runs: Any, labels: Iterable[Any] | None, *, argument: str
 ) -> tuple[AnyArray, tuple[Labels, Labels, Labels]]:
-    """Return cells (models, questions, runs) of one table for each run, and their labels."""
+    """Combine one table per run into cells (models, questions, runs), and return the labels."""
     tables = [one_model(run, argument=argument) for run in runs]
     if not tables:
         msg = f"{argument} holds no run: pass a table models x questions for each run"
@@ -257,7 +257,7 @@ def stacked_runs(
 
 
 def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
-    """Convert scores of any type to models x questions x repeats."""
+    """Convert scores of any type to an array (models, questions, repeats)."""
     check_held(scores, argument)
     if isinstance(scores, ScoreLog):
         return RepeatedScores.from_long(scores.frame, run="repeat")
@@ -274,7 +274,7 @@ def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
 
 
 def means_of(answers: RepeatedScores, argument: str = "scores") -> FloatArray:
-    """Return the mean over repeats of each model and question; NaN without scores."""
+    """Return the mean over repeats for each model and question; NaN without scores."""
     with np.errstate(invalid="ignore"):
         values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
     if not np.isfinite(values).any():

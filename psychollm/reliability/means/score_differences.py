@@ -1,14 +1,14 @@
-r"""Paired differences of mean scores: two models on the same questions.
+r"""Paired differences of the mean scores of two models on the same questions.
 
-The difficulty of a question affects both models, so the difference :math:`d_q = s_{qA} - s_{qB}`
-varies less than that of two independent scores:
+The difficulty of a question affects both models, so that the scores are correlated. The variance
+of the mean of :math:`d_q = s_{qA} - s_{qB}` is therefore smaller than with independent scores:
 
 .. math:: \operatorname{Var}(\bar d) = \operatorname{Var}(\bar s_A) + \operatorname{Var}(\bar s_B)
           - 2 \operatorname{Cov}(\bar s_A, \bar s_B).                                     \quad (1)
 
-The standard error is that of a mean over clusters, `mean_score`, applied to d. For binary scores
-McNemar's test is also given. With b questions that only the first model solved and c that only the
-second did,
+The standard error is computed by `mean_score` applied to d. For binary scores, McNemar's test is
+also computed. With b questions that only the first model solved and c questions that only the
+second model solved,
 
 .. math:: \chi^2 = \frac{(b - c)^2}{b + c}, \qquad
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
@@ -16,18 +16,19 @@ second did,
 
 without correction for continuity.
 
-Many pairs share models, and their errors are correlated. Let :math:`r_{pg}` be the contribution of
-cluster g to the error of pair p, and :math:`\varepsilon_g` independent standard normal variables.
-The errors :math:`\sum_g \varepsilon_g r_{pg}` have the variances and covariances of the estimates.
-The distribution of the largest of them gives simultaneous intervals ("max_t").
+Pairs that share a model have correlated errors. Let :math:`r_{pg}` be the contribution of cluster
+g to the error of pair p, and :math:`\varepsilon_g` independent standard normal variables. The
+errors :math:`\sum_g \varepsilon_g r_{pg}` have the variances and covariances of the estimates.
+Simultaneous intervals ("max_t") are based on the distribution of the largest standardised error.
 
 If every stratum of questions, such as a task, has equal weight, the mean of T strata of
-:math:`n_t` questions each is :math:`\frac{1}{T} \sum_t \bar s_t`. Strata are fixed, and only the
-sampling of questions within them adds error. Residuals are deviations from :math:`\bar s_t`, and
-:math:`\sqrt{n_t / (n_t - 1)}` replaces the correction factor of the mean of all questions.
+:math:`n_t` questions each is :math:`\frac{1}{T} \sum_t \bar s_t`. Strata are fixed, so that only
+the sampling of questions within strata contributes to the error. Residuals are deviations from
+:math:`\bar s_t`, and :math:`\sqrt{n_t / (n_t - 1)}` replaces the correction factor for the mean of
+all questions.
 
 The unit of replication is the question, or the cluster if clusters are given. McNemar's test
-assumes independent questions, and is NaN if several questions share a cluster.
+assumes independent questions, and is NaN if a cluster contains several questions.
 
 References
 ----------
@@ -79,7 +80,7 @@ from psychollm.reliability.means.pair_means import PairMeans, pair_means, strata
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreDifferences(Result):
-    """Differences in mean scores between models, on the questions that both answered.
+    """Differences between the mean scores of models on the questions that both answered.
 
     Examples
     --------
@@ -92,18 +93,18 @@ class ScoreDifferences(Result):
     second: tuple[Any, ...]  # (pairs,)
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,) paired, and clustered if clusters are given
-    df: FloatArray  # (pairs,) degrees of freedom of se
-    interval: FloatArray  # (pairs, 2) Student's t; simultaneous for max_t
+    df: FloatArray  # (pairs,) degrees of freedom of `se`
+    interval: FloatArray  # (pairs, 2) Student's t; simultaneous for "max_t"
     margin: FloatArray  # (pairs,) margin of error, before clipping to [-1, 1]
-    p_value: FloatArray  # (pairs,) two-sided, of no difference
+    p_value: FloatArray  # (pairs,) two-sided test of no difference
     adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
     n: IntArray  # (pairs,) questions that both answered
     n_clusters: IntArray  # (pairs,)
     se_paired: FloatArray  # (pairs,) SE as if questions were independent
-    se_unpaired: FloatArray  # (pairs,) SE as if models answered separate questions
+    se_unpaired: FloatArray  # (pairs,) SE assuming separate questions for each model
     correlation: FloatArray  # (pairs,) correlation of the two models' scores
-    first_only: FloatArray  # (pairs,) b: only the first model scored 1; NaN if not binary
-    second_only: FloatArray  # (pairs,) c: only the second model scored 1
+    first_only: FloatArray  # (pairs,) b of (2); NaN if not binary
+    second_only: FloatArray  # (pairs,) c of (2)
     mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions, or with clusters
     mcnemar_p: FloatArray  # (pairs,) asymptotic
     mcnemar_exact_p: FloatArray  # (pairs,) exact
@@ -157,26 +158,28 @@ def score_differences(
     clusters : array_like (questions,), optional
         Cluster of each question.
     tasks : array_like (questions,), optional
-        Task of each question. Every task then has the same weight, whatever its number of
-        questions.
+        Task of each question. If given, all tasks have equal weight, regardless of their numbers
+        of questions.
     correction : {"cr2", "cr1", "cr0"}
-        Small-sample correction of the standard error (2); "cr2" also allows for clusters of
-        unequal size.
+        Small-sample correction of the standard error; "cr2" also corrects for clusters of unequal
+        size.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
-        Adjustment of p-values for the number of pairs. "max_t" accounts for shared models: its
-        p-values are smaller than those of "holm", and its intervals are simultaneous.
+        Adjustment of p-values for the number of pairs. "max_t" accounts for the correlation of
+        pairs that share a model. Its p-values are smaller than with "holm", and its intervals are
+        simultaneous.
     level : float
         Coverage of the intervals, between 0 and 1.
     n_draws : int
         Number of simulated error vectors for "max_t".
     rng : Generator, int or None
-        Random generator or seed, used by "max_t" only.
+        Random generator or seed; used only by "max_t".
 
     Returns
     -------
     ScoreDifferences
-        NaN with a reason if two models share fewer than two questions or clusters. For models with
-        identical scores the difference is 0, p is 1, and there is no interval.
+        Differences with tests and intervals. They are NaN with a reason if two models have fewer
+        than two common questions or clusters. For models with identical scores, the difference is
+        0, the p-value is 1, and the interval is NaN.
 
     Raises
     ------
@@ -224,20 +227,20 @@ def differences_of(
     n_draws: int,
     rng: RandomState,
 ) -> ScoreDifferences:
-    """Return intervals and p-values of differences whose standard errors are known.
+    """Return intervals and p-values of differences, given their standard errors.
 
     Parameters
     ----------
     of : PairMeans
-        The differences, their standard errors and a function that draws their errors.
+        Differences, their standard errors and a function that draws their errors.
     models : tuple
         Labels of the models.
     values : ndarray (models, questions)
-        The scores; if all are inside [0, 1], intervals are clipped to [-1, 1].
+        Scores; if all are inside [0, 1], intervals are clipped to [-1, 1].
     places : tuple of ndarray (pairs,)
         Indices of the first and the second model of each pair.
     family : ndarray (pairs,)
-        The family of each pair, for simultaneous intervals.
+        Family of each pair, within which intervals are simultaneous.
     """
     i, j = places
     p_value, interval = _p_value(of), of.interval(level)
@@ -282,7 +285,7 @@ def differences_of(
 
 
 class McNemar(NamedTuple):
-    """McNemar's test of one pair of models, or of many."""
+    """Result of McNemar's test for one or more pairs of models."""
 
     chi2: FloatArray
     p_value: FloatArray
@@ -290,12 +293,13 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(first_only: Any, second_only: Any) -> McNemar:
-    """McNemar's test (2) of two models on the same questions.
+    """Compare two models on the same questions by McNemar's test (2).
 
     Parameters
     ----------
     first_only, second_only : array_like (...)
-        Number of questions that only the first, or only the second, model solved.
+        Number of questions that only the first model solved, and that only the second model
+        solved.
 
     Returns
     -------
@@ -308,7 +312,7 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     ShapeError
         If the shapes differ.
     CodeError
-        If the values are not counts, such as answers to questions.
+        If the values are not counts.
 
     References
     ----------
@@ -371,7 +375,7 @@ def _places(
 
 
 def _p_value(of: PairMeans) -> FloatArray:
-    """Two-sided p-value; 1 for identical scores, NaN for a constant difference."""
+    """Return two-sided p-values; 1 for identical scores, NaN for a constant difference."""
     with np.errstate(invalid="ignore", divide="ignore"):
         p = 2.0 * stdtr(np.nan_to_num(of.df, nan=1.0), -np.abs(of.value / of.se))
     constant = np.where(of.value == 0.0, 1.0, np.nan)
@@ -381,9 +385,10 @@ def _p_value(of: PairMeans) -> FloatArray:
 def _all_at_once(
     of: PairMeans, family: IntArray, level: float, n_draws: int, rng: RandomState
 ) -> tuple[FloatArray, FloatArray]:
-    """Return intervals and p-values of all pairs, from the largest error in each family."""
+    """Return simultaneous intervals and adjusted p-values, by family of pairs."""
     df = np.nan_to_num(of.df, nan=1.0)
-    # `max_t` treats draws as resamples, whose variance is nu / (nu + 1) times the estimate's.
+    # `max_t` expects resamples, whose variance is nu / (nu + 1) times the variance of the
+    # estimate.
     se = np.where(of.se > 0, of.se, 0.0) * np.sqrt(df / (df + 1.0))
     interval, adjusted = np.full((len(family), 2), np.nan), np.full(len(family), np.nan)
     with one_blas_thread():  # rounding depends on the number of threads
@@ -403,10 +408,10 @@ def _all_at_once(
 
 
 def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Pearson's correlation over questions, by (1); NaN where a model's scores are all equal."""
+    """Return Pearson's correlation over questions, by (1); NaN if a model's scores are equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
-        # The covariance with a zero-variance model is a rounding error.
+        # A covariance with a model without variance is a rounding error.
         known = np.where((first > 0) & (second > 0), covariance / (first * second), np.nan)
         return np.asarray(np.clip(known, -1.0, 1.0))
 

@@ -1,7 +1,8 @@
 r"""Difference of a model's mean scores on two sets of questions.
 
-Set s holds :math:`n_s` questions of mean :math:`\bar s_s`; cluster g holds :math:`n_{sg}` of them.
-A cluster may have questions in both sets, such as those from one template. With
+Set s contains :math:`n_s` questions with mean score :math:`\bar s_s`, of which :math:`n_{sg}`
+belong to cluster g. A cluster, such as the questions from one template, may have questions in both
+sets. With
 
 .. math:: h_{sg} = \frac{n_{sg}}{n_s}, \qquad
           r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}
@@ -53,9 +54,10 @@ def set_difference(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Numeric scores; NaN is missing. A vector is one model.
+        Numeric scores; NaN marks a missing score. A vector holds the scores of one model.
     first, second : sequence of question labels, or bool array (questions,)
-        Two sets of questions. The estimate is the mean on `first` minus the mean on `second`.
+        Two sets of questions. The estimate is the mean score on `first` minus the mean score on
+        `second`.
     clusters : array_like (questions,), optional
         Cluster of each question; a cluster may have questions of both sets.
     level : float
@@ -64,8 +66,8 @@ def set_difference(
     Returns
     -------
     Estimate
-        NaN for a model without answers in one of the sets. There is no interval if a set has a
-        single cluster or nothing varies. `n` counts the questions of both sets.
+        Differences; NaN for a model without answers in one of the sets. The interval is NaN if a
+        set has a single cluster or if no scores vary. `n` is the number of questions in both sets.
 
     Raises
     ------
@@ -80,10 +82,10 @@ def set_difference(
 
     Notes
     -----
-    Prefer `rate_contrast` for scores inside [0, 1]. Its intervals cover near 0 and 1, where
-    Student's t does not. It accepts repeated runs and several types of questions, and has
-    resamples for differences between models. Use `set_difference` for other scores, or for few
-    clusters that have questions of both sets.
+    Prefer `rate_contrast` for scores inside [0, 1]. Its intervals are also valid for means near 0
+    and 1, where intervals from Student's t are not. It accepts repeated runs and several types of
+    questions, and its resamples allow comparisons between models. Use `set_difference` for other
+    scores, or if few clusters have questions of both sets.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def set_difference(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One set of questions for all models, by cluster."""
+    """Mean scores of all models on one set of questions, with residuals by cluster."""
 
     mean: FloatArray  # (models,)
     n: FloatArray  # (models,)
@@ -158,6 +160,7 @@ def _degrees(a: _Side, b: _Side) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         x = [side.h / np.sqrt((1.0 - side.h) * side.n[:, None]) for side in (a, b)]
         own = ((a.h / a.n[:, None] + b.h / b.n[:, None]) ** 2).sum(axis=1)
-        # Sum (x_a x_a + x_b x_b)^2 over different clusters, without the matrix of all pairs.
+        # The sum of (x_a x_a + x_b x_b)^2 over pairs of clusters is computed without the matrix of
+        # all pairs.
         cross = sum((s * t).sum(axis=1) ** 2 - ((s * t) ** 2).sum(axis=1) for s in x for t in x)
         return np.asarray((1.0 / a.n + 1.0 / b.n) ** 2 / (own + cross), dtype=np.float64)

@@ -1,1 +1,1 @@
-"""Omega: total, hierarchical, categorical."""
+"""Omega coefficients of reliability: total, hierarchical and categorical."""

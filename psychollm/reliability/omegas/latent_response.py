@@ -1,10 +1,11 @@
-r"""Reliability of a sum of ordinal scores from their latent normal variables.
+r"""Reliability of a sum of ordinal scores, computed from latent normal variables.
 
-Each item i has a latent response with correlation :math:`\lambda_i` with the factor, which is cut
-at thresholds into a score. A parallel form shares only the factor, so latent responses of
-different forms have correlations :math:`\lambda_i \lambda_j`. With the covariances of scores as
-functions of latent correlations (`kernels.ordinal_covariance`), Green and Yang's omega is the
-covariance of the two forms' total scores over the variance of one,
+Each item i has a latent response, whose correlation with the factor is :math:`\lambda_i`.
+Thresholds divide the latent response into scores. A parallel form has only the factor in common,
+so that latent responses of different forms have correlations :math:`\lambda_i \lambda_j`.
+`kernels.ordinal_covariance` computes covariances of scores from latent correlations. Green and
+Yang's omega is the covariance of the total scores of two forms, divided by the variance of one
+total score,
 
 .. math:: \omega = \frac{\sum_{ij} \operatorname{cov}(x_i, x_j; \lambda_i \lambda_j)}{V}, \qquad
           V = \sum_{ij} \operatorname{cov}(x_i, x_j; r_{ij}),                             \quad (1)
@@ -16,7 +17,7 @@ reliability of the observed total score. The reliability of the unobserved laten
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
           \text{AVE} = \frac1k \sum_i \lambda_i^2.                                        \quad (2)
 
-It is higher than (1), and does not apply to an observed score.
+It is higher than (1), and is not the reliability of an observed score.
 
 References
 ----------
@@ -55,10 +56,10 @@ from psychollm.kernels.tetrachoric import thresholds_of
 
 NUMBERS = ("total", "alpha", "latent", "latent_alpha", "average_variance")
 
-_TOLERANCE, _NEAR = 1e-8, 1e-5  # tolerance without a start, and from a nearby solution
+_TOLERANCE, _NEAR = 1e-8, 1e-5  # tolerances without starting values, and from a nearby solution
 _MAX_STEPS = 500
 _NEAR_ONE = 0.99
-_OWN_MARGINS = False  # whether thresholds of each pair are from its own rows
+_OWN_MARGINS = False  # whether each pair has thresholds from its own rows
 
 Counts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 Estimator: TypeAlias = Literal["pairwise", "dwls"]
@@ -102,12 +103,12 @@ class OneFactor:
 
     @property
     def at_bound(self) -> bool:
-        """Whether the best loading of an item would be 1 or more."""
+        """Whether the maximum for the loading of an item is at 1 or above."""
         return bool((np.abs(self.loadings[self.varying]) >= BOUND - 1e-6).any())
 
 
 def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
-    """Return counts (k, k) of both yes, of yes to the row's item, and of both answered."""
+    """Return counts (k, k) of rows with yes to both items, yes to the first, and both answered."""
     answered = np.isfinite(values).astype(np.float64)
     yes = np.where(answered > 0.0, values, 0.0)
     weighted = (yes * weights[:, None]).T
@@ -117,7 +118,7 @@ def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
 def fit_one_factor(
     counts: Counts, estimator: Estimator = "pairwise", start: FloatArray | None = None
 ) -> OneFactor | None:
-    """Fit one factor to pair counts; None if fewer than three items vary together."""
+    """Fit one factor to pair counts; return None if fewer than three items vary together."""
     joint, yes, n = counts
     tau, rate = np.empty(joint.shape), np.empty(joint.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -158,7 +159,7 @@ def _weighted(counts: Counts, tau: FloatArray, loadings: FloatArray) -> tuple[Fl
 
 
 def latent_correlations(counts: Counts) -> FloatArray:
-    """Return tetrachoric correlations (k, k), zero where undefined; empty cells keep margins."""
+    """Return tetrachoric correlations, zero where undefined (k, k)."""
     joint, yes, n = counts
     matrix = np.empty(joint.shape)
     tau = thresholds_of(np.diagonal(yes).copy(), np.diagonal(n).copy())
@@ -167,7 +168,7 @@ def latent_correlations(counts: Counts) -> FloatArray:
 
 
 def observed_covariances(counts: Counts) -> FloatArray:
-    """Return covariances of binary scores (k, k), each on the rows that have both items."""
+    """Return covariances of binary scores, each from the rows with both items (k, k)."""
     joint, yes, n = counts
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(joint / n - yes * yes.T / n**2, dtype=np.float64)

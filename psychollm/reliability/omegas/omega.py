@@ -1,10 +1,11 @@
-r"""Omega: proportion of a total score's variance due to all factors or to a general one.
+r"""Omega: proportion of total-score variance due to all factors or to a general factor.
 
 Alpha assumes that all items measure one factor with equal loadings. Omega allows different
 loadings, a general factor, group factors and unique variance (`omega_fit` has the formulas).
-*Omega total* is the reliability of the sum. *Omega hierarchical* is the proportion of its variance
-due to the general factor; it is low if the sum depends on several factors. *Omega asymptotic* is
-that proportion for infinitely many such items.
+*Omega total* is the reliability of the sum score. *Omega hierarchical* is the proportion of
+sum-score variance due to the general factor; it is low if the sum depends on several factors.
+*Omega asymptotic* is the limit of this proportion if the number of similar items increases to
+infinity.
 
 References
 ----------
@@ -61,11 +62,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SINGULAR = 1e-10
-_STACK_BYTES = 64_000_000  # of correlations that are unpacked at a time
-LOST = 0.5  # largest proportion of improper resamples with which intervals are given
+_STACK_BYTES = 64_000_000  # size of the correlations unpacked at a time
+LOST = 0.5  # largest proportion of improper resamples for intervals
 _BARE = {"alpha", "lambda6"}
 _METHOD = "bias-corrected bootstrap over respondents, clipped to [0, 1]"
-# With one factor these coefficients are 0 or 1 by definition; an interval would be misleading.
+# With one factor these coefficients are 0 or 1 by definition, so that an interval would be
+# misleading.
 _TRIVIAL = {"asymptotic", "explained_common_variance", "specific", "group_specific"}
 
 
@@ -100,31 +102,31 @@ class Omega(Result):
     hierarchical: Estimate  # (1,) proportion of total-score variance due to the general factor
     total: Estimate  # (1,) reliability of the total score: proportion due to all factors
     asymptotic: Estimate  # (1,) proportion of the explained variance due to the general factor
-    explained_common_variance: Estimate  # (1,) as asymptotic, but summed over items
+    explained_common_variance: Estimate  # (1,) Σg² / (Σg² + ΣF²)
     specific: Estimate  # (1,) proportion of total-score variance due to group factors
     alpha: Estimate  # (1,) standardised alpha
-    lambda6: Estimate  # (1,) Guttman's sixth bound
+    lambda6: Estimate  # (1,) Guttman's lambda 6
     group_total: Estimate  # (factors,) omega of the subscale of each group factor
     group_general: Estimate  # (factors,) part of group_total due to the general factor
     group_specific: Estimate  # (factors,) part of group_total due to the group factor
     general: FloatArray  # (items,) loadings; NaN for a zero-variance item
     groups: FloatArray  # (items, factors)
     uniquenesses: FloatArray  # (items,)
-    factor_correlation: FloatArray  # (factors, factors) before the general factor is removed
-    second_order: FloatArray  # (factors,) loadings of the factors on the general one
-    member: tuple[Any, ...]  # (items,) the subscale that each item belongs to
+    factor_correlation: FloatArray  # (factors, factors) before extracting the general factor
+    second_order: FloatArray  # (factors,) loadings of factors on the general factor
+    member: tuple[Any, ...]  # (items,) subscale of each item
     reversed: BoolArray  # (items,) whether a negative general loading was reversed
     items: tuple[Any, ...]
-    n: float  # number of rows, NaN for a matrix
+    n: float  # number of rows; NaN for a matrix
     identified: bool  # whether there are three factors or more
     heywood: bool  # whether a uniqueness of an item or factor is at its bound
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per coefficient, subscales last."""
+        """Return one row per coefficient; subscales are last."""
         return coefficient_rows(self, NAMES)
 
     def loadings(self) -> "pd.DataFrame":
-        """Return one row per item: loadings, uniqueness, and its subscale."""
+        """Return loadings, uniqueness and subscale, one row per item."""
         import pandas as pd
 
         table: dict[str, Any] = {"item": list(self.items), "general": self.general}
@@ -134,7 +136,7 @@ class Omega(Result):
         return pd.DataFrame(table | {"reversed": self.reversed})
 
     def summary(self) -> str:
-        """Describe the findings in sentences.
+        """Return sentences that describe the findings.
 
         Examples
         --------
@@ -182,26 +184,28 @@ def omega(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Omega:
-    r"""Omega total, hierarchical and asymptotic, from scores or from their correlations.
+    r"""Compute omega total, hierarchical and asymptotic from scores or correlations.
 
     Parameters
     ----------
     data : Responses, DataFrame or array_like (rows, items), or Correlation, Smoothing, matrix
-        Scores of respondents on the items of one scale. Or correlations of the items: a symmetric
-        table with unit diagonal, or an object with ``matrix`` and ``labels``; there are then no
-        intervals. For yes/no items Pearson correlations are too small: use `omega_categorical` or
-        ``omega(tetrachoric(data, of="questions"))``.
+        Either scores of respondents on the items of one scale, or correlations of the items.
+        Correlations are a symmetric table with unit diagonal, or an object with ``matrix`` and
+        ``labels``; the result then has no intervals. Pearson correlations of binary items are too
+        small: use `omega_categorical` or ``omega(tetrachoric(data, of="questions"))`` instead.
     n_factors : int
-        Number of group factors. With three or more, the general factor is identified. With two,
-        its loadings are set equal; a single factor is itself the general factor. Both cases are
-        flagged.
+        Number of group factors. With three or more group factors, the general factor is
+        identified. With two, their loadings on the general factor are set equal. A single factor
+        is itself the general factor. Both cases are flagged.
     method : {"minres", "ml", "principal_axis"}
-        Extraction method: minimum residuals, maximum likelihood or principal axes, which are slow.
+        Extraction method: minimum residuals, maximum likelihood or principal axes. Principal axes
+        are slow.
     flip : bool
-        Whether to reverse items with negative loadings on the general factor; these are flagged.
-        If False, they lower omega.
+        Whether to reverse items with negative loadings on the general factor; reversed items are
+        flagged. If False, these items reduce omega.
     tolerance : float
-        Principal axes only: iteration stops once the sum of communalities changes by less.
+        Only for principal axes: the iteration stops if the change in the sum of communalities is
+        below this value.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
@@ -212,8 +216,8 @@ def omega(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     interval : {"jackknife", "bootstrap"}
-        Method for alpha, lambda 6 and omega of one factor, over respondents; the jackknife uses
-        the scale log(1 - omega). With several factors omegas always use (1).
+        Method for the intervals of alpha, lambda 6 and omega of one factor, over respondents; the
+        jackknife uses the scale log(1 - omega). With several factors, omegas always use (1).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float
@@ -224,17 +228,18 @@ def omega(
     Returns
     -------
     Omega
-        NaN with a reason where undefined. A Heywood case (a uniqueness at its bound) is flagged:
-        the solution is improper. With several factors, a solution that is improper, or improper in
-        more than half of the resamples, has no intervals. It has too many factors, or too few
-        respondents.
+        Coefficients and factor solution; undefined values are NaN with a reason. A Heywood case (a
+        uniqueness at its bound) is flagged, because the solution is improper. With several
+        factors, intervals are NaN if the solution is improper, or is improper in more than half of
+        the resamples. In these cases there are too many factors or too few respondents.
 
     Raises
     ------
     ShapeError
         If the factors are not identified because there are too few items.
     InputError
-        If the matrix does not hold correlations, or is not positive definite with ``method="ml"``.
+        If the matrix is not a correlation matrix, or if it is not positive definite and
+        ``method="ml"``.
     CodeError, LabelError
         If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
@@ -242,16 +247,16 @@ def omega(
 
     Notes
     -----
-    Results agree with R's psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to 1e-5. Its
-    principal axes stop earlier, at ``tolerance=1e-3``.
+    Results agree with the R package psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to
+    1e-5. For principal axes, psych uses ``tolerance=1e-3``.
 
     With several factors the interval of an omega :math:`\hat\omega` is
 
     .. math:: \hat\omega - b \pm z \sqrt{s^2 + b^2},                                      \quad (1)
 
-    clipped to [0, 1], where s is the standard deviation over resamples and b their mean minus the
-    estimate. The bias b arises because rotation underestimates the factor correlations. ``python
-    -m validation.interval_coverage --only omega`` measures the coverage.
+    clipped to [0, 1], where s is the standard deviation over resamples, and b is the mean over
+    resamples minus the estimate. The bias b arises because rotation underestimates the factor
+    correlations. ``python -m validation.interval_coverage --only omega`` estimates the coverage.
 
     References
     ----------
@@ -297,7 +302,7 @@ class _Settings:
 
 
 def _is_matrix(data: Any) -> bool:
-    """Whether data are correlations: a symmetric table with ones on its diagonal."""
+    """Return whether data are correlations: a symmetric table with unit diagonal."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return True
     if hasattr(data, "codes"):  # the data are `Responses`
@@ -310,7 +315,7 @@ def _is_matrix(data: Any) -> bool:
 
 
 def _of_matrix(data: Any, settings: _Settings, level: float) -> Omega:
-    """Return omega of correlations, without intervals because there are no respondents."""
+    """Return omega of correlations; intervals would require scores of respondents."""
     matrix, items = correlation_matrix(data)
     check_identified(len(matrix), settings.n_factors, of="items")
     fit = settings.fit(matrix)
@@ -336,25 +341,27 @@ def _of_scores(
 
     k = len(varying)
     below = np.tril_indices(k, -1)
-    # With more pairs of items than respondents, resamples are kept, and correlations recomputed.
+    # If there are more pairs of items than respondents, resamples are stored instead of
+    # correlations, which are recomputed.
     short = len(table.respondents) < below[0].size
 
     def packed(counts: FloatArray) -> FloatArray:
-        """Return correlations below the diagonal and a mask of items that vary, per resample."""
+        """Return correlations below the diagonal, and masks of items that vary, by resample."""
         drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
     def stacks(rows: FloatArray) -> Iterator[tuple[FloatArray, BoolArray]]:
-        """Yield matrices and masks, some resamples at a time."""
+        """Yield matrices and masks for blocks of resamples."""
         step = max(1, _STACK_BYTES // (8 * k * k))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             yield _unpacked(packed(part) if short else part, below, k)
 
     def solved(rows: FloatArray, lost: float = 1.0) -> tuple[FloatArray, BoolArray]:
-        # Many at once, because a stack of small problems takes little more time than one.
+        # Resamples are solved in stacks, because a stack of small problems takes little more time
+        # than one problem.
         numbers, proper = [], []
-        spare = lost * len(rows)  # improper solutions before giving up
+        spare = lost * len(rows)  # improper solutions before stopping
         for matrices, vary in stacks(rows):
             share = max(spare, 0.0) / len(matrices)
             found = refit_in_blocks(fit, matrices, vary, flip=settings.flip, lost=share)
@@ -364,7 +371,7 @@ def _of_scores(
         return np.concatenate(numbers), np.concatenate(proper)
 
     def bare(rows: FloatArray) -> FloatArray:
-        """Return the coefficients that need no factor solution, and NaN for the others."""
+        """Return the coefficients that require no factor solution, and NaN for the others."""
         found = [bare_numbers(fit, *stack, flip=settings.flip) for stack in stacks(rows)]
         return np.concatenate(found)
 
@@ -396,7 +403,7 @@ def _undefined(
 
 
 def _in_place(centred: FloatArray, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return correlations of all items, 0 for zero-variance items, and a mask of the others."""
+    """Return correlations of all items, 0 for zero-variance items, and a mask of varying items."""
     correlations, varying = correlation(centred_covariance(centred, counts))
     matrix = np.eye(varying.size)
     matrix[np.ix_(varying, varying)] = correlations
@@ -415,7 +422,7 @@ def _unpacked(
 def _why_undefined(
     scale: ScaleScores, matrix: FloatArray, varying: BoolArray, settings: _Settings
 ) -> Reason:
-    """Return the reason why these scores have no solution."""
+    """Return the reason why the scores have no factor solution."""
     m, k = settings.n_factors, int(varying.sum())
     if scale.n < 3:
         return Reason.FEW_RESPONDENTS
@@ -432,7 +439,7 @@ def _why_undefined(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The fit and its replicates, from which all estimates are made."""
+    """Fit and its replicates, from which all estimates are computed."""
 
     settings: _Settings
     fit: OmegaFit

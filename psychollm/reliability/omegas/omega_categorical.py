@@ -1,6 +1,6 @@
 """Omega of sums of categorical scores: binary answers or ratings.
 
-The mathematics is in `psychollm.reliability.omegas.latent_response`.
+`psychollm.reliability.omegas.latent_response` derives the formulas.
 """
 
 from dataclasses import dataclass, replace
@@ -61,25 +61,25 @@ def omega_categorical(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> OmegaCategorical:
-    """Green and Yang's omega of yes/no items or ratings: the reliability of the total score.
+    """Compute Green and Yang's omega of binary items or ratings: reliability of the total score.
 
-    One factor is fitted to the pair counts of yes/no items, or to the polychoric correlations of
-    ratings. The variance of the total score is computed from the scores. Latent correlations are
-    tetrachoric or polychoric.
+    One factor is fitted to the pair counts of binary items, or to the polychoric correlations of
+    ratings. By default the variance of the total score is computed from the scores. Latent
+    correlations are tetrachoric or polychoric.
 
     Parameters
     ----------
     data : Responses, DataFrame or array_like (rows, items)
         Binary scores (1 and 0), or ratings: whole numbers with a range of at most 15 per item. NaN
-        is missing.
+        marks a missing score.
     estimator : {"pairwise", "dwls"}
-        Estimator for yes/no items; ratings use unweighted least squares. "pairwise" maximises the
-        pairwise likelihood and needs no continuity correction. "dwls" fits tetrachoric
-        correlations by weighted least squares, as lavaan and semTools do. The two differ if one
-        factor does not fit.
+        Estimator for binary items; ratings use unweighted least squares. "pairwise" maximises the
+        pairwise likelihood and requires no continuity correction. "dwls" fits tetrachoric
+        correlations by weighted least squares, as lavaan and semTools do. The two estimators
+        differ if one factor does not fit.
     variance : {"observed", "implied"}
-        Variance of the total score: observed, or implied by the factor. The two differ if one
-        factor does not fit.
+        Variance of the total score: observed, or implied by the factor. The two variances differ
+        if one factor does not fit.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
@@ -90,10 +90,10 @@ def omega_categorical(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     interval : {"jackknife", "bootstrap"}
-        Method over respondents; the jackknife uses the scale log(1 - omega).
+        Interval method, over respondents; the jackknife uses the scale log(1 - omega).
     bootstrap : int or Bootstrap
-        Number of resamples of respondents; 0 disables resampling. For ratings they are drawn only
-        with ``interval="bootstrap"``.
+        Number of resamples of respondents; 0 disables resampling. For ratings, resamples are drawn
+        only with ``interval="bootstrap"``.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -102,8 +102,8 @@ def omega_categorical(
     Returns
     -------
     OmegaCategorical
-        NaN with a reason if fewer than three items vary. A Heywood case (a loading at its bound)
-        is flagged.
+        Coefficients; NaN with a reason if fewer than three items vary. A Heywood case (a loading
+        at its bound) is flagged.
 
     Raises
     ------
@@ -112,16 +112,16 @@ def omega_categorical(
     ShapeError
         If there are fewer than three items.
     LabelError
-        If labels do not match the rows of the scores.
+        If the labels do not match the rows of the scores.
     OptionError
         If an option is invalid.
 
     Notes
     -----
     Coverage was simulated with six items of medium difficulty and 50, 200 and 1,000 respondents.
-    Nominal 95 % jackknife intervals had a coverage of 92, 96 and 95 % for categorical omega, and
-    of 76, 96 and 95 % for omega of latent responses. With 50 respondents, 40 % of the solutions
-    are flagged as Heywood cases.
+    For categorical omega, 95 % jackknife intervals covered 92, 96 and 95 %, respectively. For
+    omega of latent responses they covered 76, 96 and 95 %. With 50 respondents, 40 % of the
+    solutions are flagged as Heywood cases.
 
     References
     ----------
@@ -224,7 +224,7 @@ def _of_ratings(
 
 @dataclass(frozen=True, slots=True)
 class _Rated:
-    """One-factor solution for ratings in one resample, of the items that vary."""
+    """One-factor solution for ratings in one resample, for the items that vary."""
 
     kept: IntArray
     loadings: FloatArray
@@ -234,7 +234,7 @@ class _Rated:
 
 
 def _rated(values: FloatArray, weights: FloatArray, variance: Variance) -> _Rated | None:
-    """Return the solution for counts of rows; None if fewer than three items vary."""
+    """Return the solution for weighted rows; None if fewer than three items vary."""
     rows = weights > 0.0
     values, weights = values[rows], weights[rows]
     answered = np.isfinite(values).any(axis=0)

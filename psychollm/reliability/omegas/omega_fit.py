@@ -1,12 +1,12 @@
-r"""The hierarchical solution behind omega, in the sample and in resamples.
+r"""Hierarchical factor solution from which omega is computed, in the sample and in resamples.
 
-Factors are extracted, rotated obliquely and split into a general factor and group factors. In a
-resample the iteration starts at the sample's solution: at its uniquenesses, and at the axes whose
-loadings are closest to the sample's. Factors thus keep their order and meaning, and the search
-over many starts is needed only once.
+Factors are extracted, rotated obliquely and divided into a general factor and group factors. In a
+resample, the iteration starts at the solution of the sample, that is, at its uniquenesses and at
+the axes whose loadings are closest to its loadings. Factors therefore keep their order and
+meaning, and the search over many starting values is required only once.
 
-With loadings g on the general and :math:`F_j` on the group factors, uniquenesses u, and V the sum
-of all correlations,
+With loadings g on the general factor and :math:`F_j` on group factor j, uniquenesses u, and V the
+sum of all correlations,
 
 .. math::
    \omega_h &= \frac{(\sum_i g_i)^2}{V}, &
@@ -16,15 +16,15 @@ of all correlations,
    \alpha &= \frac{k}{k-1} \Big(1 - \frac{k}{V}\Big), &
    \lambda_6 &= 1 - \frac{\sum_i (1 - R_i^2)}{V}.
 
-The items that load highest on group factor j, C(j), make a subscale with variance
-:math:`V_j = \sum_{C(j) \times C(j)} r`, of which
+The items whose highest group-factor loading is on factor j form the subscale C(j). Its variance is
+:math:`V_j = \sum_{C(j) \times C(j)} r`, of which the proportions
 
 .. math:: \frac{(\sum_{C(j)} g_i)^2}{V_j} \quad \text{and} \quad
           \frac{(\sum_{C(j)} F_{ij})^2}{V_j}                                             \quad (2)
 
-are due to the general factor and to the group factor. The omega of the subscale is their sum. The
-sum of the second numerators over subscales, divided by V, is the proportion of the total score's
-variance due to group factors.
+are due to the general factor and to the group factor. The omega of the subscale is the sum of
+these proportions. The sum of the second numerators over subscales, divided by V, is the proportion
+of total-score variance due to group factors.
 """
 
 from dataclasses import dataclass, replace
@@ -65,7 +65,7 @@ COEFFICIENTS = (
 SUBSCALES = ("group_total", "group_general", "group_specific")
 
 MIN_UNIQUENESS = 0.005
-EMPTY = 1e-6  # a factor with smaller loadings is empty
+EMPTY = 1e-6  # a factor with only smaller loadings is empty
 _ARRIVED = 1e-7
 _MAX_STEPS = 200
 _BLOCK_BYTES, _AT_ONCE = 8_000_000, 50
@@ -73,19 +73,19 @@ _BLOCK_BYTES, _AT_ONCE = 8_000_000, 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OmegaFit:
-    """A hierarchical solution of one correlation matrix."""
+    """Hierarchical solution for one correlation matrix."""
 
     hierarchy: SchmidLeiman
     pattern: FloatArray  # (k, m) oblique loadings
     factor_correlation: FloatArray  # (m, m)
-    member: IntArray  # (k,) the group factor of each item
+    member: IntArray  # (k,) group factor of each item
     heywood: bool  # whether a uniqueness of an item or factor is at its bound
     converged: bool
     method: OmegaMethod
     tolerance: float
 
     def refit(self, matrices: FloatArray) -> "Hierarchies":
-        """Solve matrices (b, k, k) from this start; NaN without convergence."""
+        """Fit matrices (b, k, k), starting at this solution; NaN without convergence."""
         A, arrived = self._extracted(matrices)
         uniquenesses = 1.0 - np.sum(A**2, axis=2)
         proper = (uniquenesses > MIN_UNIQUENESS + NEAR_BOUND).all(axis=1)
@@ -113,7 +113,7 @@ class OmegaFit:
         return solutions.loadings, solutions.converged
 
     def _axes(self, A: FloatArray) -> FloatArray:
-        """Return oblique axes T (b, m, m) that bring A (b, k, m) closest to the sample."""
+        """Return oblique axes (b, m, m) that rotate A (b, k, m) closest to the sample."""
         inverse = np.linalg.pinv(A) @ self.pattern
         T = np.swapaxes(np.linalg.pinv(inverse), 1, 2)
         lengths = np.sqrt(np.sum(T**2, axis=1, keepdims=True))
@@ -128,7 +128,7 @@ class Hierarchies:
     general: FloatArray  # (b, k)
     groups: FloatArray  # (b, k, m)
     uniquenesses: FloatArray  # (b, k)
-    proper: BoolArray  # (b,) converged, and no uniqueness at its bound
+    proper: BoolArray  # (b,) whether converged, with no uniqueness at its bound
 
     def reversed(self, keys: FloatArray) -> "Hierarchies":
         """Return the loadings after reversing items (b, k)."""
@@ -139,14 +139,14 @@ class Hierarchies:
 def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
-    """Return the solution of a correlation matrix (k, k); None if it has fewer factors."""
+    """Return the solution for a correlation matrix (k, k); None if it has fewer factors."""
     extraction = extract(
         matrix,
         n_factors=n_factors,
         method=method,
         min_uniqueness=MIN_UNIQUENESS,
         tolerance=tolerance,
-        # fewer starts for many items, or the search takes minutes
+        # fewer starts for many items, to limit the time
         n_starts=max(8, min(MOST_STARTS, 2000 // len(matrix))),
     )
     if np.linalg.matrix_rank(extraction.loadings, tol=EMPTY) < n_factors:
@@ -198,7 +198,7 @@ def omega_numbers(
     varying: BoolArray | None = None,
     flip: bool = True,
 ) -> FloatArray:
-    """Return the coefficients (1), then (2) by group factor (b, 7 + 3 m), of many solutions."""
+    """Return the coefficients (1) and, by group factor, (2) of many solutions (b, 7 + 3 m)."""
     if flip:
         keys = np.where(hierarchies.general < 0.0, -1.0, 1.0)
         hierarchies, matrices = (
@@ -226,7 +226,7 @@ def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
 
 
 def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    """Return the coefficients (1), without the proportion of group factors (b, 6)."""
+    """Return the coefficients (1) except the proportion of group factors (b, 6)."""
     k = counted.sum(axis=1)
     variance = _variance(matrices, counted)
     unique = np.sum(hierarchies.uniquenesses * counted, axis=1)
@@ -265,8 +265,9 @@ def _subscale(
 def refit_in_blocks(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool, lost: float = 1.0
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the coefficients of matrices (b, k, k), in blocks, and which are proper."""
-    # Undefined coefficients are NaN. Stop once more than the proportion `lost` is improper.
+    """Return the coefficients of matrices (b, k, k), and a mask of proper solutions."""
+    # Undefined coefficients are NaN. The refits stop if more than the proportion `lost` is
+    # improper.
     b, k = matrices.shape[:2]
     m = fit.pattern.shape[1]
     numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)

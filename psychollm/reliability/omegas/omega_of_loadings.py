@@ -61,12 +61,12 @@ class OmegaCategorical(Result):
     total: Estimate  # (1,) Green and Yang's omega of the total score
     alpha: Estimate  # (1,) alpha of the scores
     latent: Estimate  # (1,) omega of latent responses
-    latent_alpha: Estimate  # (1,) alpha of latent responses, "ordinal alpha"
+    latent_alpha: Estimate  # (1,) alpha of latent responses ("ordinal alpha")
     average_variance: Estimate  # (1,) mean communality of latent responses
     loadings: FloatArray  # (items, factors) NaN for a zero-variance item
     thresholds: FloatArray  # (items, categories - 1) NaN for missing categories
     items: tuple[Any, ...]
-    n: float  # number of rows, NaN if only a solution was given
+    n: float  # number of rows; NaN if only a solution was given
     heywood: bool  # whether a loading is at its bound
     variance: str  # source of the variance of the total score
 
@@ -75,7 +75,7 @@ class OmegaCategorical(Result):
         return coefficient_rows(self, NAMES).drop(columns="of")
 
     def summary(self) -> str:
-        """Describe the findings in sentences.
+        """Return sentences that describe the findings.
 
         Examples
         --------
@@ -135,7 +135,7 @@ _FULL = 1.0 - 1e-12
 def omega_of_loadings(
     solution: Any, *, thresholds: Any = None, correlation: Any = None
 ) -> OmegaCategorical:
-    """Green and Yang's omega from given loadings and thresholds.
+    """Compute Green and Yang's omega from loadings and thresholds.
 
     Parameters
     ----------
@@ -144,10 +144,10 @@ def omega_of_loadings(
         factors.
     thresholds : array_like (items,) or (items, categories - 1), or sequence of sequences
         Increasing thresholds of the latent responses. Items with fewer categories have NaN or
-        shorter sequences. Not needed if `solution` has thresholds.
+        shorter sequences. Thresholds are not required if `solution` has thresholds.
     correlation : Correlation, Smoothing, DataFrame or array_like (items, items), optional
-        Observed tetrachoric or polychoric correlations, for the variance of the total score. By
-        default the correlations implied by the loadings.
+        Observed tetrachoric or polychoric correlations, from which the variance of the total score
+        is computed. By default the correlations implied by the loadings are used.
 
     Returns
     -------

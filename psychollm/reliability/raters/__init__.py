@@ -1,1 +1,1 @@
-"""Agreement of raters and of runs."""
+"""Agreement of raters and agreement of repeated runs."""

@@ -1,10 +1,10 @@
-"""Agreement of runs or raters: proportions of agreement, and agreement beyond chance.
+"""Agreement of runs or raters: percent agreement and chance-corrected coefficients.
 
 The chance-corrected coefficients differ in their definition of chance agreement. Fleiss' kappa and
 Krippendorff's alpha use the observed frequencies of the categories. If nearly all answers are
-equal, chance agreement is nearly 1, and both coefficients are near zero although runs rarely
-differ. Gwet's AC1 was designed for that case. Only alpha has distances between categories and
-corrects for small samples.
+equal, chance agreement is close to 1, and both coefficients may be close to zero although runs
+rarely differ. Gwet's AC1 was designed for this case. Only alpha uses distances between categories
+and corrects for small samples.
 
 References
 ----------
@@ -58,10 +58,11 @@ from psychollm.reliability.raters.unit_bootstrap import (
     estimate_panel,
 )
 
-# With fewer questions that have an infrequent answer (or, on graded scales, disagreement), nominal
-# 95 % intervals of chance-corrected agreement cover in only 60 to 90 % of samples.
+# This is the required number of questions with an infrequent answer (or, on graded scales, with
+# disagreement). With fewer such questions, 95 % intervals of chance-corrected agreement cover only
+# 60 to 90 %.
 FEW = 10
-FEW_GRADED = 20  # smallest number on graded scales, where a few large disagreements dominate
+FEW_GRADED = 20  # required number on graded scales, where large disagreements dominate
 
 COEFFICIENTS = ("pairwise", "all_identical", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha")
 
@@ -77,7 +78,7 @@ class Agreement(Result):
     (array([0.75]), array([0.667]))
     """
 
-    pairwise: Estimate  # probability that two runs give the same answer
+    pairwise: Estimate  # probability that two random runs agree
     all_identical: Estimate  # proportion of questions with the same answer in all runs
     fleiss_kappa: Estimate
     gwet_ac1: Estimate
@@ -128,7 +129,7 @@ def agreement(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Agreement:
-    """Agreement of runs or raters for every model: percent agreement, Fleiss, Gwet, Krippendorff.
+    """Compute four coefficients of agreement of runs or raters, for every model.
 
     Parameters
     ----------
@@ -141,8 +142,8 @@ def agreement(
         Distance of Krippendorff's alpha; the other coefficients are nominal. The default is
         "nominal", with a warning if the categories are three or more numbers.
     categories : iterable, optional
-        All categories in increasing order; by default those that occur in any model. AC1 depends
-        on their number, the ordinal metric on their order.
+        All categories in increasing order; by default the categories that occur in the data. AC1
+        depends on the number of categories, and the ordinal metric depends on their order.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
@@ -160,11 +161,11 @@ def agreement(
     -------
     Agreement
         Questions rated once are omitted, also from chance agreement (Gwet's software includes them
-        in chance agreement). NaN with a reason if no question was rated twice. Fleiss' kappa and
-        Krippendorff's alpha are also NaN if a single value occurs. A flag marks intervals of these
-        two coefficients that are too short. It is set if fewer than ten questions (twenty for
-        graded distances) have an answer other than the most frequent one, or if fewer than ten
-        questions have graded disagreement.
+        in chance agreement). All coefficients are NaN with a reason if no question was rated
+        twice. Fleiss' kappa and Krippendorff's alpha are also NaN if a single value occurs. A flag
+        marks intervals of these two coefficients that may be too short. It is set if fewer than
+        ten questions (twenty for graded distances) have an answer other than the most frequent
+        one. For graded distances it is also set if runs disagree on fewer than ten questions.
 
     Raises
     ------
@@ -172,9 +173,10 @@ def agreement(
         If the runs differ in their models or questions, or the clusters do not match the
         questions.
     CodeError
-        If a rating is infinite, not among `categories`, or not a number where `metric` needs one.
+        If a rating is infinite, is not one of `categories`, or is not a number although `metric`
+        requires numbers.
     OptionError
-        If an option does not exist, or ordinal categories have no order.
+        If an option is invalid, or the categories of an ordinal metric have no order.
 
     References
     ----------
@@ -225,7 +227,7 @@ def percent_agreement(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Probability that two random runs of a question give the same answer.
+    """Compute the probability that two random runs give the same answer to a question.
 
     Parameters
     ----------
@@ -284,7 +286,7 @@ def fleiss_kappa(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Fleiss' kappa of every model: agreement of any number of runs beyond chance.
+    """Compute Fleiss' kappa of every model: agreement of any number of runs beyond chance.
 
     Parameters
     ----------
@@ -311,7 +313,8 @@ def fleiss_kappa(
     Returns
     -------
     Estimate
-        NaN with a reason if a single value occurs, or no question was rated twice.
+        Kappa of every model. It is NaN with a reason if a single value occurs, or no question was
+        rated twice.
 
     Raises
     ------
@@ -348,7 +351,7 @@ def gwet_ac1(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Gwet's AC1 of every model: agreement of runs when one answer is very frequent.
+    """Compute Gwet's AC1 of every model: agreement of runs if one answer is very frequent.
 
     Parameters
     ----------
@@ -358,8 +361,8 @@ def gwet_ac1(
         vector for one model, or a table (models, questions). `Ratings.from_long` reads long
         tables.
     categories : iterable, optional
-        All categories of the scale, whether or not they occur; AC1 depends on their number. By
-        default those that occur in any model.
+        All categories of the scale, including categories that do not occur; AC1 depends on their
+        number. By default the categories that occur in the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
@@ -415,7 +418,7 @@ def krippendorff_alpha(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Krippendorff's alpha of every model.
+    """Compute Krippendorff's alpha of every model.
 
     Parameters
     ----------
@@ -425,8 +428,9 @@ def krippendorff_alpha(
         vector for one model, or a table (models, questions). `Ratings.from_long` reads long
         tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Distance of two ratings. All but "nominal" need numbers, or `categories` for "ordinal". The
-        default is "nominal", with a warning if the categories are three or more numbers.
+        Distance between two ratings. All distances except "nominal" require numbers; "ordinal"
+        also accepts the order in `categories`. The default is "nominal", with a warning if the
+        categories are three or more numbers.
     categories : iterable, optional
         Categories in increasing order, if they are not numbers.
     clusters : array_like (questions,), optional
@@ -453,9 +457,10 @@ def krippendorff_alpha(
         If the runs differ in their models or questions, or the clusters do not match the
         questions.
     CodeError
-        If a rating is infinite, not among `categories`, or not a number where `metric` needs one.
+        If a rating is infinite, is not one of `categories`, or is not a number although `metric`
+        requires numbers.
     OptionError
-        If an option does not exist, or ordinal categories have no order.
+        If an option is invalid, or the categories of an ordinal metric have no order.
 
     References
     ----------
@@ -495,7 +500,7 @@ def estimate_agreement(
 
 
 def _metric(ratings: Ratings, metric: Distance | None) -> Distance:
-    """Return the metric; warn if the order of several numbers is ignored by default."""
+    """Return the metric; warn if the default ignores the order of three or more numbers."""
     known = ratings.categories
     if metric is None and len(known) > 2 and all(isinstance(one, int | float) for one in known):
         msg = (
@@ -538,7 +543,7 @@ def _share(coefficient: Coefficient, table: UnitTable) -> UnitShare | None:
 
 
 def _expected(coefficient: Coefficient, table: UnitTable) -> float:
-    """Return expected disagreement, for the bound of a coefficient of 1."""
+    """Return the expected disagreement, which determines the lower bound of perfect agreement."""
     if not coefficient.marginal or not table.paired.any():
         return 1.0
     shares = np.bincount(table.category, table.number) / table.number.sum()

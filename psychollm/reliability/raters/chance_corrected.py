@@ -7,8 +7,8 @@ mean over questions of the proportion of category c (q categories),
           \mathrm{AC}_1 = \frac{\bar a - p_e}{1 - p_e}, \quad
           p_e = \frac{1}{q - 1} \sum_c \pi_c (1 - \pi_c).                                 \quad (1)
 
-Krippendorff's coefficient uses the :math:`N_c` ratings of category c among all N pairable ratings,
-and squared distances :math:`\delta^2`,
+Let :math:`N_c` be the number of ratings of category c among the N ratings of questions rated at
+least twice. With squared distances :math:`\delta^2`, Krippendorff's coefficient is
 
 .. math:: \alpha = 1 - \frac{(N - 1) \sum_u d_u}{\sum_{c, k} N_c N_k \delta^2_{ck}},      \quad (2)
 
@@ -19,12 +19,12 @@ where the distances are
           (v_c - v_k)^2 & \text{interval} \\
           \left(\frac{v_c - v_k}{v_c + v_k}\right)^2 & \text{ratio.} \end{cases}          \quad (3)
 
-For the interval distance the denominator of (2) is :math:`2 N \sum_c N_c (v_c - \bar v)^2`, and
-midranks have the mean N/2.
+For the interval distance, the denominator of (2) is :math:`2 N \sum_c N_c (v_c - \bar v)^2`. For
+the ordinal distance it is the same with midranks, whose mean is N/2.
 
 The coefficients depend only on the number of ratings of each category for each question. With
-:math:`n_{uc}` ratings of category c among the :math:`m_u` of question u, two random ratings of the
-question agree with probability
+:math:`n_{uc}` ratings of category c among the :math:`m_u` ratings of question u, two random
+ratings of the question agree with probability
 
 .. math:: a_u = \frac{\sum_c n_{uc} (n_{uc} - 1)}{m_u (m_u - 1)}.                         \quad (4)
 
@@ -34,7 +34,7 @@ disagreement of a question is
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck},                \quad (5)
 
 which is :math:`m_u (1 - a_u)` for the nominal distance. A resample changes only the counts of
-questions, so every coefficient is computed from weighted sums of these terms.
+questions, so that every coefficient is computed from weighted sums of these terms.
 """
 
 from collections.abc import Callable
@@ -53,17 +53,17 @@ from psychollm.reliability.raters.ratings import Ratings, category_values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitTable:
-    """The table of one model, in compressed rows: only categories that were given."""
+    """Counts of the ratings of one model, in compressed rows without zero counts."""
 
     start: IntArray  # (questions + 1,) first entry of each question
     category: IntArray  # (entries,)
-    number: FloatArray  # (entries,) number of times the category was given
+    number: FloatArray  # (entries,) number of ratings of the category
     size: FloatArray  # (questions,) number of ratings, zero if fewer than two
     agreement: FloatArray  # (questions,) probability (4) that two ratings agree
-    rated: bool  # whether there is any rating
+    rated: bool  # whether the model has any ratings
     n_categories: int
     owner: IntArray = field(init=False)  # (entries,) question of each entry
-    paired: BoolArray = field(init=False)  # (questions,) rated at least twice
+    paired: BoolArray = field(init=False)  # (questions,) whether rated at least twice
     identical: FloatArray = field(init=False)  # (questions,) 1 if all ratings agree
 
     def __post_init__(self) -> None:
@@ -74,12 +74,12 @@ class UnitTable:
 
     @property
     def n_given(self) -> int:
-        """Number of categories given to questions that were rated at least twice."""
+        """Number of categories that occur in questions rated at least twice."""
         return int(np.unique(self.category).size)
 
     @property
     def n_unusual(self) -> int:
-        """Number of questions with an answer other than the most frequent."""
+        """Number of questions with an answer other than the most frequent answer."""
         totals = np.bincount(self.category, self.number, max(self.n_categories, 1))
         usual = self.summed(self.number * (self.category == totals.argmax()))
         return int((usual < self.size).sum())
@@ -104,7 +104,7 @@ class UnitSums:
 
 
 class Summation:
-    """Data layout for the sums of one table, built once for all resamples."""
+    """Arrays from which the sums of one table are computed in all resamples."""
 
     __slots__ = ("_column", "_start", "_value", "_width", "table")
 
@@ -185,12 +185,13 @@ class Coefficient:
     """A coefficient of agreement as a function of sums over questions."""
 
     value: Callable[[UnitSums], FloatArray]  # (resamples,)
-    # Whether chance agreement depends on category frequencies; the coefficient is then undefined
-    # for a single category.
+    # Whether chance agreement depends on category frequencies. If it does, the coefficient is
+    # undefined for a single category.
     marginal: bool
-    # Whether some disagreements weigh more than others.
+    # Whether disagreements have different weights.
     graded: bool = False
-    # A function for the disagreement of each question, if it is not nominal. The sums include it.
+    # A function that returns the disagreement of each question, for distances other than nominal;
+    # `UnitSums` contains its sums.
     disagreement: Callable[[UnitTable], FloatArray] | None = None
 
 
@@ -214,7 +215,7 @@ def fleiss(sums: UnitSums) -> FloatArray:
 def gwet(sums: UnitSums) -> FloatArray:
     """Return Gwet's AC1 (1) (resamples,)."""
     shares = category_shares(sums)
-    # With one category there is no chance correction: return the agreement itself.
+    # With a single category, chance agreement is zero by definition, so that AC1 is the agreement.
     chance = (shares * (1.0 - shares)).sum(axis=1) / max(sums.table.n_categories - 1, 1)
     return _beyond(pairwise_agreement(sums), chance)
 
@@ -278,7 +279,8 @@ def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
     """Return agreement beyond chance; NaN if chance agreement is 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         corrected = 1.0 - (1.0 - agreement) / (1.0 - chance)
-    # Proportions add up to 1 only up to rounding: a tiny remainder counts as no disagreement.
+    # Proportions sum to 1 only up to rounding errors, so that a very small remainder counts as
+    # zero disagreement.
     return np.where(1.0 - chance > 1e-12, corrected, np.nan)
 
 
@@ -322,7 +324,7 @@ def _interval_units(table: UnitTable, values: FloatArray) -> FloatArray:
 
 
 def _ratio(sums: UnitSums, squared: FloatArray) -> FloatArray:
-    # Avoid a matrix product: rounding in a row must not depend on the number of rows.
+    # A matrix product is avoided, because its rounding in a row may depend on the number of rows.
     expected = np.einsum("rc,ck,rk->r", sums.totals, squared, sums.totals)
     return _alpha(sums.disagreement, expected, sums.totals)
 

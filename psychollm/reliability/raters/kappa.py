@@ -1,8 +1,8 @@
 r"""Cohen's kappa: agreement of two runs beyond chance.
 
-With :math:`p_{ij}` the proportion of questions given category i by the first run and j by the
-second, margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`, and weights :math:`w_{ij}` that are 1
-on the diagonal (credit for near misses off it),
+Let :math:`p_{ij}` be the proportion of questions with category i in the first run and j in the
+second, with margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`. The weights :math:`w_{ij}` are 1
+on the diagonal; off the diagonal they give partial credit for disagreements. Cohen's kappa
 
 .. math:: \kappa = \frac{P_o - P_e}{1 - P_e}, \quad P_o = \sum_{ij} w_{ij} p_{ij}, \quad
           P_e = \sum_{ij} w_{ij} p_{i\cdot} p_{\cdot j},                                  \quad (1)
@@ -15,8 +15,9 @@ has the large-sample variance (Fleiss, Cohen and Everitt, 1969)
 .. math:: \bar w_{i\cdot} = \sum_j w_{ij} p_{\cdot j}, \qquad
           \bar w_{\cdot j} = \sum_i w_{ij} p_{i\cdot}.                                    \quad (3)
 
-R's psych up to 2.2.9 sums (3) along the wrong axis of the weights. Its standard errors of weighted
-kappa are wrong by up to 30 % in either direction; unweighted ones agree.
+The R package psych (version 2.2.9 and earlier) sums (3) along the wrong axis of the weights. Its
+standard errors of weighted kappa are therefore too large or too small by up to 30 %; its standard
+errors of unweighted kappa agree with (2).
 
 References
 ----------
@@ -57,7 +58,7 @@ from psychollm.reliability.raters.unit_bootstrap import (
 KappaInterval: TypeAlias = Literal["posterior", "score", "asymptotic", "bca", "percentile"]
 KappaWeights: TypeAlias = Literal["linear", "quadratic"]
 
-_PRIOR = 2.0  # weight of the prior, in questions
+_PRIOR = 2.0  # weight of the prior, in numbers of questions
 _POSTERIOR_DRAWS = 20_000
 
 
@@ -73,27 +74,29 @@ def cohen_kappa(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Cohen's kappa of two runs (or two raters), for every model.
+    """Compute Cohen's kappa of two runs (or two raters), for every model.
 
     Parameters
     ----------
     first, second : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answers in each run: numbers or words; missing values are allowed, and a vector is one
-        model. Or pass `Ratings` of two runs as `first` alone.
+        Answers in each run: numbers or words. Missing values are allowed, and a vector holds the
+        answers of one model. Alternatively, pass `Ratings` with two runs as `first` and omit
+        `second`.
     weights : {"linear", "quadratic"} or array_like (categories, categories), optional
-        Credit for disagreements: 1 on the diagonal, less off it; by default none. "linear" and
-        "quadratic" decrease with the distance of two categories in their order. A flag marks
-        numeric categories with a gap: pass `categories` or a matrix of weights.
+        Partial credit for disagreements; a matrix has ones on its diagonal and smaller values
+        elsewhere. By default disagreements get no credit. "linear" and "quadratic" credit
+        decreases with the distance between the ranks of two categories. A flag marks numeric
+        categories with unequal spacing; in this case pass `categories` or a matrix of weights.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
-        Interval method. "posterior" uses the proportions of answer pairs under a uniform Dirichlet
-        prior worth two questions; its intervals keep their coverage with few questions and rare
-        answers. With clusters it is replaced by "score", the score interval of `agreement`.
-        "asymptotic" is (2) with normal quantiles, clipped to [-1, 1]; it takes no clusters, and
-        has length zero at perfect agreement.
+        Interval method. "posterior" uses the posterior distribution of the proportions of answer
+        pairs, under a uniform Dirichlet prior with the weight of two questions. Its coverage is
+        also correct with few questions and rare answers. With clusters it is replaced by "score",
+        the score interval of `agreement`. "asymptotic" uses (2) with normal quantiles, clipped to
+        [-1, 1]; it does not support clusters, and has zero length at perfect agreement.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
     level : float
@@ -104,16 +107,18 @@ def cohen_kappa(
     Returns
     -------
     Estimate
-        NaN with a reason if a single value occurs, or no question was answered twice.
+        Kappa of every model. It is NaN with a reason if a single value occurs, or no question was
+        answered in both runs.
 
     Raises
     ------
     ShapeError, LabelError
-        If the runs do not hold the same models and questions, or there are not two of them.
+        If the runs differ in their models or questions, or if the number of runs is not two.
     CodeError
         If a rating is infinite or is not one of `categories`.
     OptionError
-        If weights do not match the categories, or the categories need an order and have none.
+        If the weights do not match the categories, or require an order that the categories do not
+        have.
 
     Examples
     --------
@@ -149,7 +154,7 @@ def cohen_kappa(
 
 
 def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
-    """Return the credit for each pair of categories (categories, categories), checked."""
+    """Return the validated credit for each pair of categories (categories, categories)."""
     size = len(ratings.categories)
     if weights is None:
         return np.eye(size)
@@ -178,7 +183,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
     """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
-        # Use losses instead of credits, so that agreement cancels exactly.
+        # Losses are used instead of credits, so that agreement has exactly no effect.
         loss = 1.0 - credit
         rows, columns = shares.sum(axis=2), shares.sum(axis=1)
         expected = (rows[:, :, None] * columns[:, None, :] * loss).sum(axis=(1, 2))
@@ -215,7 +220,7 @@ def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) ->
 
 
 def _equally_spaced(ratings: Ratings) -> bool:
-    """Return whether ranks of categories have the same spacing as their numbers."""
+    """Return whether the numeric categories are equally spaced, as their ranks are."""
     if not all(isinstance(category, int | float) for category in ratings.categories):
         return True
     steps = np.diff(category_values(ratings))
@@ -255,7 +260,7 @@ def _table(codes: IntArray, size: int) -> FloatArray:
 
 
 def _expected(table: FloatArray, credit: FloatArray) -> float:
-    """Return the expected loss by chance, as a proportion of the largest loss."""
+    """Return the loss expected by chance, as a proportion of the largest loss."""
     loss = 1.0 - credit
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1.0) ** 2
     return max(float((chance * loss).sum()) / max(float(loss.max(initial=0.0)), 1e-12), 1e-12)
@@ -291,8 +296,8 @@ def _posterior(
     for row, table in enumerate(tables):
         if not estimate.defined[row] or table.sum() < 2.0:
             continue
-        # Every model has the same random stream, so that its interval does not depend on other
-        # models.
+        # All models use the same random stream, so that the interval of a model does not depend on
+        # the other models.
         generator = np.random.default_rng(seed)
         shares = generator.dirichlet(table.ravel() + _PRIOR / table.size, size=_POSTERIOR_DRAWS)
         kappas = kappa_of(shares.reshape(-1, *table.shape), credit)

@@ -1,27 +1,27 @@
 r"""Contrasts of rates between types of questions, for every model.
 
-A contrast :math:`\sum_k w_k p_k` compares rates on types of questions, such as the rate on
-unanswerable questions minus the rate on answerable ones. Its bounds are computed from the bounds
-:math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 2008):
+A contrast :math:`\sum_k w_k p_k` compares rates on types of questions. An example is the rate on
+unanswerable questions minus the rate on answerable questions. Its bounds are computed from the
+bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 2008):
 
 .. math:: L = \sum_k w_k p_k - \sqrt{\sum_k w_k^2 (p_k - b_k)^2}, \qquad
           b_k = l_k \text{ if } w_k > 0 \text{ else } u_k,                                \quad (1)
 
-and U likewise. The interval is valid for rates near 0 or 1. It requires that no cluster has
-questions of several types.
+and analogously for the upper bound U. The interval is also valid for rates near 0 or 1. It
+requires that no cluster has questions of several types.
 
-If clusters have questions of several types, such as several descriptions of one world, another
-interval is used. Each of G clusters has an influence :math:`e_g` on the contrast (the sum
-over its answers, times G). It is between :math:`a - \hat\theta` and :math:`b - \hat\theta` if the
-contrast is inside [a, b]. Two clusters are added, one at each end (Bonett and Price, 2012, for
-paired rates),
+If a cluster has questions of several types, such as questions about the same passage, another
+interval is used. Let :math:`e_g` be the influence of cluster g on the contrast: the sum of the
+influences of its answers, times the number of clusters G. If the contrast is inside [a, b],
+:math:`e_g` is usually between :math:`a - \hat\theta` and :math:`b - \hat\theta`. Two clusters are
+added, one at each of these bounds (Bonett and Price, 2012, for paired rates),
 
 .. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
           s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
           {G + 2} - (\tilde\theta - \hat\theta)^2\Big],                                \quad (2)
 
 and the interval is :math:`\tilde\theta \pm t s`, clipped to [a, b]. Its length is positive even if
-all pairs agree.
+all clusters have the same influence.
 
 References
 ----------
@@ -72,27 +72,27 @@ def rate_contrast(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Contrast of pass rates between types of questions, such as one rate minus another.
+    """Compute a contrast of pass rates between types of questions, for every model.
 
     The unit of replication is the question, averaged over runs, or the cluster.
 
     Parameters
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Scores inside [0, 1]: 1 = passed, 0 = failed; NaN is missing. A table has a row per
-        question and a column per run. A sequence has one item per run: a vector of one model, or a
-        table models x questions.
+        Scores inside [0, 1]: 1 = passed, 0 = failed; NaN marks a missing score. A table has one
+        row per question and one column per run. A sequence has one item per run: a vector for one
+        model, or a table (models, questions).
     kinds : array_like (questions,)
         Type of each question. A Series is reordered to match the questions.
     weights : mapping
-        Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus that on A,
-        ``{"A": 0.5, "B": 0.5}`` the mean of two rates.
+        Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus the rate on
+        A, and ``{"A": 0.5, "B": 0.5}`` is the mean of two rates.
     clusters : array_like (questions,), optional
         Cluster of each question. The interval is (2) if a cluster has questions of several types,
         and (1) otherwise.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
-        Without clusters, questions are resampled within their type.
+        Without clusters, questions are resampled within each type.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -101,24 +101,23 @@ def rate_contrast(
     Returns
     -------
     Estimate
-        Contrast of each model. All models share the resamples, so that `Estimate.difference` is
-        paired.
+        Contrast of each model.
 
     Raises
     ------
     CodeError
         If a score is not a number inside [0, 1].
     ShapeError
-        If there is not one type per question.
+        If the number of types is not the number of questions.
     LabelError
         If a type in `weights` has no question.
     OptionError
-        If `weights` is empty or has values that are not usable numbers, or there are no resamples.
+        If `weights` is empty or contains a weight that is not finite, or if ``bootstrap`` is 0.
 
     Notes
     -----
-    Use `set_difference` for scores outside [0, 1], or for two sets of questions that share few
-    clusters.
+    Use `set_difference` for scores outside [0, 1], or for two sets of questions in a small number
+    of common clusters.
 
     Examples
     --------
@@ -204,7 +203,8 @@ def _estimate(
         units=units_of(contrast.sizes * (contrast.kind >= 0) > 0, clusters),
         final=False,
     )
-    # With one cluster of a type there is no interval, regardless of the clusters of other types.
+    # If a type has a single cluster, the interval is undefined, regardless of the clusters of
+    # other types.
     known = tuple(
         own if own in {Reason.ONE_CLUSTER, Reason.ONE_QUESTION} else flag
         for own, flag in zip(flags, estimate.flags, strict=True)
@@ -236,7 +236,7 @@ def _coded(
 
 
 def _name(weights: Mapping[Any, float]) -> str:
-    """Return the contrast as text: C - A, 0.5 A + 0.5 B."""
+    """Return the contrast as text, such as "C - A" or "0.5 A + 0.5 B"."""
     parts = []
     for kind, weight in weights.items():
         size = "" if abs(weight) == 1 else f"{abs(weight):g} "
@@ -247,7 +247,7 @@ def _name(weights: Mapping[Any, float]) -> str:
 
 
 def _crosses(clusters: IntArray, kind: IntArray) -> bool:
-    """Whether a cluster holds questions of several of the types."""
+    """Return whether a cluster contains questions of several of the types."""
     used = kind >= 0
     pairs = np.unique(np.stack([clusters[used], kind[used]]), axis=1)
     return bool(np.unique(pairs[0]).size < pairs.shape[1])
@@ -329,7 +329,7 @@ def _combined(
 
 
 def _without_single(estimate: Estimate) -> Estimate:
-    """Flag types with a single question or cluster, which have no variance."""
+    """Remove intervals of models with a single question or cluster of some type."""
     single = np.array(
         [flag in {Reason.ONE_QUESTION, Reason.ONE_CLUSTER} for flag in estimate.flags]
     )

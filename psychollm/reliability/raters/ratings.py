@@ -1,4 +1,4 @@
-"""Repeated answers to the same questions, by several runs of a model or several raters."""
+"""Repeated answers to the same questions, by several runs of a model or by several raters."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,13 +29,13 @@ class Encoded:
 
     codes: IntArray  # (...) index, -1 if missing
     categories: Labels
-    ordered: bool  # whether categories are numbers, or were passed in order
+    ordered: bool  # whether categories are numbers or were given in order
 
 
 def encode_categories(
     cells: AnyArray, categories: Iterable[Hashable] | None, name: Name
 ) -> Encoded:
-    """Return the index of each rating in its categories."""
+    """Return the ratings as indices into categories."""
     given = None if categories is None else tuple(_plain(category) for category in categories)
     codes, values = _distinct(cells, name, given or ())
     if given is None:
@@ -71,7 +71,7 @@ def _unhashable(cells: AnyArray) -> tuple[int, ...]:
 
 def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntArray, list[Any]]:
     """Return the index of each cell's value among the distinct values, -1 if missing."""
-    # Empty text is missing, unless it is one of the given categories.
+    # Empty text is a missing value, unless it is one of the given categories.
     import pandas as pd
 
     if cells.dtype == object:
@@ -97,7 +97,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy scalars into Python's, and whole floats into whole numbers."""
+    """Convert NumPy scalars to Python scalars, and whole floats to integers."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool):
         return int(value)
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sort_key(value: Any) -> tuple[str, Any]:
-    """Sort numbers by size, text alphabetically, other types by their representation."""
+    """Return a sort key: by size for numbers, alphabetical for text, else by representation."""
     if isinstance(value, int | float):
         return "", value
     return type(value).__name__, value if isinstance(value, str) else repr(value)
@@ -125,9 +125,9 @@ class Ratings(Result):
     (('A', 'B', 'C'), [[0, 0], [1, 2], [2, -1]])
     """
 
-    codes: IntArray  # (models, questions, runs) index into the categories, -1 if missing
-    categories: Labels  # (categories,) in their order
-    ordered: bool  # whether categories are numbers, or were passed in order
+    codes: IntArray  # (models, questions, runs) index into categories, -1 if missing
+    categories: Labels  # (categories,) in increasing order
+    ordered: bool  # whether categories are numbers or were given in order
     models: Labels
     questions: Labels
     runs: Labels
@@ -139,12 +139,13 @@ class Ratings(Result):
 
     @classmethod
     def from_table(cls, table: Any, *, categories: Iterable[Hashable] | None = None) -> "Ratings":
-        """Make ratings from one table: a row per question (unit), a column per run (rater).
+        """Create ratings from a table of questions (units) by runs (raters).
 
         Parameters
         ----------
         table : DataFrame or array_like (questions, runs)
-            Numbers or words; None, NaN and masked are missing.
+            Numbers or words, with one row per question and one column per run; None, NaN and
+            masked values are missing.
         categories : iterable, optional
             All categories in increasing order; by default the sorted categories of the data.
 
@@ -172,13 +173,13 @@ class Ratings(Result):
         labels: Iterable[Any] | None = None,
         categories: Iterable[Hashable] | None = None,
     ) -> "Ratings":
-        """Make ratings of a panel from one table models x questions per run.
+        """Create ratings of several models from one table (models, questions) per run.
 
         Parameters
         ----------
         runs : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
             One table per run, or an array (runs, models, questions). Labelled tables are reordered
-            to match the first. A vector is one model.
+            to match the first. A vector holds the ratings of one model.
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
         categories : iterable, optional
@@ -187,7 +188,7 @@ class Ratings(Result):
         Raises
         ------
         ShapeError, LabelError
-            If the runs do not hold the same models and questions.
+            If the runs differ in their models or questions.
         CodeError
             If a value is infinite, unhashable or not one of `categories`.
 
@@ -210,17 +211,17 @@ class Ratings(Result):
         value: str = "response",
         categories: Iterable[Hashable] | None = None,
     ) -> "Ratings":
-        """Make ratings from a long table with one row per answer.
+        """Create ratings from a long table with one row per answer.
 
         Parameters
         ----------
         frame : DataFrame
-            One row per answer. Absent combinations are missing; labels keep the order of their
-            first occurrence.
+            Table with one row per answer. Combinations without a row are missing. Labels keep the
+            order of their first occurrence.
         model : str or None
-            Column of the model's label; None for a single model.
+            Column with the label of the model; None for a single model.
         question, run, value : str
-            Columns of the question, the run and the answer.
+            Columns with the question, the run and the answer.
         categories : iterable, optional
             All categories in increasing order; by default the sorted categories of the data.
 
@@ -303,7 +304,7 @@ class Ratings(Result):
         LabelError
             If a label is unknown or repeated.
         ShapeError
-            If nothing is left.
+            If the selection is empty.
 
         Examples
         --------
@@ -317,7 +318,7 @@ class Ratings(Result):
         return replace(self, codes=codes, models=models, questions=questions, runs=runs)
 
 
-# Functions accept `Ratings`, one table of ratings, or a table for each run.
+# Functions accept `Ratings`, one table of ratings, or one table per run.
 RatingsLike: TypeAlias = Ratings | ResponsesLike | Sequence[ResponsesLike]
 
 
@@ -362,13 +363,13 @@ def unit_scores(ratings: Ratings) -> FloatArray:
 
 
 def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntArray, Labels]:
-    """Return the indices of the kept entries, and their labels."""
+    """Return the indices and labels of the entries to keep."""
     rows = positions(kind, labels, wanted)
     return rows, tuple(labels[i] for i in rows)
 
 
 def holds_runs(data: Any) -> bool:
-    """Return whether data are several runs (a sequence or three dimensions), not one table."""
+    """Return whether data are several runs (a sequence or a 3-D array) instead of one table."""
     if isinstance(data, np.ndarray):
         return data.ndim == 3
     if not isinstance(data, list | tuple) or not data:

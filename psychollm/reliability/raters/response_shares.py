@@ -1,9 +1,10 @@
 r"""Proportions of all answer categories with simultaneous intervals.
 
-Goodman's intervals of k proportions are simultaneous: each is Wilson's at the level
-:math:`1 - (1 - \text{level}) / k`. Answers to one question in several runs are dependent, so each
-proportion uses its effective number of answers (`psychollm.reliability.raters.score_interval`).
-With one run this is the number of answers, and the intervals equal Goodman's.
+Goodman's simultaneous intervals of k proportions are Wilson intervals at the level :math:`1 - (1 -
+\text{level}) / k`. Answers to the same question in several runs are dependent, so that the
+interval of each proportion uses its effective number of answers
+(`psychollm.reliability.raters.score_interval`). With one run this is the number of answers, and
+the intervals are Goodman's.
 
 References
 ----------
@@ -31,7 +32,7 @@ from psychollm.reliability.raters.score_interval import Share, clustered_share
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseShares(Result):
-    """Proportion of every category among the answers of every model.
+    """Proportions of all categories among each model's answers.
 
     Examples
     --------
@@ -44,7 +45,7 @@ class ResponseShares(Result):
     interval: FloatArray  # (models, categories, 2) simultaneous over categories
     count: FloatArray  # (models, categories) number of answers
     effective_n: FloatArray  # (models, categories) effective number of answers
-    n: FloatArray  # (models,) number of answers of any category
+    n: FloatArray  # (models,) number of answers in all categories
     flags: tuple[Reason, ...]  # (models,)
     method: str
     level: float
@@ -72,7 +73,7 @@ def response_shares(
     clusters: Any = None,
     level: float = 0.95,
 ) -> ResponseShares:
-    """Proportion of every category among each model's answers, over questions and runs.
+    """Compute the proportions of all categories among each model's answers.
 
     Parameters
     ----------
@@ -82,7 +83,8 @@ def response_shares(
         vector for one model, or a table (models, questions). `Ratings.from_long` reads long
         tables.
     among : iterable, optional
-        Categories that form the total, such as the kinds of failure; other answers are omitted.
+        Categories to which the proportions refer, such as types of failure; other answers are
+        omitted.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
@@ -93,7 +95,7 @@ def response_shares(
     Returns
     -------
     ResponseShares
-        NaN with a reason for a model without answers.
+        Proportions over all questions and runs; NaN with a reason for a model without answers.
 
     Raises
     ------
@@ -139,7 +141,7 @@ def response_shares(
 
 
 def _only(ratings: Ratings, among: Iterable[Hashable]) -> Ratings:
-    """Keep some categories, in the given order; other ratings become missing."""
+    """Keep some categories, in the given order; other ratings are set to missing."""
     chosen = positions("category", ratings.categories, list(among))
     target = np.full(len(ratings.categories) + 1, -1, dtype=np.int64)
     target[chosen] = np.arange(chosen.size)

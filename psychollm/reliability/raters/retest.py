@@ -1,9 +1,9 @@
-"""Scores of the same questions in several runs: totals, the pooled rate and majorities.
+"""Scores of the same questions in several runs: totals, pooled rate and majority rate.
 
-Answers to one question in several runs are dependent, so the question is the unit of replication.
-A rate over questions and runs has Wilson's interval for the effective number of answers
-(`psychollm.reliability.raters.score_interval`). It is between the number of questions, if runs
-always agree, and the number of answers, if runs are independent.
+Answers to the same question in several runs are dependent, so that the question is the unit of
+replication. A rate over questions and runs has Wilson's interval for the effective number of
+answers (`psychollm.reliability.raters.score_interval`). This number ranges from the number of
+questions, if runs always agree, to the number of answers, if runs are independent.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from psychollm.reliability.raters.unit_bootstrap import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Retest(Result):
-    """Scores of every model in each run, over all runs, and by majority vote of its runs.
+    """Scores of every model in each run, over all runs, and by majority vote of the runs.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class Retest(Result):
     """
 
     rate: Estimate  # mean score over all answers
-    majority: Estimate  # proportion of questions passed in most runs; ties count one half
+    majority: Estimate  # proportion of questions passed in a majority of runs
     totals: FloatArray  # (models, runs) sum of scores
     n: FloatArray  # (models, runs) number of answers
     rates: FloatArray  # (models, runs)
-    intervals: FloatArray  # (models, runs, 2) Wilson's, for the effective number of answers
+    intervals: FloatArray  # (models, runs, 2) Wilson intervals
     runs: Labels
     labels: Labels  # (models,)
 
@@ -91,14 +91,14 @@ def retest(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Retest:
-    """Compute run totals, the rate over all runs and the majority rate of every model.
+    """Compute each model's totals by run, rate over all runs and majority rate.
 
     Parameters
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Scores inside [0, 1]: 1 = passed, 0 = failed; NaN is missing. A table has a row per
-        question and a column per run. A sequence has one item per run: a vector of one model, or a
-        table models x questions.
+        Scores inside [0, 1]: 1 = passed, 0 = failed; NaN marks a missing score. A table has one
+        row per question and one column per run. A sequence has one item per run: a vector for one
+        model, or a table (models, questions).
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     bootstrap : int or Bootstrap
@@ -111,8 +111,9 @@ def retest(
     Returns
     -------
     Retest
-        The unit of replication is the question or cluster, not the answer. Runs have Wilson
-        intervals; `rate` and `majority` have resamples for `Estimate.difference`.
+        Scores by run, pooled rate and majority rate, in which ties count one half. The unit of
+        replication is the question or the cluster, not the answer. Runs have Wilson intervals;
+        `rate` and `majority` have resamples, used by `Estimate.difference`.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def retest(
 
 
 def _of_runs(values: FloatArray, clusters: IntArray | None, level: float) -> FloatArray:
-    """Return intervals of the rates of single runs (models, runs, 2)."""
+    """Return the intervals of the rates of single runs (models, runs, 2)."""
     there = np.isfinite(values).astype(np.float64)
     if clusters is None:
         return wilson(np.nansum(values, axis=1), there.sum(axis=1), level=level)
@@ -170,7 +171,7 @@ def _of_runs(values: FloatArray, clusters: IntArray | None, level: float) -> Flo
 
 
 def _member(values: FloatArray) -> Panelist:
-    """Return one model from its scores (questions, runs)."""
+    """Return the rate and the majority rate of one model, from scores (questions, runs)."""
     sizes = np.isfinite(values).sum(axis=1).astype(np.float64)
     sums = np.nansum(values, axis=1)
     present = sizes > 0

@@ -1,31 +1,32 @@
-r"""Intervals of proportions and of chance-corrected agreement that are valid near one.
+r"""Score intervals of proportions and of chance-corrected agreement, which are valid near one.
 
 Runs of a model often agree on nearly all questions, such as 29 of 30. Wald, percentile and BCa
-intervals are then invalid: they have length zero in samples without a disagreement. Score
-intervals use the variance at the hypothesised value instead of at the estimate.
+intervals are then invalid; for example, they have zero length in samples without disagreement.
+Score intervals use the variance at the hypothesised value instead of at the estimate.
 
-*Proportions.* With hits :math:`h_u` among :math:`m_u` answers to question u, the proportion is
-:math:`p = \sum h_u / \sum m_u`. Answers to one question (and questions of one cluster) are
-dependent. With :math:`r_g` the sum of :math:`h_u - p\, m_u` over cluster g, the proportion has the
-variance of one of
+*Proportions.* If :math:`h_u` of the :math:`m_u` answers to question u are hits, the proportion is
+:math:`p = \sum h_u / \sum m_u`. Answers to the same question are dependent, as are questions in
+the same cluster. Let :math:`r_g` be the sum of :math:`h_u - p\, m_u` over cluster g. The variance
+of p is that of a proportion of
 
 .. math:: n^* = \frac{p(1-p)\,(\sum m_u)^2}{\sum_g r_g^2}                                 \quad (1)
 
-independent answers. Its interval is Wilson's for n* (Korn and Graubard, 1998; Franco, Little,
-Louis and Slud, 2019). For single answers n* is their number, and the interval equals Wilson's.
+independent answers. The interval is Wilson's with n* trials (Korn and Graubard, 1998; Franco,
+Little, Louis and Slud, 2019). With one answer per question, n* is the number of answers.
 
-*Agreement beyond chance.* A coefficient is :math:`1 - D`, with D the ratio of observed to expected
-disagreement. D is a sum of rare events and is between zero and two. With v the jackknife variance
-of D, the bounds :math:`\delta` are those of Wilson's interval for D / 2,
+*Agreement beyond chance.* A coefficient is :math:`1 - D`, where D is the ratio of observed to
+expected disagreement. Near perfect agreement, D is a sum of rare events; it is assumed to be
+between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are those of
+Wilson's interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)},                 \quad (2)
 
 with t the quantile of Student's distribution. Its degrees of freedom are the number of questions
 minus one, or those of clusters (`estimates.clustered`). If two ratings rarely agree on the rarer
-answer, the jackknife underestimates the variance. v is therefore at least :math:`D / P` for P
-pairs of ratings of a question, the variance of D if raters agree only by chance. Without any
-disagreement, v has its value for one question of n with full disagreement, :math:`v = D / (n
-D_e)`, with :math:`D_e` the disagreement expected by chance.
+answer, the jackknife underestimates the variance. v is therefore at least :math:`D / P`, the
+variance of D if raters agree only by chance, where P is the number of pairs of ratings of a
+question. If there is no disagreement, v is the variance for one question of n with complete
+disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the disagreement expected by chance.
 
 References
 ----------
@@ -99,7 +100,7 @@ def score_interval(
     if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
         return np.full(2, np.nan)
     disagreement = 1.0 - value
-    # Custom weights may make D larger than two.
+    # With user-defined weights, D may exceed two.
     most = max(2.0, disagreement)
     share = disagreement / most if disagreement > _ZERO else 0.0
     spread = share * (1.0 - share)

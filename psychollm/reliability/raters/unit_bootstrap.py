@@ -21,7 +21,8 @@ from psychollm.reliability.raters.score_interval import clustered_share, score_i
 
 AgreementInterval: TypeAlias = Literal["score", "bca", "percentile"]
 
-# From counts (resamples, questions) to coefficients (resamples, outputs), NaN if undefined.
+# A function of counts (resamples, questions) that returns coefficients (resamples, outputs), NaN
+# if undefined.
 Compute = Callable[[FloatArray], FloatArray]
 
 _ROWS = 64
@@ -29,29 +30,29 @@ _ROWS = 64
 
 @dataclass(frozen=True, slots=True)
 class UnitShare:
-    """A coefficient that is a mean over questions."""
+    """Coefficient that is a mean over questions."""
 
     hits: FloatArray  # (questions,)
-    sizes: FloatArray  # (questions,) one, or zero for omitted questions
+    sizes: FloatArray  # (questions,) 1, or 0 for omitted questions
     most: float  # largest number of independent observations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panelist:
-    """One model, with its coefficients as functions of the counts of questions."""
+    """Coefficients of one model, as functions of the counts of questions."""
 
     compute: Compute
-    paired: BoolArray  # (questions,) answered at least twice
+    paired: BoolArray  # (questions,) whether answered at least twice
     flags: tuple[Reason, ...]  # one flag per output
     expected: FloatArray  # (outputs,) disagreement expected by chance
-    pairs: float  # number of pairs of ratings of a question
+    pairs: float  # number of pairs of ratings per question
     shares: tuple[UnitShare | None, ...]  # one per output
-    graded: tuple[bool, ...] = (False,)  # whether large disagreements weigh more, per output
+    graded: tuple[bool, ...] = (False,)  # per output: whether disagreements have weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """All models of one call, and the options that their coefficients share."""
+    """All models, and the options that are common to their coefficients."""
 
     names: tuple[str, ...]  # names of the coefficients
     members: Sequence[Panelist]
@@ -79,13 +80,14 @@ def estimate_panel(panel: Panel) -> list[Estimate]:
 
 
 def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
-    """Return proportions as functions of the counts of questions."""
+    """Return a function that computes proportions from the counts of questions."""
     sums = [np.ascontiguousarray(np.stack([one.hits, one.sizes])) for one in shares]
 
     def compute(counts: FloatArray) -> FloatArray:
         columns = []
         for hits, sizes in sums:
-            # Sum row by row, because rounding in a row must not depend on the number of rows.
+            # Sums are computed row by row, because rounding in a row must not depend on the number
+            # of rows.
             total = (counts * sizes).sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns.append((counts * hits).sum(axis=1) / total)
@@ -95,7 +97,7 @@ def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
 
 
 def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
-    """Return the number of questions, or of clusters, that are used."""
+    """Return the number of used questions or, with clusters, of used clusters."""
     return int(paired.sum()) if clusters is None else np.unique(clusters[paired]).size
 
 
@@ -111,7 +113,7 @@ def _computed(panel: Panel, counts: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Values and resamples of all outputs, from which estimates are made."""
+    """Values and resamples of all outputs, from which estimates are computed."""
 
     panel: Panel
     replicates: Replicates  # (models, outputs)
@@ -151,7 +153,7 @@ class _Parts:
         return Reason.ONE_VARIES if rests else own
 
     def _undefined(self, row: int, output: int) -> bool:
-        """Return whether the coefficient is undefined without some group of questions."""
+        """Return whether omitting some group of questions makes the coefficient undefined."""
         return bool(np.isnan(self.replicates.left_out[:, row, output]).any())
 
     def _scored(self, estimate: Estimate, output: int) -> Estimate:
@@ -175,8 +177,8 @@ class _Parts:
             return wilson.se, wilson.interval
         value, units = float(self.replicates.value[row, output]), self._units(row)
         groups = min(units, self.replicates.left_out.shape[0])
-        # The variance is NaN if leaving out one group gives NaN: it must not depend on one
-        # question.
+        # The variance is NaN if omitting one group gives NaN, because an interval must not depend
+        # on a single group.
         moved = self.replicates.left_out[:, row, output] - value
         squares = float((moved**2).sum())
         variance = squares * (1.0 - 1.0 / max(groups, 1))
@@ -185,7 +187,7 @@ class _Parts:
         if clusters is not None:
             df = float(np.fmin(clusters.df[0], skewed_freedom(moved)))
         elif member.graded[output]:
-            # Few large disagreements, between rare categories, dominate the variance.
+            # A few large disagreements between rare categories dominate the variance.
             df = float(np.fmin(df, skewed_freedom(moved)))
         bounds = score_interval(
             value,

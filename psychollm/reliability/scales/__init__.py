@@ -1,1 +1,1 @@
-"""Scale scores: alpha and related coefficients, split halves, item statistics."""
+"""Scale scores: alpha and related coefficients, split halves and item statistics."""

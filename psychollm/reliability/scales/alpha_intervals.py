@@ -3,16 +3,16 @@ r"""Coefficient alpha and related coefficients, with standard errors and interva
 Feldt's interval assumes normal and essentially tau-equivalent items. With n respondents and k
 items,
 
-.. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)},                   \quad (1)
+.. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)}.                   \quad (1)
 
-exactly, for every n. The interval of Duhachek and Iacobucci assumes normal items with any
-covariances C. With the total variance :math:`V = 1'C1`, in large samples,
+This holds exactly for every n. The interval of Duhachek and Iacobucci assumes normal items with an
+arbitrary covariance matrix C. With the total variance :math:`V = 1'C1`, in large samples,
 
 .. math:: \operatorname{var}(\hat\alpha) = \frac{2 k^2}{n (k-1)^2 V^3}
           \left[V (\operatorname{tr} C^2 + \operatorname{tr}^2 C)
                 - 2 \operatorname{tr}(C)\, 1'C^2 1\right].                               \quad (2)
 
-The other intervals use replicates over respondents.
+The other intervals use the jackknife or the bootstrap over respondents.
 
 References
 ----------
@@ -46,7 +46,7 @@ from psychollm.reliability.scales.score_table import ScaleScores, ScoreTable
 
 
 def chosen_interval(table: ScoreTable, interval: str | None) -> str:
-    """Return the interval; raise if it assumes independent rows but respondents repeat."""
+    """Return the method; raise an error if it assumes independent rows and rows are repeated."""
     if interval is None:
         return "jackknife" if table.has_repeats else "feldt"
     check_choice("interval", interval, AlphaInterval)
@@ -60,7 +60,7 @@ def chosen_interval(table: ScoreTable, interval: str | None) -> str:
 
 
 class AlphaParts:
-    """Make the estimates of all conditions from replicates (conditions, coefficients)."""
+    """Replicates of all conditions (conditions, coefficients), with methods for estimates."""
 
     def __init__(self, table: ScoreTable, replicates: Replicates) -> None:
         self.labels, self.replicates = table.conditions, replicates
@@ -96,7 +96,7 @@ class AlphaParts:
     def other(
         self, name: str, column: int, scales: Sequence[ScaleScores], scale: Scale
     ) -> Estimate:
-        """Return a coefficient whose interval comes from left-out or resampled respondents."""
+        """Return a coefficient with a jackknife or bootstrap interval over respondents."""
         return self.replicates.each(slice(None), column).estimate(
             name,
             scale=scale,
@@ -109,7 +109,7 @@ class AlphaParts:
 
 
 def normal_theory_se(scale: ScaleScores) -> float:
-    """Return the standard error of alpha for normal items (Duhachek & Iacobucci)."""
+    """Return the standard error (2) of alpha for normal items."""
     everyone = np.ones((1, scale.n))
     if complete_rows(scale.values).all():
         moments = item_moments(scale.values, everyone)
@@ -172,12 +172,12 @@ def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: flo
     if k < 2 or n < 2 or not total**3 > 0.0:
         return float("nan")
     bracket = total * (square + trace**2) - 2.0 * trace * float((with_total**2).sum())
-    # The bracket is a variance: it can be negative only by rounding.
+    # The bracket is a variance, so that it can be negative only by rounding.
     return float(np.sqrt(2.0 * max(bracket, 0.0) / n / total**3) * k / (k - 1.0))
 
 
 def squared_norm(centred: FloatArray) -> float:
-    """Return tr C^2 of complete centred scores, from the smaller of two products."""
+    """Return tr C^2 of complete centred scores, from the smaller of two cross products."""
     rows, items = centred.shape
     gram = centred @ centred.T if rows < items else centred.T @ centred
     return float((gram * gram).sum()) / (rows - 1.0) ** 2 if rows > 1 else float("nan")

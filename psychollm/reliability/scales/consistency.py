@@ -7,9 +7,9 @@ With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the t
           \alpha_{\text{std}} = \frac{k \bar r}{1 + (k - 1) \bar r}, \qquad
           \text{SEM} = s_T \sqrt{1 - \alpha}.                                            \quad (1)
 
-Alpha is undefined if the total does not vary. It is 1 if every respondent gives all items the same
-score and respondents differ. Items with a negative item-rest correlation are flagged, and reversed
-only by `keys`.
+Alpha is undefined if the total does not vary. It is 1 if every respondent has the same score on
+all items and respondents differ. Items with a negative item-rest correlation are flagged, but are
+reversed only if `keys` requests it.
 
 Alpha of a matrix of polychoric correlations is ordinal alpha: the consistency of the latent normal
 variables, which is higher than that of the observed answers.
@@ -64,8 +64,8 @@ ESTIMATES = ("alpha", "standardised", "of_means", "mean_correlation", "sem")
 class Consistency(Result):
     """Internal consistency of one scale, under each condition.
 
-    For respondents with several rows, `alpha` describes single rows and `of_means` the mean over a
-    respondent's rows. Without repetitions the two are equal.
+    If respondents have several rows, `alpha` is the reliability of single rows, and `of_means` is
+    the reliability of the means over each respondent's rows. Without repetitions they are equal.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Consistency(Result):
         return "\n".join(map(self._sentence, range(len(self.conditions))))
 
     def _sentence(self, row: int) -> str:
-        """Describe alpha under one condition, or the reason why it is undefined."""
+        """Return a sentence on alpha under one condition, or the reason why it is undefined."""
         alpha, n = self.alpha, int(self.alpha.n[row])
         rows = f"{self.n_items} items, {n} rows of {int(self.n_respondents[row])} respondents"
         flag = alpha.flags[row]
@@ -137,12 +137,12 @@ def consistency(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Consistency:
-    """Coefficient alpha, raw, standardised and of means, with mean correlation and SEM.
+    """Compute coefficient alpha (raw, standardised, of means), mean correlation and SEM.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
-        Scores of respondents on the items of one scale: yes/no, ratings or other numbers.
+        Scores of respondents on the items of one scale: binary scores, ratings or other numbers.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
@@ -158,10 +158,11 @@ def consistency(
         omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
-        "duhachek" is its large-sample form without tau-equivalence. "jackknife" (on the scale
-        log(1 - alpha)) and "bootstrap" (BCa) assume no distribution: prefer them for skewed items
-        and many respondents. With repeated rows only these two are valid, and "jackknife" is the
-        default. Other coefficients have jackknife intervals, or bootstrap ones with "bootstrap".
+        "duhachek" is a large-sample interval for normal items that does not assume
+        tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
+        distribution; they are preferable for skewed items and many respondents. If respondents
+        have several rows, only these two are valid, and "jackknife" is the default. Other
+        coefficients have jackknife intervals, or bootstrap intervals with "bootstrap".
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -172,8 +173,8 @@ def consistency(
     Returns
     -------
     Consistency
-        NaN with a reason if the total does not vary, or there is one item or respondent. With
-        Feldt's interval, `se` is that of Duhachek and Iacobucci.
+        Coefficients; NaN with a reason if the total does not vary, or if there is only one item or
+        respondent. With Feldt's interval, `se` is the standard error of Duhachek and Iacobucci.
 
     Raises
     ------
@@ -185,12 +186,13 @@ def consistency(
 
     Notes
     -----
-    The coverage of nominal 95 % intervals was simulated with 50, 200 and 1,000 respondents. For
-    Feldt's interval it was 95 % for normal items and 96 to 97 % for yes/no items of all
-    difficulties. With nearly all answers yes, it was 92 % for Feldt's interval, and 91, 96 and 95
-    % for the jackknife. For strongly skewed items it was 91, 85 and 83 % for Feldt's interval, and
-    91, 92 and 94 % for the jackknife. With three similar repetitions by 10 to 200 models, it was
-    93 to 96 % for the jackknife; Feldt's interval over rows would have a coverage of 71 to 85 %.
+    The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents. Feldt's
+    interval covered 95 % for normal items and 96 to 97 % for binary items of all difficulties. If
+    nearly all answers were yes, Feldt's interval covered 92 %, and the jackknife interval covered
+    91, 96 and 95 %, respectively. For strongly skewed items, Feldt's interval covered 91, 85 and
+    83 %, and the jackknife interval covered 91, 92 and 94 %. With 10 to 200 models and three
+    similar repetitions of each, the jackknife interval covered 93 to 96 %; Feldt's interval,
+    applied to the rows, would cover 71 to 85 %.
 
     References
     ----------
@@ -232,7 +234,7 @@ def alpha(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
-        Scores of respondents on the items of one scale: yes/no, ratings or other numbers.
+        Scores of respondents on the items of one scale: binary scores, ratings or other numbers.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
@@ -248,8 +250,8 @@ def alpha(
         omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval method. "feldt", the default, is exact for normal, tau-equivalent items.
-        "duhachek" is its large-sample form. "jackknife" and "bootstrap" assume no distribution;
-        with repeated rows "jackknife" is the default.
+        "duhachek" is a large-sample interval for normal items. "jackknife" and "bootstrap" assume
+        no distribution. If respondents have several rows, "jackknife" is the default.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -292,7 +294,7 @@ def alpha(
 def consistency_of(
     table: ScoreTable, options: Resampling, missing: Incomplete = "pairwise"
 ) -> Consistency:
-    """Return `consistency` of scores that are already a table."""
+    """Return `consistency` for a validated table of scores."""
     interval = chosen_interval(table, options.interval)
     conditions = range(len(table.conditions))
     single = [scale_scores(table, condition, missing) for condition in conditions]
@@ -337,7 +339,7 @@ def alpha_of_matrix(
     interval: NormalInterval = "feldt",
     level: float = 0.95,
 ) -> Estimate:
-    """Coefficient alpha of a covariance or correlation matrix.
+    """Compute coefficient alpha of a covariance or correlation matrix.
 
     Parameters
     ----------
@@ -346,8 +348,8 @@ def alpha_of_matrix(
     n : int, optional
         Number of respondents. By default there is no interval.
     interval : {"feldt", "duhachek"}
-        Interval of alpha. Both methods assume correlations of scores: for tetrachoric or
-        polychoric correlations the intervals are too narrow.
+        Interval of alpha. Both methods assume correlations of scores; for tetrachoric or
+        polychoric correlations, the intervals are too narrow.
     level : float
         Coverage of the intervals, between 0 and 1.
 
@@ -363,7 +365,7 @@ def alpha_of_matrix(
     InputError
         If the matrix is not symmetric, has an undefined entry or a negative variance.
     OptionError
-        If an option does not exist, or `n` is below 2.
+        If an option is invalid, or `n` is below 2.
 
     References
     ----------
@@ -413,7 +415,7 @@ def alpha_of_matrix(
 
 
 def covariance_matrix(data: Any) -> FloatArray:
-    """Return a matrix of covariances or correlations, checked and exactly symmetric."""
+    """Return a validated and exactly symmetric matrix of covariances or correlations."""
     matrix = float_array(getattr(data, "matrix", data), "matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         msg = f"matrix must have shape (items, items), got {matrix.shape}"

@@ -1,7 +1,7 @@
 r"""Guttman's six lower bounds of reliability.
 
-With the matrix C of correlations (or covariances) of k items, :math:`V = 1'C1`, and :math:`e_j^2`
-the residual variance of item j given the others,
+Let C be the matrix of correlations (or covariances) of k items, :math:`V = 1'C1`, and
+:math:`e_j^2` the residual variance of item j given the other items. Then
 
 .. math::
    \lambda_1 &= 1 - \operatorname{tr} C / V, &
@@ -11,11 +11,11 @@ the residual variance of item j given the others,
    \lambda_5 &= \lambda_1 + \tfrac{2}{V} \sqrt{\max_j \textstyle\sum_{i \ne j} c_{ij}^2}, &
    \lambda_6 &= 1 - \textstyle\sum_j e_j^2 / V.
 
-All are lower bounds of the reliability of the total in the population (lambda 1 <= 3 <= 2). In a
-sample, lambda 4 is the maximum over many splits and exceeds its population value: by 0.06 to 0.11
-with 10 items and 50 respondents. A nominal 95 % interval from resamples would have a coverage of
-60 to 70 %, so lambda 4 has no interval. Lambda 3 of correlations (as in R's psych) is standardised
-alpha; that of covariances is alpha.
+In the population, all are lower bounds of the reliability of the total score, with lambda 1 <=
+lambda 3 <= lambda 2. In a sample, lambda 4 is biased upwards, because it is the maximum over many
+splits. The bias is 0.06 to 0.11 with 10 items and 50 respondents. A 95 % bootstrap interval would
+cover 60 to 70 %, so lambda 4 has no interval. Lambda 3 is standardised alpha if computed from
+correlations (as in the R package psych), and alpha if computed from covariances.
 
 References
 ----------
@@ -62,15 +62,14 @@ def guttman(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Guttman's lambda 1 to 6 (1).
+    """Compute Guttman's lambda 1 to 6 (1).
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        Matrix that the coefficients are computed from. Zero-variance items are omitted from
-        correlations.
+        Matrix from which the coefficients are computed. Correlations omit zero-variance items.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
@@ -81,12 +80,13 @@ def guttman(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     max_splits : int
-        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). With more
-        splits, lambda 4 comes from a local search and is flagged.
+        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). If there are
+        more splits, lambda 4 is computed by a local search and is flagged.
     interval : {"jackknife", "bootstrap"}
-        Method over respondents; the jackknife uses the scale log(1 - lambda).
+        Interval method, over respondents; the jackknife uses the scale log(1 - lambda).
     bootstrap : int or Bootstrap
-        Number of resamples of respondents, for ``difference("lambda6", "lambda3")``; 0 draws none.
+        Number of resamples of respondents, used by ``difference("lambda6", "lambda3")``; 0
+        disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -96,8 +96,8 @@ def guttman(
     -------
     Estimate
         Six values, labelled "lambda1" to "lambda6"; lambda 4 has no interval. Lambda 6 is flagged
-        if the matrix is singular, as with fewer respondents than items or linearly dependent
-        items.
+        if the matrix is singular, for example if there are fewer respondents than items, or if
+        items are linearly dependent.
 
     Raises
     ------
@@ -108,8 +108,9 @@ def guttman(
 
     Notes
     -----
-    Items are reversed only by `keys`. R's psych 2.2.9 reverses items with negative loadings for
-    lambda 4, but not for the other five; `keys` reproduces its values.
+    Items are reversed only if `keys` requests it. The R package psych 2.2.9 reverses items with
+    negative loadings for lambda 4, but not for the other coefficients; `keys` can reproduce its
+    values.
 
     References
     ----------
@@ -144,15 +145,15 @@ def guttman(
 def guttman_of_matrix(
     matrix: Any, *, max_splits: int = 2_000_000, rng: RandomState = None
 ) -> Estimate:
-    """Guttman's lambda 1 to 6 of a matrix of correlations or covariances, without intervals.
+    """Compute Guttman's lambda 1 to 6 of a correlation or covariance matrix, without intervals.
 
     Parameters
     ----------
     matrix : Correlation, DataFrame or array_like (items, items)
         Correlations or covariances of the items.
     max_splits : int
-        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). With more
-        splits, lambda 4 comes from a local search and is flagged.
+        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). If there are
+        more splits, lambda 4 is computed by a local search and is flagged.
     rng : Generator, int or None
         Random generator or seed for the local search.
 
@@ -199,7 +200,7 @@ def _estimate(replicates: Replicates, n: float, flags: tuple[Reason, ...]) -> Es
 
 
 def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
-    """Return the six lambdas (1), given the best split; NaN if the total does not vary."""
+    """Return the six coefficients (1), given the best split; NaN if the total does not vary."""
     k, total, variance = len(matrix), float(matrix.sum()), np.diagonal(matrix)
     if k < 2 or not total > ROUNDING * k * float(variance.sum()):
         return np.full(6, np.nan)

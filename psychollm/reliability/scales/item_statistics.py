@@ -6,14 +6,14 @@ With item variances :math:`s_j^2`, covariances :math:`c_j` with the total and to
           \alpha_{(j)} = \frac{k-1}{k-2} \Big(1 - \frac{\sum_i s_i^2 - s_j^2}
                                                        {V - 2 c_j + s_j^2}\Big).         \quad (1)
 
-On standardised items, with correlations R and squared multiple correlations :math:`m_j` of each
-item with all others,
+For standardised items, with correlations R and the squared multiple correlation :math:`m_j` of
+each item with all others,
 
 .. math:: r_{j,\text{std}} = \frac{\sum_i r_{ij}}{\sqrt{1'R1}}, \qquad
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
                                   {\sqrt{1'R1 - k + \sum_i m_i}};                        \quad (2)
 
-In the second, only the common part of the item's variance is included in the total.
+In the second coefficient, the total includes only the common part of the item's variance.
 """
 
 from collections.abc import Callable
@@ -51,25 +51,26 @@ from psychollm.reliability.scales.score_table import ScaleScores, scale_scores, 
 
 Of: TypeAlias = Literal["correlations", "covariances"]
 
-# Below this proportion of the largest eigenvalue, the smallest is treated as zero.
+# The smallest eigenvalue counts as zero if it is below this proportion of the largest eigenvalue.
 _SINGULAR = float(np.sqrt(np.finfo(float).eps))
 
 
 class ResampledMatrix:
-    """The covariance matrix of items in a resample of respondents."""
+    """Covariance matrix of items in resamples of respondents."""
 
     def __init__(self, scale: ScaleScores, of: Of) -> None:
         self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
 
     def at(self, counts: FloatArray) -> FloatArray:
-        """Return correlations of the items that vary, or covariances of all."""
+        """Return correlations of the items that vary, or covariances of all items."""
         covariances = centred_covariance(self.centred, counts[self.respondent])
         return correlation(covariances)[0] if self.of == "correlations" else covariances
 
 
 def multiple_correlations(matrix: FloatArray) -> FloatArray:
     """Return each item's squared multiple correlation with all others (items,)."""
-    # For a singular matrix, the pseudo-inverse keeps lower bounds of reliability valid.
+    # For a singular matrix, the pseudo-inverse gives values for which lower bounds of reliability
+    # remain valid.
     if not matrix.size or not np.isfinite(matrix).all():
         return np.full(len(matrix), np.nan)
     values, vectors = np.linalg.eigh(matrix)
@@ -96,16 +97,16 @@ class ItemStatistics(Result):
     """
 
     items: Labels
-    n: FloatArray  # (items,) rows with a score of the item
+    n: FloatArray  # (items,) number of rows with a score on the item
     mean: FloatArray  # (items,)
     sd: FloatArray  # (items,)
     item_rest: Estimate  # (items,) correlation with the sum of the other items
     alpha_without: Estimate  # (items,) alpha of the other items
     standardised_alpha_without: FloatArray  # (items,)
-    standardised_flags: tuple[Reason, ...]  # (items,) reasons of undefined values
-    item_total: FloatArray  # (items,) correlation with the rows' mean score, including the item
+    standardised_flags: tuple[Reason, ...]  # (items,) reasons for undefined values
+    item_total: FloatArray  # (items,) correlation with the mean score, including the item
     standardised_item_total: FloatArray  # (items,) item_total of standardised items
-    corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
+    corrected_item_total: FloatArray  # (items,) corrected for the item's unique variance
     correlations: FloatArray  # (items, items) NaN for a zero-variance item
 
     _AXES = Axes(
@@ -144,7 +145,7 @@ def item_statistics(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> ItemStatistics:
-    """Item-rest correlations, alpha without each item, and descriptive statistics.
+    """Compute item-rest correlations, alpha without each item, and descriptive statistics.
 
     Parameters
     ----------
@@ -160,10 +161,10 @@ def item_statistics(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
-        Interval of alpha without each item: Feldt's exact one (default), its large-sample form,
-        the jackknife or the BCa bootstrap. With repeated rows the default is "jackknife".
-        Correlations have jackknife intervals on Fisher's z scale, or bootstrap ones with
-        "bootstrap".
+        Interval of alpha without each item: Feldt's exact interval (default), the large-sample
+        interval of Duhachek and Iacobucci, the jackknife or the BCa bootstrap. If respondents have
+        several rows, the default is "jackknife". Correlations have jackknife intervals on the
+        scale of Fisher's z, or bootstrap intervals with "bootstrap".
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float
@@ -174,8 +175,8 @@ def item_statistics(
     Returns
     -------
     ItemStatistics
-        NaN with a reason for a zero-variance item. Items with a negative item-rest correlation are
-        flagged.
+        Statistics of each item; NaN with a reason for a zero-variance item. Items with a negative
+        item-rest correlation are flagged.
 
     Raises
     ------
@@ -268,7 +269,7 @@ def _per_item(moments: ItemMoments) -> FloatArray:
         moments.with_total.sum(axis=1, keepdims=True) - 2.0 * moments.with_total + moments.variance
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Set variances to zero that are rounding errors, as for totals.
+        # Variances within rounding error are set to zero, as for totals.
         rest = np.where(rest > ROUNDING * k * trace, rest, np.nan)
         joint = moments.with_total - moments.variance
         item_rest = joint / np.sqrt(

@@ -1,8 +1,8 @@
 r"""Kuder-Richardson formulas 20 and 21: internal consistency of binary scores.
 
 Formula 20 is coefficient alpha of binary items. Formula 21 also assumes that all items are equally
-difficult. It needs only the mean M and the variance (with divisor n) of the number correct of k
-items:
+difficult. It requires only the mean M and the variance :math:`s_T^2` (with divisor n) of the
+number correct among k items:
 
 .. math:: \text{KR-21} = \frac{k}{k - 1} \Big(1 - \frac{M (k - M)}{k\, s_T^2}\Big)
                        \le \text{KR-20}.                                                 \quad (1)
@@ -46,7 +46,7 @@ def kr20(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Kuder-Richardson formula 20: coefficient alpha of binary items.
+    """Compute Kuder-Richardson formula 20: coefficient alpha of binary items.
 
     Parameters
     ----------
@@ -64,10 +64,11 @@ def kr20(
         omits all rows with a missing score.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
-        "duhachek" is its large-sample form without tau-equivalence. "jackknife" (on the scale
-        log(1 - alpha)) and "bootstrap" (BCa) assume no distribution: prefer them for skewed items
-        and many respondents. With repeated rows only these two are valid, and "jackknife" is the
-        default. Other coefficients have jackknife intervals, or bootstrap ones with "bootstrap".
+        "duhachek" is a large-sample interval for normal items that does not assume
+        tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
+        distribution; they are preferable for skewed items and many respondents. If respondents
+        have several rows, only these two are valid, and "jackknife" is the default. Other
+        coefficients have jackknife intervals, or bootstrap intervals with "bootstrap".
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -78,12 +79,12 @@ def kr20(
     Returns
     -------
     Estimate
-        One value per condition. NaN with a reason if the number correct does not vary.
+        One value per condition; NaN with a reason if the number correct does not vary.
 
     Raises
     ------
     CodeError
-        If a response is neither 1 nor 0; the message names row and item.
+        If a response is neither 1 nor 0; the error message names the row and the item.
     CodeError, ShapeError, LabelError
         If the scores are not a numeric table, or the labels do not match its rows.
     OptionError
@@ -114,7 +115,7 @@ def kr21(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Kuder-Richardson formula 21 (1): a lower bound of `kr20` computed from total scores.
+    """Compute Kuder-Richardson formula 21 (1), a lower bound of `kr20` based on total scores.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def kr21(
     Returns
     -------
     Estimate
-        One value per condition with its jackknife interval over respondents.
+        One value per condition, with a jackknife interval over respondents.
 
     Raises
     ------

@@ -1,20 +1,20 @@
 r"""Variances of items and covariances with the total score, over resamples.
 
 With complete scores :math:`x_{ij}` of rows i on items j, totals :math:`T_i = \sum_j x_{ij}` and
-resampling counts :math:`w_i` of rows, all coefficients of internal consistency follow from
+resampling counts :math:`w_i` of rows, all coefficients of internal consistency are functions of
 
 .. math:: s_j^2 = \operatorname{cov}(x_j, x_j), \quad c_j = \operatorname{cov}(x_j, T), \quad
           \sum_j c_j = s_T^2, \quad
-          \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big),               \quad (1)
+          \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big).               \quad (1)
 
-which are sums over rows. No matrix of items x items is formed, so the cost is proportional to
-the number of answers. If scores are missing, each covariance is computed from the rows that have
-both items,
+They are sums over rows and require no matrix of items by items, so that the cost is proportional
+to the number of answers. If scores are missing, each covariance is computed from the rows with
+scores on both items,
 
 .. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
                    - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big),                          \quad (2)
 
-with all sums over those rows; the matrix is then needed, once per resample.
+where all sums are over these rows. In this case the matrix is computed once per resample.
 """
 
 from dataclasses import dataclass
@@ -27,23 +27,24 @@ from psychollm.kernels.item_moments import resampled_moments
 
 Incomplete: TypeAlias = Literal["pairwise", "listwise"]
 
-# A variance below this proportion of its scale is a rounding error.
+# A variance counts as zero if it is below this proportion of its scale.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemMoments:
-    """Variances and covariances that internal consistency is computed from, per resample."""
+    """Variances and covariances of each resample, from which internal consistency is computed."""
 
     variance: FloatArray  # (resamples, items)
     with_total: FloatArray  # (resamples, items) covariance with the total score
-    correlation_sum: FloatArray  # (resamples,) over all pairs of items that vary, and the diagonal
+    correlation_sum: FloatArray  # (resamples,) sum over all items that vary
     varying: FloatArray  # (resamples,) number of items that vary
 
     @property
     def total_variance(self) -> FloatArray:
-        """Variance of the total score (resamples,); rounding errors become zero."""
-        # The variance is negative if pairwise covariances are inconsistent with each other.
+        """Variance of the total score (resamples,); values within rounding error are zero."""
+        # The variance may be negative, because pairwise covariances may be inconsistent with each
+        # other.
         total = self.with_total.sum(axis=1)
         items = self.variance.sum(axis=1)
         return np.where(np.abs(total) <= ROUNDING * self.variance.shape[1] * items, 0.0, total)
@@ -64,8 +65,9 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return covariances of items in one resample of rows, pairwise (2) where missing."""
-    # Covariances are 0 for a zero-variance item, and NaN with fewer than two common rows.
+    """Return covariances of items in one resample of rows; pairwise (2) if scores are missing."""
+    # Covariances of a zero-variance item are 0; covariances of items with fewer than two common
+    # rows are NaN.
     return centred_covariance(centred_items(values), counts)
 
 
@@ -97,7 +99,7 @@ def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
 
 
 def constant_items(values: FloatArray) -> BoolArray:
-    """Return items with zero variance or without scores (items,)."""
+    """Return a mask of items with zero variance or without scores (items,)."""
     present = np.isfinite(values)
     low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
     high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)
@@ -105,7 +107,7 @@ def constant_items(values: FloatArray) -> BoolArray:
 
 
 def centred_items(values: FloatArray) -> FloatArray:
-    """Return scores minus their item's mean; exactly zero for a zero-variance item."""
+    """Return scores minus the mean of the item; exactly zero for a zero-variance item."""
     present = np.isfinite(values)
     count = np.maximum(present.sum(axis=0), 1)
     centred = values - np.where(present, values, 0.0).sum(axis=0) / count
@@ -134,7 +136,7 @@ def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def matrix_moments(matrix: FloatArray) -> ItemMoments:
-    """Return the moments of a covariance matrix, as of one resample."""
+    """Return the moments of a covariance matrix, in the form of one resample."""
     correlations, varies = correlation(matrix)
     return ItemMoments(
         variance=np.diagonal(matrix)[None].copy(),
@@ -145,7 +147,7 @@ def matrix_moments(matrix: FloatArray) -> ItemMoments:
 
 
 def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return `covariance` of scores that are already centred."""
+    """Return `covariance` of centred scores."""
     present = np.isfinite(centred)
     scores = np.where(present, centred, 0.0)
     weighted = counts[:, None] * scores
@@ -168,7 +170,7 @@ def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def _nil(centred: FloatArray) -> FloatArray:
-    """Return the largest variance of each item that counts as zero (items,)."""
+    """Return, for each item, the largest variance that counts as zero (items,)."""
     largest = np.where(np.isfinite(centred), centred**2, 0.0).max(axis=0, initial=0.0)
     return np.asarray(ROUNDING * largest)
 

@@ -1,7 +1,8 @@
-"""Scores of respondents on items, with respondents, conditions and keys of items.
+"""Scores of respondents on items, with conditions of rows and keys of items.
 
-A row is one respondent, or one of its repetitions. Thirty rows of ten models in three runs are ten
-respondents: resamples and the jackknife always use whole respondents.
+Each row is a respondent or, with repeated measurements, one repetition of a respondent. For
+example, ten models in three runs have thirty rows but are ten respondents. The bootstrap and the
+jackknife always use whole respondents.
 """
 
 from collections.abc import Mapping
@@ -50,16 +51,16 @@ class ScoreTable(Result):
         return bool(np.unique(pairs).size < pairs.size)
 
     def rows(self, condition: int) -> IntArray:
-        """Return the rows of one condition that have any score."""
+        """Return the rows of one condition that have at least one score."""
         answered = np.isfinite(self.values).any(axis=1)
         return np.flatnonzero(answered & (self.condition == condition))
 
     def means(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return respondents' means over repetitions (respondents, items) and their indices."""
+        """Return means over repetitions (respondents, items), and indices of respondents."""
         who, row = np.unique(self.respondent[rows], return_inverse=True)
         values = self.values[rows]
         present = np.isfinite(values)
-        # Subtract the first score before summing, so that the mean of equal repeats is exact.
+        # The first score is subtracted before summing, so that the mean of equal repeats is exact.
         first = np.full((who.size, values.shape[1]), np.nan)
         first[row[::-1]] = values[::-1]
         first = np.where(np.isfinite(first), first, 0.0)
@@ -78,7 +79,7 @@ def score_table(
     keys: Any = None,
     argument: str = "scores",
 ) -> ScoreTable:
-    """Check scores and return them with labels."""
+    """Validate scores and return them with labels."""
     table = _table(scores, respondents, argument)
     values = numbers(table, argument=argument)
     warn_of_codes(values, table.questions, argument)
@@ -101,12 +102,12 @@ def score_table(
 
 
 def row_groups(labels: Any, rows: Labels, *, argument: str) -> tuple[IntArray, Labels]:
-    """Return the group of each row as a number from zero, and the groups' labels."""
+    """Return the group of each row, numbered from zero, and the labels of the groups."""
     return numbered(unit_labels(labels, rows, argument=argument, kind="row"))
 
 
 def item_keys(keys: Any, items: Labels) -> FloatArray:
-    """Return 1 or -1 per item."""
+    """Return the key, 1 or -1, of each item."""
     if isinstance(keys, Mapping):
         unknown = [item for item in keys if item not in set(items)]
         if unknown:
@@ -142,7 +143,7 @@ def _table(scores: Any, respondents: Any, argument: str) -> Table:
 
 
 def _reversed(values: FloatArray, keys: FloatArray) -> FloatArray:
-    """Mirror items at the middle of the range of all scores, so that means stay on the scale."""
+    """Reverse items about the midrange of all scores, so that scores remain on the scale."""
     if (keys == 1.0).all() or not np.isfinite(values).any():
         return values
     mirrored = np.nanmin(values) + np.nanmax(values) - values
@@ -151,7 +152,7 @@ def _reversed(values: FloatArray, keys: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaleScores(Result):
-    """Rows of scores that enter a coefficient, and their flags."""
+    """Rows of scores from which a coefficient is computed."""
 
     values: FloatArray  # (rows, items) NaN where missing
     respondent: IntArray  # (rows,)
@@ -169,7 +170,7 @@ class ScaleScores(Result):
 
     @property
     def n_respondents(self) -> int:
-        """Number of respondents of the rows."""
+        """Number of respondents in the rows."""
         return np.unique(self.respondent).size
 
     def moments(self, counts: FloatArray) -> ItemMoments:
@@ -203,7 +204,7 @@ def scale_scores(
 def mean_scores(
     table: ScoreTable, condition: int, missing: Incomplete = "pairwise"
 ) -> ScaleScores:
-    """Return one row per respondent: its means over its rows under one condition."""
+    """Return each respondent's mean scores over its rows under one condition."""
     check_choice("missing", missing, Incomplete)
     values, who = table.means(table.rows(condition))
     return _selected(values, who.astype(np.int64), missing)
@@ -221,7 +222,7 @@ def coefficients(moments: ItemMoments) -> FloatArray:
         correlations = np.where(correlations > nil, correlations, np.nan)
         standardised = varying / (varying - 1.0) * (1.0 - varying / correlations)
         mean = (correlations - varying) / (varying * (varying - 1.0))
-        # s_T^2 (1 - alpha), computed without cancellation if alpha is near 1.
+        # This is s_T^2 (1 - alpha), computed without cancellation if alpha is near 1.
         error = np.maximum(k * trace - total, 0.0) / np.float64(k - 1)
     parts = [*map(_snapped, (alpha, standardised, mean)), np.sqrt(error)]
     every = np.stack(parts, axis=1)

@@ -1,13 +1,13 @@
-r"""Split-half reliability over all splits of the items, or over many.
+r"""Split-half reliability over all splits of the items, or over a sample of splits.
 
-Each split into halves A and B has Guttman's coefficient 4 cov(A, B) / var(A + B), which needs no
+For a split into halves A and B, Guttman's coefficient is 4 cov(A, B) / var(A + B); it requires no
 Spearman-Brown correction. Its mean over all splits of an even number of items is coefficient
-alpha; the maximum is lambda 4. The difference between maximum and minimum indicates departure from
-unidimensionality.
+alpha, and its maximum is lambda 4. A large difference between maximum and minimum indicates a
+departure from unidimensionality.
 
-With signs s for the halves the coefficient is 1 - s'Cs / 1'C1. All splits are evaluated up to a
-given number. Above it, random splits are evaluated, and the extremes are found by a local search
-that starts from the best of them and exchanges items between the halves.
+If s contains the signs of the halves, the coefficient is 1 - s'Cs / 1'C1. All splits are evaluated
+if their number does not exceed a limit. Otherwise random splits are evaluated, and a local search
+for the extremes starts from the best random splits and exchanges items between the halves.
 
 References
 ----------
@@ -43,15 +43,15 @@ from psychollm.reliability.scales.item_statistics import Of, ResampledMatrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, constant_items
 from psychollm.reliability.scales.score_table import scale_scores, score_table
 
-# Number of random splits from which local searches start.
+# Number of random splits at which local searches start.
 _STARTS = 20
-_AT_ONCE = 2**22  # splits evaluated between checks for interrupts
+_AT_ONCE = 2**22  # number of splits between checks for interrupts
 _MOST_SPLITS = 10**9  # largest number of splits that fit into memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Splits:
-    """The evaluated splits, and the two extremes."""
+    """Evaluated splits, and the two extreme splits."""
 
     coefficients: FloatArray  # (splits,)
     highest: FloatArray  # (items,) signs
@@ -67,7 +67,7 @@ def n_splits_of(k: int) -> int:
 def tried_splits(
     matrix: FloatArray, *, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits:
-    """Use all splits if at most `max_splits`, and `n_splits` random ones otherwise."""
+    """Evaluate all splits if there are at most `max_splits`, else `n_splits` random splits."""
     number = n_splits_of(len(matrix))
     if number <= max_splits:
         if number > _MOST_SPLITS:
@@ -121,9 +121,10 @@ def _all_splits(matrix: FloatArray) -> Splits:
     k = len(matrix)
     forms, chosen = np.empty(n_splits_of(k)), np.arange(k // 2)
     ends: list[tuple[float, FloatArray, float, FloatArray]] = []
-    for start in range(0, forms.size, _AT_ONCE):  # in parts, to react to interrupts
+    for start in range(0, forms.size, _AT_ONCE):  # blocks, between which interrupts are handled
         part, lowest, highest = forms[start : start + _AT_ONCE], np.empty(k), np.empty(k)
-        # Equal halves can be swapped, so keep the first item in the first half.
+        # Halves of equal size can be swapped, so only splits with the first item in the first half
+        # are used.
         enumerate_splits(matrix, chosen, 1 - k % 2, part, lowest, highest)
         ends.append((part.min(), lowest, part.max(), highest))
     return Splits(
@@ -149,7 +150,7 @@ def _random_splits(matrix: FloatArray, n: int, rng: np.random.Generator) -> Spli
 
 
 def _searched(matrix: FloatArray, starts: FloatArray, *, highest: bool) -> FloatArray:
-    """Return the most extreme split found by local search from several starts."""
+    """Return the most extreme split found by local searches from several starts."""
     reached = [improved(matrix, start, highest=highest) for start in starts]
     values = [coefficient(matrix, signs) for signs in reached]
     return reached[int(np.argmax(values) if highest else np.argmin(values))]
@@ -170,10 +171,10 @@ class SplitHalf(Result):
     """
 
     split_half: Estimate  # (3,) maximum, mean and minimum over all splits
-    coefficients: FloatArray  # (splits,) of the evaluated splits
-    exhaustive: bool  # whether these are all splits
-    best: tuple[Labels, Labels]  # the halves of the maximum
-    worst: tuple[Labels, Labels]  # the halves of the minimum
+    coefficients: FloatArray  # (splits,) coefficients of the evaluated splits
+    exhaustive: bool  # whether all splits were evaluated
+    best: tuple[Labels, Labels]  # halves of the split with the maximum
+    worst: tuple[Labels, Labels]  # halves of the split with the minimum
 
     _AXES = Axes({}, "*=split_half")
 
@@ -197,15 +198,14 @@ def split_half(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SplitHalf:
-    """Maximum, mean and minimum of Guttman's coefficient over split halves of the items.
+    """Compute maximum, mean and minimum of Guttman's split-half coefficient over splits.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        Matrix that the coefficients are computed from. Zero-variance items are omitted from
-        correlations.
+        Matrix from which the coefficients are computed. Correlations omit zero-variance items.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; whole respondents are left out and
         resampled.
@@ -218,11 +218,11 @@ def split_half(
     max_splits : int
         Largest number of splits to enumerate (2,000,000 for 24 items).
     n_splits : int
-        Number of random splits when there are more than `max_splits`. Maximum and minimum then
-        come from a local search that starts from these, and are flagged. The mean has a closed
-        form and is always that of all splits.
+        Number of random splits if there are more than `max_splits` splits. In this case maximum
+        and minimum are found by a local search that starts from random splits, and are flagged.
+        The mean has a closed form and always refers to all splits.
     interval : {"jackknife", "bootstrap"}
-        Method for the mean, over respondents; the jackknife uses the scale log(1 - x).
+        Interval method for the mean, over respondents; the jackknife uses the scale log(1 - x).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float
@@ -233,7 +233,7 @@ def split_half(
     Returns
     -------
     SplitHalf
-        NaN with a reason if the total does not vary.
+        Coefficients; NaN with a reason if the total does not vary.
 
     Raises
     ------
@@ -244,10 +244,10 @@ def split_half(
 
     Notes
     -----
-    With an odd number of items the halves differ by one item, and all such splits are used. R's
-    psych 2.2.9 uses half of them and reverses items by default (see `guttman`). Maximum and
-    minimum have no interval: in samples they are further apart than in the population, most so
-    with few respondents and many items.
+    With an odd number of items, the halves differ by one item, and all such splits are used. The R
+    package psych 2.2.9 uses half of these splits and reverses items by default (see `guttman`).
+    Maximum and minimum have no interval, because their difference in samples exceeds the
+    population value, especially with few respondents and many items.
 
     References
     ----------
