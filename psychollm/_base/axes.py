@@ -20,7 +20,7 @@ column is
   axis;
 * ``name_{axis}=path``: an array with one more axis, one column per label of that axis. The axis
   ``bound`` has the labels lower and upper; an empty brace numbers the columns from 1; `labels`
-  holds the labels of other axes;
+  contains the labels of other axes;
 * ``*=path``: all columns of another result;
 * ``(name, function)``: a function of the result; the name may contain a brace.
 
@@ -75,7 +75,7 @@ class Axes:
 
     rows: Mapping[str, str | None]
     columns: tuple[Column, ...]
-    pairs: Pairs | None  # the triangle of a square matrix whose entries are the rows
+    pairs: Pairs | None  # triangle of a square matrix whose entries become rows
     # labels of further axes, or the name of the attribute with these labels
     labels: Mapping[str, str | tuple[Any, ...]]
     arrays: Mapping[str, str]  # dimensions to attributes; blanks separate several names
@@ -101,7 +101,7 @@ class Axes:
 
     @property
     def variables(self) -> dict[str, tuple[str, ...]]:
-        """Dimensions of each attribute with named dimensions."""
+        """Names of the dimensions of each attribute that `to_xarray` returns."""
         return {
             name: tuple(dims.split())
             for dims, names in self.arrays.items()

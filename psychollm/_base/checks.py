@@ -21,7 +21,7 @@ _LEAST_WEIGHT = 1e-15
 MOST = 2**53
 LARGEST = 1e30  # largest number accepted: products and sums of squares stay finite
 DRAWS = 10**8  # largest number of draws: all results must fit in memory
-# Subnormal numbers have fewer digits; they are set to 0.
+# Smaller numbers are subnormal and have fewer digits, so they are set to 0.
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
 _LONGEST = 80  # characters of a value that a message prints
 _TOO_LARGE = 2**1023  # larger whole numbers may overflow a float
@@ -291,7 +291,7 @@ def check_number(
 
 def _lies_within(value: float, low: float, high: float) -> bool:
     real = isinstance(value, Real)
-    # NumPy would convert the limits to the type of the value.
+    # Comparing a NumPy scalar would convert the limits to its type.
     value = value.item() if isinstance(value, np.generic) else value
     return real and bool(low <= value <= high)
 

@@ -1,7 +1,7 @@
 """Printed and notebook representation of a result.
 
 Both have the same parts: the name of the result, the verdict or the first lines of its summary,
-the first rows and columns of its table in reporting style, and how to see the rest. A single
+the first rows and columns of its table in reporting style, and the ways to see the rest. A single
 estimate is printed in one line. The HTML for notebooks keeps the colours of their theme and loads
 nothing from the network.
 """
@@ -23,15 +23,15 @@ from psychollm._base.record import Shown
 from psychollm._base.tables import level_of, reporting_table
 from psychollm._base.typeset import Table
 
-WHOLE = 20  # tables of up to this many rows are printed in full
-ROWS = 12  # rows printed of a longer table
+WHOLE = 20  # largest number of rows of a table that is printed in full
+ROWS = 12  # number of rows that are printed of a longer table
 ROWS_OF_PAGE = 6
 COLUMNS_OF_PAGE = 9
 SENTENCES = 6
 WIDTH = 96
 NOTES = 4
-FEW = 4  # entries printed of an array or a tuple
-MOST_COLUMNS = 300  # columns formatted of a wider table
+FEW = 4  # number of entries that are printed of an array or a tuple
+MOST_COLUMNS = 300  # number of columns that are formatted of a wider table
 _FLAG = re.compile(r" ?(flags?|reasons?)$")
 _OF_ESTIMATE = {"SE", "p", "n", "flag", "reason"}
 _UNNAMED = {"0", "all"}

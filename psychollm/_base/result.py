@@ -113,7 +113,8 @@ class Result(Record):
         columns : sequence of str, optional
             Columns of `to_frame` to keep, in this order; estimates keep their intervals.
         digits : int
-            Number of decimals; columns of small numbers have more, counts none, p-values three.
+            Number of decimals. Columns of small numbers have more decimals, counts have none, and
+            p-values have three.
 
         Raises
         ------

@@ -74,7 +74,7 @@ def option(
     group : str
         Heading of the option in the help.
     positional : bool
-        Whether the option is positional.
+        Whether the value is given by its position instead of the option's name.
     """
     metadata = {
         "help": help,

@@ -329,7 +329,7 @@ class Resampled(TwoTables):
 
 
 def _is_log(path: Path) -> bool:
-    """Return whether a path may be a folder or a pattern, or is a known log."""
+    """Return whether a path is a log in a known format, or may be a folder or a pattern."""
     from psychollm.data.readers.logs.detect import format_of
 
     return not path.is_file() or format_of(path) is not None

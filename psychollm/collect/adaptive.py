@@ -14,7 +14,7 @@ BATCH = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptive:
-    """How an item bank selects questions, and when it stops.
+    """Options that determine how an item bank selects questions, and when it stops.
 
     The field ``item`` of a prompt names a question of the bank. All prompts and repeats of one
     question are sent together; the mean of their grades counts as the answer.

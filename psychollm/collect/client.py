@@ -55,7 +55,7 @@ class Collection(Result):
     cost: float  # total cost of all runs on this store
     failures: Mapping[str, int]  # exchanges of this run without an answer, by kind
     halted: Mapping[str, str]  # models that receive no more requests, with the reason
-    stopped: str | None  # why the run ended early
+    stopped: str | None  # reason why the run ended early
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `bank_scores`
     costs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see `costs.costs`
 

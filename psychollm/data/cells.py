@@ -24,7 +24,7 @@ import numpy as np
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.types import AnyArray, IntArray, WordArray
 
-PART = 1 << 22  # cells read at once
+PART = 1 << 22  # number of cells that are read at a time
 BUCKET_ROWS = 4_096
 BUFFERED = 1 << 23  # cells in memory before they are distributed to files
 

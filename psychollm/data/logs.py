@@ -129,7 +129,7 @@ def read_logs(
         Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
         Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``.
-        ``scorer="SCORER:WORD"`` needs no map: it is 1 for this word and 0 for others.
+        With ``scorer="SCORER:WORD"``, no map is needed: this word scores 1, and others score 0.
     errors : {"missing", "wrong"}
         How to score answers that ended in an error.
     unreadable : {"skip", "refuse"}
@@ -223,9 +223,9 @@ def read_scores(
     task : str or iterable of str, optional
         Tasks to read; by default all. Questions of several tasks are labelled ``TASK/QUESTION``.
     scorer : str or mapping of task to str, optional
-        Scorer (metric) to read; needed if there are several.
+        Scorer (metric) to read; required if there are several.
     filter : str, optional
-        Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
+        Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
         several.
     no_answer : {"wrong", "missing"}, optional
         Meaning of the score "N" (no answer), which Inspect counts as wrong; required if it occurs.
@@ -244,7 +244,7 @@ def read_scores(
         Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
         Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``.
-        ``scorer="SCORER:WORD"`` needs no map: it is 1 for this word and 0 for others.
+        With ``scorer="SCORER:WORD"``, no map is needed: this word scores 1, and others score 0.
     errors : {"missing", "wrong"}
         How to score answers that ended in an error.
     unreadable : {"skip", "refuse"}

@@ -38,9 +38,9 @@ def read_categories(
     task : str or iterable of str, optional
         Tasks to read; by default all. Questions of several tasks are labelled ``TASK/QUESTION``.
     scorer : str or mapping of task to str, optional
-        Scorer (metric) to read; needed if there are several.
+        Scorer (metric) to read; required if there are several.
     filter : str, optional
-        Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
+        Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
         several.
     match : {"content", "label"}
         How to match questions of different runs: by their text, if the logs have it, or by their

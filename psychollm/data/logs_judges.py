@@ -35,7 +35,7 @@ def judges_in(
     Returns
     -------
     tuple of str
-        Names of scorers, in the order in which they occur; empty if there are none.
+        Names of scorers in the order of their occurrence; empty if the logs have none.
 
     Raises
     ------

@@ -129,7 +129,8 @@ def count_blocks(
     of : {"models", "questions"}
         Whether models or questions are paired.
     threshold, strict : optional
-        If given, yes means an answer above the threshold (unless strict, at least equal to it).
+        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
+        least the threshold.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
@@ -200,7 +201,7 @@ class _Total:
     """The sum of counts over all blocks so far."""
 
     def __init__(self, of: Axis) -> None:
-        self.names: list[str] = []  # blocks
+        self.names: list[str] = []  # names of the blocks for messages
         self._of = of
         self._place: dict[Hashable, int] = {}
         self._block: dict[Hashable, int] = {}  # index of the block of each unit
@@ -258,7 +259,7 @@ def read_pair_counts(
 
     Parameters
     ----------
-    paths : path, table, or iterable of such
+    paths : path, table, or iterable of paths or tables
         Parquet files with one row per answer, in any order, or another source that `scan` reads:
         tables of Arrow, polars, DuckDB or Dask.
     model, question, value : str
@@ -266,7 +267,8 @@ def read_pair_counts(
     of : {"models", "questions"}
         Whether models or questions are paired.
     threshold, strict : optional
-        If given, yes means an answer above the threshold (unless strict, at least equal to it).
+        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
+        least the threshold.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
@@ -327,12 +329,13 @@ def stream_responses(
 
     Parameters
     ----------
-    paths : path, table, or iterable of such
+    paths : path, table, or iterable of paths or tables
         Parquet files with one row per answer, in any order, or another source that `scan` reads.
     model, question, value : str
         Columns of the model, the question, and the answer (1, 0, true, false, or null).
     threshold, strict : optional
-        If given, yes means an answer above the threshold (unless strict, at least equal to it).
+        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
+        least the threshold.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None

@@ -62,8 +62,9 @@ class Responses(Result):
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
-        Columns of the model labels, the question labels (several are joined), and the answers. By
-        default, columns with usual names, such as "model", "question" or "item", and "value".
+        Columns of the model labels, the question labels (several columns are joined), and the
+        answers. By default, columns with usual names, such as "model", "question" or "item", and
+        "value", are used.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers of a model to a question in a long table.
 
@@ -184,17 +185,17 @@ class Responses(Result):
 
         Parameters
         ----------
-        data : path, table, or iterable of such
+        data : path, table, or iterable of paths or tables
             Table with one row per answer, in any form that `psychollm.data.scan` reads, such as a
             Parquet file, a DataFrame, or a table of Arrow, polars, DuckDB or Dask.
         model, question, value : str, optional
             Columns of the model, the question and the answer. By default, columns with usual
-            names, such as "model", "question" or "item", and "value".
+            names, such as "model", "question" or "item", and "value", are used.
         codes : mapping, optional
             Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
         threshold : float, optional
-            If given, yes means an answer above the threshold (unless strict, at least equal to
-            it).
+            If given, yes means an answer above the threshold, or with ``strict=False`` an answer
+            of at least the threshold.
         strict : bool
             Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
         duplicates : {"error", "first", "last"}
@@ -656,7 +657,7 @@ def as_responses(
     InputError
         If the data are not a table of responses.
     LabelError
-        If `like` holds different models or questions.
+        If `like` has different models or questions.
     CodeError
         If answers are graded but must be binary.
     ShapeError

@@ -130,7 +130,7 @@ def scan(
 
     Parameters
     ----------
-    source : path, table, or iterable of such
+    source : path, table, or iterable of paths or tables
         Table with one row per answer. Possible sources are a Parquet file, a list of Parquet files
         or a folder that contains them (also in subfolders); a DuckDB database file; a Table,
         RecordBatch, RecordBatchReader or Dataset of Arrow; a DataFrame of pandas or polars; a
@@ -143,7 +143,8 @@ def scan(
     codes : mapping, optional
         Code of each value, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
-        If given, yes means an answer above the threshold (unless strict, at least equal to it).
+        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
+        least the threshold.
     table, query : str, optional
         Table of a database file, if it has several, or an SQL query. The file is opened read-only.
     folder : path, optional

@@ -220,7 +220,7 @@ def screened(answers: Responses, right: Responses | None, rules: ScreenRules) ->
 
 
 def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
-    """Return which models repeat the answers of an earlier usable model."""
+    """Return a mask of the models that repeat the answers of an earlier usable model."""
     earlier = np.tril(alike, -1) & sound
     return np.asarray(earlier.any(axis=1))
 

@@ -253,7 +253,7 @@ def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
 def encode(
     table: Table, *, codes: Mapping[Any, int] | None = None, argument: str = "responses"
 ) -> tuple[CodeArray, BoolArray]:
-    """Return codes (models, questions), with 0 for missing values, and the mask of these."""
+    """Return codes (models, questions), which are 0 for missing values, and a mask of those."""
     source = table if codes is None else _translated(table, codes, argument)
     raw = source.values
     if raw.dtype.kind in "biu":

@@ -32,8 +32,9 @@ _ROOM = 0.06  # smallest proportion whose number is printed in its bar
 def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the accuracies of each model, best on top, and the interval of its rank.
 
-    The thick line is the interval of benchmark accuracy, for these questions. The thin line is the
-    interval of generalised accuracy, for the question population. Models of a tier share a colour.
+    The thick line is the interval of benchmark accuracy, which refers to these questions. The thin
+    line is the interval of generalised accuracy, which refers to the question population. Models
+    of a tier have the same colour.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
                 size=TEXT_SIZE - 1.5,
                 colour=MUTED,
             )
-            reason.set_in_layout(False)  # a long reason must not shrink the axes
+            reason.set_in_layout(False)  # otherwise a long reason would shrink the axes
 
 
 @plain_text()

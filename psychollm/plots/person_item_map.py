@@ -62,7 +62,7 @@ def plot_wright_map(
     Raises
     ------
     OptionError
-        If abilities are missing and the fit has none.
+        If abilities are missing and the fit does not contain them.
     ShapeError
         If no respondent has an estimated ability.
 

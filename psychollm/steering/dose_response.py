@@ -160,7 +160,7 @@ class LayerScan(Result):
     ()
     """
 
-    responses: tuple[DoseResponse, ...]  # one per layer
+    responses: tuple[DoseResponse, ...]  # one result per layer
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -215,7 +215,7 @@ class DirectionScan(Result):
     """
 
     names: tuple[str, ...]
-    responses: tuple[DoseResponse, ...]  # one per name
+    responses: tuple[DoseResponse, ...]  # one result per direction
 
     def __getitem__(self, name: str) -> DoseResponse:
         if name not in self.names:

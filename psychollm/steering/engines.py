@@ -41,7 +41,7 @@ from psychollm.steering.tokens import positions_of
 EngineName: TypeAlias = Literal["auto", "last_token", "upper_layers", "whole"]
 # Largest difference from full passes that rounding can explain, relative to 1 + |log P|.
 _TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
-_COARSE = 0.2  # the same tolerance for states with 16 bits
+_COARSE = 0.2  # tolerance for states with 16 bits
 # Errors raised if a model's forward pass cannot begin at a layer.
 _UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
 _AT_ONCE = 32  # number of strengths in one pass for each prompt of a batch
@@ -244,7 +244,7 @@ def _columns(state: Any) -> Any:
 
 
 def _apart(mask: Any, n: int, dtype: Any) -> Any:
-    """Return the attention mask of `n` copies of the last token, which do not see each other."""
+    """Return the attention mask of `n` copies of the last token, which ignore each other."""
     # The mask (rows, 1, n, tokens - 1 + n) is 0 for visible tokens, and the lowest number for the
     # others.
     t = torch()

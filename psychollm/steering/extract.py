@@ -54,8 +54,8 @@ def difference_of_means(
         1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
         model's own answers or, with `quantile`, its margin (log odds of yes against no).
     quantile : float, optional
-        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
-        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
+        Proportion of prompts whose scores are highest and count as yes; the same proportion with
+        the lowest scores counts as no. Use it for models that almost always give one answer.
     shrinkage : float, optional
         Gamma in (2), above 0 and at most 1. None gives the plain difference (1).
     min_class : int
@@ -70,7 +70,7 @@ def difference_of_means(
     Raises
     ------
     InputError
-        If an answer is too rare or absent, or there is no response.
+        If too few prompts have one of the answers, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 
@@ -111,8 +111,8 @@ def principal_component(
         model's own answers. The response determines only the sign of the direction and the
         selection of prompts.
     quantile : float, optional
-        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
-        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
+        Proportion of prompts whose scores are highest and count as yes; the same proportion with
+        the lowest scores counts as no. Use it for models that almost always give one answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
 
@@ -124,7 +124,7 @@ def principal_component(
     Raises
     ------
     InputError
-        If an answer is too rare or absent, or there is no response.
+        If too few prompts have one of the answers, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 
@@ -165,8 +165,8 @@ def logistic_probe(
         1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
         model's own answers or, with `quantile`, its margin (log odds of yes against no).
     quantile : float, optional
-        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
-        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
+        Proportion of prompts whose scores are highest and count as yes; the same proportion with
+        the lowest scores counts as no. Use it for models that almost always give one answer.
     penalty : float
         Penalty on the squared coefficients, with states in units of their mean norm.
     min_class : int
@@ -180,7 +180,7 @@ def logistic_probe(
     Raises
     ------
     InputError
-        If an answer is too rare or absent, or there is no response.
+        If too few prompts have one of the answers, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
     MissingPackageError
@@ -230,8 +230,8 @@ def shuffled_direction(
         1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
         model's own answers or, with `quantile`, its margin (log odds of yes against no).
     quantile : float, optional
-        Proportion of prompts, with the highest scores, that counts as yes; the same proportion,
-        with the lowest scores, counts as no. Use it for models that almost never say yes, or no.
+        Proportion of prompts whose scores are highest and count as yes; the same proportion with
+        the lowest scores counts as no. Use it for models that almost always give one answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
@@ -245,7 +245,7 @@ def shuffled_direction(
     Raises
     ------
     InputError
-        If an answer is too rare or absent, or there is no response.
+        If too few prompts have one of the answers, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 

@@ -156,7 +156,7 @@ def answer_logits(
     prompts : sequence of str or Prompt
         Texts, or an instrument's conversations, to which the chat template is applied.
     yes, no : sequence of str
-        Words for each answer. All forms of these words that are single tokens count.
+        Words for each answer; every form of these words that is a single token counts.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool
@@ -170,8 +170,8 @@ def answer_logits(
     Raises
     ------
     InputError
-        If the tokenizer has no token for an answer, some prompts use a chat template and others
-        none, the model is in training mode, or a state is not a number.
+        If the tokenizer has no token for an answer, only some prompts use a chat template, the
+        model is in training mode, or a state is not a number.
 
     Notes
     -----
@@ -214,7 +214,7 @@ def hidden_states(
     token : int
         Position of the token, counted from the end of the prompt; -1 is the last token.
     yes, no : sequence of str
-        Words for each answer. All forms of these words that are single tokens count.
+        Words for each answer; every form of these words that is a single token counts.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool
@@ -230,8 +230,8 @@ def hidden_states(
     OptionError
         If a layer or token does not exist.
     InputError
-        If the tokenizer has no token for an answer, some prompts use a chat template and others
-        none, the model is in training mode, or a state is not a number.
+        If the tokenizer has no token for an answer, only some prompts use a chat template, the
+        model is in training mode, or a state is not a number.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def sweep(
         passes on the shortest and longest prompts; the result records this method and the largest
         difference.
     yes, no : sequence of str
-        Words for each answer. All forms of these words that are single tokens count.
+        Words for each answer; every form of these words that is a single token counts.
     batch_size : int
         Number of prompts per forward pass, which limits the memory used.
     min_mass : float
@@ -101,8 +101,8 @@ def sweep(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, some prompts use a chat template and others
-        none, the model is in training mode, the checkpoint belongs to another sweep, or the given
+        If the tokenizer has no token for an answer, only some prompts use a chat template, the
+        model is in training mode, the checkpoint belongs to another sweep, or the given
         engine disagrees with full forward passes.
 
     Examples
@@ -155,7 +155,7 @@ def scan_layers(
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
-        Words for each answer. All forms of these words that are single tokens count.
+        Words for each answer; every form of these words that is a single token counts.
     batch_size : int
         Number of prompts per forward pass, which limits the memory used.
     min_mass : float
@@ -180,8 +180,8 @@ def scan_layers(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, some prompts use a chat template and others
-        none, the model is in training mode, the checkpoint belongs to another sweep, or the given
+        If the tokenizer has no token for an answer, only some prompts use a chat template, the
+        model is in training mode, the checkpoint belongs to another sweep, or the given
         engine disagrees with full forward passes.
 
     Examples
@@ -234,7 +234,7 @@ def sweep_directions(
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
-        Words for each answer. All forms of these words that are single tokens count.
+        Words for each answer; every form of these words that is a single token counts.
     batch_size : int
         Number of prompts per forward pass, which limits the memory used.
     min_mass : float
@@ -258,8 +258,8 @@ def sweep_directions(
     ShapeError
         If a direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, some prompts use a chat template and others
-        none, the model is in training mode, the checkpoint belongs to another sweep, or the given
+        If the tokenizer has no token for an answer, only some prompts use a chat template, the
+        model is in training mode, the checkpoint belongs to another sweep, or the given
         engine disagrees with full forward passes.
 
     Examples

@@ -194,7 +194,7 @@ def read(path: str | PathLike[str]) -> Record:
             raise InputError(msg) from error
         except RecursionError:
             archive.refuse("it is nested too deeply")
-        except Exception as error:  # noqa: BLE001 -- whatever classes make of what they never wrote
+        except Exception as error:  # noqa: BLE001 -- invalid fields may raise any error in a class
             archive.refuse(f"{type(error).__name__} {error}")
     if not isinstance(result, Record):
         archive.refuse("it does not hold a result")

@@ -79,7 +79,7 @@ class BatchFormat(Protocol):
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
         """Return the server's identifier of a batch that it may have received, or None.
 
-        `BatchError` is raised while the server's list is incomplete.
+        Raises `BatchError` as long as the server's list is incomplete.
         """
 
     async def look(self, line: Connections, batch: str) -> Look:

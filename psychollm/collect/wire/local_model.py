@@ -235,7 +235,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Log probabilities in one step of chosen tokens, of the likeliest, and of yes and no."""
+    """Log probabilities in one step: of chosen and of most likely tokens, and of yes and no."""
 
     chosen: list[float]
     top: list[list[int]]

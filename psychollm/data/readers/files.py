@@ -60,15 +60,16 @@ def read_responses(
     path : path
         File: ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``), or ``.parquet``. Separators are
         commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
-        other formats pass a pandas frame to `Responses`.
+        other formats, pass a pandas DataFrame to `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
-        "wide" has a line per model and the labels of the questions in the header, "transposed" a
-        line per question, "long" a line per answer. "auto" is long if `question` or `value` is
-        given, or if the header has usual names ("model", "llm", "person", ...; "question", "item",
-        ...; "score", "value", "correct", "response", ...). Otherwise it is transposed, with a
-        warning, if the first column has a usual name of questions, and wide if not.
+        A "wide" file has a line per model and the labels of the questions in the header, a
+        "transposed" file has a line per question, and a "long" file has a line per answer. With
+        "auto", a file is long if `question` or `value` is given, or if the header has usual names
+        ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
+        "response", ...). Otherwise, the file is transposed, with a warning, if the first column
+        has a usual name for questions. All other files are wide.
     model : str, optional
-        Column with the labels of the models. By default the first column of a wide file, or the
+        Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.
     question : str or sequence of str, optional
         Columns of a long file that identify the question; by default the column with a usual name.
@@ -80,8 +81,8 @@ def read_responses(
     codes : mapping, optional
         Codes of the words in the file, such as ``{"yes": 1, "no": 0}``.
     missing_values : iterable, optional
-        Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
-        that look like missing codes raise an error; ``()`` accepts all values as answers.
+        Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default,
+        values that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
@@ -150,15 +151,16 @@ def read_table(
     path : path
         File: ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``), or ``.parquet``. Separators are
         commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
-        other formats pass a pandas frame to `Responses`.
+        other formats, pass a pandas DataFrame to `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
-        "wide" has a line per model and the labels of the questions in the header, "transposed" a
-        line per question, "long" a line per answer. "auto" is long if `question` or `value` is
-        given, or if the header has usual names ("model", "llm", "person", ...; "question", "item",
-        ...; "score", "value", "correct", "response", ...). Otherwise it is transposed, with a
-        warning, if the first column has a usual name of questions, and wide if not.
+        A "wide" file has a line per model and the labels of the questions in the header, a
+        "transposed" file has a line per question, and a "long" file has a line per answer. With
+        "auto", a file is long if `question` or `value` is given, or if the header has usual names
+        ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
+        "response", ...). Otherwise, the file is transposed, with a warning, if the first column
+        has a usual name for questions. All other files are wide.
     model : str, optional
-        Column with the labels of the models. By default the first column of a wide file, or the
+        Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.
     question : str or sequence of str, optional
         Columns of a long file that identify the question; by default the column with a usual name.
@@ -170,8 +172,8 @@ def read_table(
     codes : mapping, optional
         Values of the words in the file, such as ``{"right": 1, "wrong": 0}``.
     missing_values : iterable, optional
-        Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
-        that look like missing codes raise an error; ``()`` accepts all values as answers.
+        Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default,
+        values that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
@@ -306,7 +308,7 @@ def read_words(
     Parameters
     ----------
     path : path
-        File with a label and its words per line; "NA" is a word, an empty cell is missing.
+        File with a label and its words per line. "NA" is a word, whereas empty cells are missing.
     missing_values : tuple of str
         Words that represent a missing cell.
 
