@@ -1,4 +1,4 @@
-"""Tables of responses, and functions that read, check, count and simulate them."""
+"""Layer 2: tables of responses, and functions that read, check, count and simulate them."""
 
 from psychollm._base.lazy import load_lazily
 
