@@ -1,4 +1,4 @@
-"""Reports, which are self-contained HTML pages, one per study."""
+"""Layer 7: reports, which are self-contained HTML pages, one per study."""
 
 from psychollm._base.lazy import load_lazily
 
