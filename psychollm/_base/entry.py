@@ -1,4 +1,4 @@
-"""Wrappers that make public functions ignore underflow, and warnings at the caller's line."""
+"""Wrappers that make public functions ignore underflow and warn at the caller's line."""
 
 import sys
 import warnings

@@ -116,9 +116,9 @@ def _cells(column: Any) -> Any:
 def labelled(data: Any) -> Any:
     """Convert a table to pandas and label its rows; return other objects as `in_pandas` does.
 
-    If the rows are only numbered, as in other libraries, the first column labels them in two
-    cases: its name is like "model" or "question" and its numbers are distinct, or it contains
-    text and all other columns contain numbers.
+    Rows that are only numbered, as in other libraries, are labelled by the first column in two
+    cases. Either its name is like "model" or "question" and its numbers are distinct, or it
+    contains text and all other columns contain numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:

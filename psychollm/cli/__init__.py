@@ -1,7 +1,7 @@
 """Layer 8: the command ``psychollm``, with one file per subcommand.
 
 The exit code is 0 on success, 1 after an internal failure (such as a bug or a full disk), 2 for an
-invalid input or option, which is reported in one line, and 130 after an interrupt.
+invalid input or option, and 130 after an interrupt. Invalid input is reported in one line.
 """
 
 import sys

@@ -205,7 +205,7 @@ class Declared:
 
     @property
     def needed(self) -> bool:
-        """Whether the option has no default."""
+        """Whether the option is required, because it has no default."""
         return self.default is MISSING
 
 

@@ -61,7 +61,7 @@ class WriteStage(WritePrompts):
             return by_arm(replied(store), partial(make, **typed_values(make, self.typed)))
 
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Return which models receive the prompts."""
+        """Return a description of the models that receive the prompts."""
         from psychollm.instruments.stages import STAGES
 
         asked = "judges" if STAGES[self.source].judged else "the same models"

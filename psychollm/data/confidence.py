@@ -33,7 +33,7 @@ Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
 
 
 def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
-    """Return the threshold of each model (models,); NaN if a rule needs reports and has none."""
+    """Return the threshold of each model (models,), NaN if a rule needs reports but none exist."""
     if isinstance(threshold, str):
         return _own_cuts(values, threshold)
     if isinstance(threshold, Mapping):

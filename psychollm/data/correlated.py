@@ -7,7 +7,7 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.types import Axis
 
-_FAR, _MANY_ROWS = 3, 20  # warn above this ratio of rows to columns and number of rows
+_FAR, _MANY_ROWS = 3, 20  # smallest ratio of rows to columns, and number of rows, to warn
 
 
 def check_correlatable(table: Any, of: Axis, argument: str) -> None:

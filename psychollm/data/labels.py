@@ -1,8 +1,8 @@
 """Labels of models and questions, tables with labels, and values aligned by labels.
 
 Labels are normalised once. Values for each question, model or row are put in the order of the
-table: labelled values are matched by label, and an array, a list or a Series with a default index
-by position.
+table. Labelled values are matched by label; an array, a list, or a Series with a default index is
+matched by position.
 """
 
 import re

@@ -158,7 +158,7 @@ class LogImport(ScoreLog):
     confidence : DataFrame (models, questions) or None
         Confidence (mean of the combined repeats), if the logs have any.
     repeats : str or None
-        How repeated answers were combined.
+        Method by which repeated answers were combined.
     threshold : float or None
         Threshold of graded scores for a correct answer.
     n_ties : int

@@ -7,9 +7,9 @@ with a reason in words, are:
 * too few: fewer than `min_answers` answers;
 * constant: all answers are yes, or all are no;
 * near constant: the yes rate is below `near_constant` or above 1 - `near_constant`;
-* inverted: yes is associated with wrong answers, according to a one-sided Fisher's exact test of
-the model's 2 x 2 table of yes and correct, with Holm's adjustment for the number of tested models.
-If no model is inverted, the probability of any such flag is at most `alpha`, for any number of
+* inverted: yes is associated with wrong answers. This is a one-sided Fisher's exact test of the
+model's 2 x 2 table of yes and correct, with Holm's adjustment for the number of tested models. If
+no model is inverted, the probability of any such flag is at most `alpha`, for any number of
 questions;
 * clone: the agreement with another model beyond chance (Cohen's kappa) is at least
 `clone_agreement`. With balanced yes rates, a kappa of .95 corresponds to a tetrachoric correlation

@@ -212,8 +212,8 @@ class Direction(Result):
         """Write a control vector for llama.cpp and repeng.
 
         Each tensor ``direction.L`` is the vector that is added to the output of layer L at
-        strength one, in the model's own units. llama.cpp adds it at every token and cannot steer
-        layer 0.
+        strength one, in the model's own units. The program llama.cpp adds it at every token and
+        cannot steer layer 0.
 
         Parameters
         ----------

@@ -128,7 +128,7 @@ def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..
 
 
 class Columns:
-    """Finder of the columns (tokens) to steer in each pass."""
+    """Columns (tokens) to steer in each pass, determined from their positions in the text."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions

@@ -101,9 +101,9 @@ def sweep(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, the
-        model is in training mode, the checkpoint belongs to another sweep, or the given
-        engine disagrees with full forward passes.
+        If the tokenizer has no token for an answer, only some prompts use a chat template, or the
+        model is in training mode. This error is also raised if the checkpoint belongs to another
+        sweep, or if the given engine disagrees with full forward passes.
 
     Examples
     --------
@@ -180,9 +180,9 @@ def scan_layers(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, the
-        model is in training mode, the checkpoint belongs to another sweep, or the given
-        engine disagrees with full forward passes.
+        If the tokenizer has no token for an answer, only some prompts use a chat template, or the
+        model is in training mode. This error is also raised if the checkpoint belongs to another
+        sweep, or if the given engine disagrees with full forward passes.
 
     Examples
     --------
@@ -258,9 +258,9 @@ def sweep_directions(
     ShapeError
         If a direction was made from a model with another hidden size.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, the
-        model is in training mode, the checkpoint belongs to another sweep, or the given
-        engine disagrees with full forward passes.
+        If the tokenizer has no token for an answer, only some prompts use a chat template, or the
+        model is in training mode. This error is also raised if the checkpoint belongs to another
+        sweep, or if the given engine disagrees with full forward passes.
 
     Examples
     --------

@@ -32,7 +32,7 @@ _BROKEN = (
     *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
     *(RuntimeError, NotImplementedError),  # the archive is encrypted, or its zip version is newer
 )
-# Headers of arrays are matched as text: NumPy would evaluate them as Python.
+# Headers of arrays are matched as text, because NumPy would evaluate them as Python.
 _LENGTH = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I"}
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[?biufcmMSU]\d{0,9}(?:\[\d{0,9}[a-zA-Z]{1,7}\])?)', "

@@ -126,7 +126,7 @@ def read_responses(
     try:
         table = _labelled(path, layout, columns)
     except SparseLong as long:
-        rule: Any = threshold  # only a number is valid for a long sparse table
+        rule: Any = threshold  # the threshold of a sparse table must be a number
         return Responses.from_long(long.frame, codes=codes, threshold=rule, strict=strict)
     return Responses(table, codes=codes, threshold=threshold, strict=strict)
 

@@ -87,7 +87,7 @@ def _success(found: Mapping[str, Any]) -> float | None:
 
 
 def _error(found: Mapping[str, Any]) -> str:
-    """Return why a call failed; the field ``error`` may also report a failed assertion."""
+    """Return the reason why a call failed; ``error`` may also report a failed assertion."""
     reply = found.get("response") or {}
     stated = reply.get("error") if isinstance(reply, Mapping) else None
     if found.get("failureReason") == _CALL_FAILED or stated:

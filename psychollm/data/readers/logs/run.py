@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from psychollm._base.errors import CodeError
 from psychollm._base.untrusted_json import as_number
 
-NO_ANSWER: Literal["no answer"] = "no answer"  # score in logs that may count as wrong
+NO_ANSWER: Literal["no answer"] = "no answer"  # may count as wrong
 _ROUNDED = 1e-3  # tolerance for means, which logs round
 UNSCORED, INVALIDATED = "not scored", "invalidated in the log"
 Score: TypeAlias = float | Literal["no answer"] | "Word" | None
@@ -50,7 +50,7 @@ class Run:
     model: str
     task: str
     samples: tuple[Sample, ...]
-    format: str = ""  # set, as is `source`, by the caller of the reader
+    format: str = ""  # set by the caller of the reader, as is `source`
     source: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # time in a sortable format
