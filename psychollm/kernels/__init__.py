@@ -1,1 +1,1 @@
-"""Layer 1: compiled kernels; they import only Numba, NumPy and math, and pass plain arrays."""
+"""Compiled kernels (layer 1), which import only Numba, NumPy and math, and use plain arrays."""

@@ -7,8 +7,8 @@ A rule consists of points :math:`t_q` and logarithms of weights :math:`w_q` such
 where g is close to a standard normal density.
 
 * *Product rule.* This rule takes the Gauss-Hermite points in each of m dimensions and leaves out
-  points with negligible weight. With n points per dimension it is exact for a normal density times
-  a polynomial of degree 2 n - 1.
+  points with negligible weight. With n points per dimension, the rule is exact for a normal
+  density times a polynomial of degree 2 n - 1.
 * *Quasi-random rule.* This rule takes the points of an additive recurrence, each with its mirror
   image, and transforms them to a t distribution. The integrand g is divided by the density of this
   distribution (importance sampling with heavier tails than those of any posterior). The recurrence

@@ -55,14 +55,15 @@ def draw_empty(cells, n_columns, first, seed, share, begin, out):
     Parameters
     ----------
     cells : tuple of ndarray (rows + 1,), (filled,)
-        Offsets of the filled cells of the rows from `first` on, and their columns, ascending.
+        Offsets of the filled cells of the rows from `first` on, and their columns in ascending
+        order.
     n_columns, first : int
     seed : uint64
     share : float
     begin : ndarray (rows + 1,)
-        Receives the offset of each row's cells.
+        Array that receives the offset of each row's cells.
     out : tuple of ndarray (cells,), (cells,)
-        Receive the columns, and 1 for filled and 0 for empty cells. If the arrays are
+        Arrays that receive the columns, and 1 for filled and 0 for empty cells. If the arrays are
         empty, cells are counted but not stored.
     """
     start, columns = cells

@@ -16,12 +16,12 @@ not decrease with confidence is
                       \frac{C_j + \ldots + C_k}{n_j + \ldots + n_k},                      \quad (2)
 
 a step function; it is also the maximum likelihood fit, and optimal under every proper score
-(Dimitriadis, Gneiting & Jordan 2021). It is computed in one pass that keeps a stack of blocks with
-increasing proportions of correct answers. The open block absorbs every group whose proportion does
-not exceed its own, and is compared with earlier blocks only when it is closed. This avoids most of
-the mispredicted branches of the textbook version and saves two thirds of its time. Proportions are
-compared by cross-multiplication, which is exact for integer counts. Confidences without an answer
-in a resample have no effect.
+(Dimitriadis, Gneiting & Jordan 2021). The fit is computed in one pass that keeps a stack of blocks
+with increasing proportions of correct answers. The open block absorbs every group whose proportion
+does not exceed its own, and is compared with earlier blocks only when it is closed. This avoids
+most of the mispredicted branches of the textbook version and saves two thirds of the time.
+Proportions are compared by cross-multiplication, which is exact for integer counts. Confidences
+without an answer in a resample have no effect.
 
 References
 ----------
@@ -111,7 +111,7 @@ def _log_loss(hits, size):
 
 @njit
 def recalibrated_scores(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (resamples, 4): Brier and log score of the isotonic fit, and of the mean."""
+    """Fill `out` (resamples, 4): Brier and log scores of the isotonic fit and of the mean."""
     # Scores are NaN where a resample has no answers.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)

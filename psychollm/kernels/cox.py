@@ -10,7 +10,7 @@ where the last term is Firth's penalty, which is used only if correct and wrong 
 separated. Outcomes enter only through S_0 and S_1, and the sum over g is an integral over the
 distribution of x. If there are many distinct confidences, x is divided into narrow bins, and each
 bin is replaced by the two nodes that have its moments up to the third (Gauss quadrature). A
-resample then takes one pass over the answers and a few over the nodes.
+resample then takes one pass over the answers and a few passes over the nodes.
 
 A confidence bound of a coefficient is the value v at which the likelihood, maximised over the
 other coefficient, has decreased so far that
@@ -341,7 +341,7 @@ def _level(data, kind, row):
 
 @njit
 def _line(data, kind, slope, intercept):
-    """Fill the rows of slope and intercept; return twice the increase of (1) from (0, 1)."""
+    """Fill the rows of slope and intercept; return the likelihood ratio statistic of (0, 1)."""
     theta, totals, at = np.empty(2), np.empty(6), np.empty(3)
     penalty = PENALTY_LINE if kind == SEPARATED else NO_PENALTY
     top = fit_line(data, kind, theta)

@@ -15,8 +15,8 @@ and :math:`m_{jq}` the same sum over all respondents who answered item j. The gr
           \frac{F'}{1 - F}.                                                              \quad (2)
 
 Exponentials are computed by a polynomial after reduction to [-ln 2 / 2, ln 2 / 2] in loops that
-the compiler vectorises. This takes a quarter of the time of calls to the C library, with errors of
-at most two units in the last place.
+the compiler vectorises. This takes a quarter of the time that calls to the C library take, with
+errors of at most two units in the last place.
 
 References
 ----------
@@ -126,7 +126,7 @@ def _joint(u, data, base, odds, log_no, joint):
 
 @njit
 def _normalised(joint, rounded, bits, scale):
-    """Turn a log joint density into densities up to a factor; return maximum and sum."""
+    """Replace a log joint density by unnormalised densities; return the maximum and the sum."""
     top = joint[0]
     for q in range(1, joint.size):
         if joint[q] > top:

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats, Floats]:
-    """Return P (J, C, Q) of (1), and density and its derivative at each step (J, C + 1, Q)."""
+    """Return P (J, C, Q) of (1), and the density and its derivative at each step (J, C + 1, Q)."""
     items = parameters.shape[0]
     z = parameters[:, :1, None] * nodes + parameters[:, 1:, None]
     lower, upper, density, change = distribution(z, link)

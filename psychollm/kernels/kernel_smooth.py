@@ -22,8 +22,8 @@ curve crosses zero, the slope of :math:`|r|` jumps from -d to d, and the trapezo
 correction.
 
 The smooth calibration error is the fixed point :math:`s(\sigma) = \sigma`, which is unique because
-s does not increase. It is found by secant steps in logarithms, where the slope of s - sigma is
-between -1 and about -1.5.
+s does not increase. The fixed point is found by secant steps in logarithms, where the slope of s -
+sigma is between -1 and about -1.5.
 
 References
 ----------

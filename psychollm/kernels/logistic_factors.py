@@ -11,7 +11,7 @@ expected log-likelihood of a cell is replaced by a quadratic function of the row
 
 .. math:: -\tfrac12 \lambda\, w^T E[z z^T] w + s\, w^T E[z].                             \quad (2)
 
-The bound of Jaakkola and Jordan (2000) has
+The bound of Jaakkola and Jordan (2000) uses
 
 .. math:: \lambda = \tanh(\xi / 2) / (2 \xi), \quad s = y - \tfrac12, \qquad
           \xi^2 = E\,\eta^2 = \langle E[z z^T], E[w w^T] \rangle                         \quad (3)
@@ -29,9 +29,9 @@ With the sums
 .. math:: T_j = \sum_i \lambda_{ij} E[z_i z_i^T], \qquad
           h_j = \sum_i s_{ij} E[z_i]                                                      \quad (5)
 
-and prior N(centre, P^-1), the posterior of c has precision :math:`P + T_{cc}` and precision times
-mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns are totals over rows, so
-that one pass updates the rows and collects the sums that the columns need.
+and the prior N(centre, P^-1), the posterior of c has precision :math:`P + T_{cc}` and precision
+times mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns are totals over rows,
+so that one pass updates the rows and collects the sums that the columns need.
 
 References
 ----------

@@ -60,8 +60,8 @@ def question_integrals(level, cells, table, sd, z, first, out):
         Starting values of the modes, overwritten with the modes.
     first : int
     out : tuple of ndarray (questions,), (models,), (models,), (rows, models)
-        The first and the last are filled with the logarithms of (2) and the columns. The mean
-        slopes and the means of minus the curvature are added to the second and the third.
+        The first array is filled with the logarithms of (2), and the last with the columns. The
+        mean slopes are added to the second array, and the mean negative curvatures to the third.
 
     Returns
     -------

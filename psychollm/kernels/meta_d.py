@@ -178,7 +178,7 @@ def _type_1(table: FloatArray, out: FloatArray) -> None:
 
 @njit
 def _fits(table: FloatArray, d_prime: float, used: IntArray) -> bool:
-    """Return whether m can be estimated: no class is empty, d' is above chance, ratings vary."""
+    """Return whether m can be estimated: no class is empty, d' is above 0, and ratings vary."""
     for response in range(2):
         if not min(table[0, response].sum(), table[1, response].sum()) > 0.0:
             return False

@@ -1,6 +1,6 @@
 r"""Profile likelihood of one model's M-ratio.
 
-At a given M the answers and ratings of one model have the log likelihood
+At a given M, the answers and ratings of one model have the log likelihood
 
 .. math:: \ell(d', c, v \mid M) = \sum_{\text{classes}} \left(n_1 \log P_1 + n_0 \log P_0\right)
                                   + \ell_2(m = M d', v, k),                               \quad (1)
@@ -13,8 +13,8 @@ criteria v is computed along a grid of log M:
 
 Equation (2) is Laplace's approximation of the integral over d', c and v with Jeffreys' prior at
 each M; the prior's determinant cancels the determinant in the approximation. The result does not
-depend on the parametrisation of the criteria. An integral with flat priors depends on it and
-biases the M-ratio upwards.
+depend on the parametrisation of the criteria. An integral with flat priors depends on the
+parametrisation and biases the M-ratio upwards.
 
 References
 ----------

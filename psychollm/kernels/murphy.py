@@ -1,7 +1,7 @@
 r"""Parts of the Brier score, and gaps between confidence and correctness, over bins of confidence.
 
-A bin k holds n_k answers with neighbouring confidences; o_k is their proportion correct and f_k
-their mean confidence. Of all n answers, the proportion o is correct. Then
+A bin k contains n_k answers with neighbouring confidences. The proportion o_k of these is correct,
+and f_k is their mean confidence. Among all n answers, the proportion o is correct. Then
 
 .. math::
    \text{REL} = \sum_k \frac{n_k}{n} (f_k - o_k)^2, \quad
@@ -14,7 +14,7 @@ their mean confidence. Of all n answers, the proportion o is correct. Then
    c = \sum_{n_k > 1} \frac{n_k}{n} \frac{o_k (1 - o_k)}{n_k - 1}, \quad
    d = \frac{o (1 - o)}{n - 1},                                                           \quad (2)
 
-where (2) is unbiased if every bin holds at least two answers (Ferro & Fricker 2012), and
+where (2) is unbiased if every bin contains at least two answers (Ferro & Fricker 2012), and
 
 .. math:: \text{over} = \sum_k \frac{n_k}{n} \max(f_k - o_k, 0), \qquad
           \text{under} = \sum_k \frac{n_k}{n} \max(o_k - f_k, 0).                         \quad (3)

@@ -37,7 +37,7 @@ NO_THRESHOLD = 9.0
 
 @njit
 def nearly_normal_cdf(c):
-    """Return Phi(c) with an error below NEARLY, in few multiplications."""
+    """Return Phi(c) with an error below NEARLY, using few multiplications."""
     x = min(max(c, -REACH), REACH)
     square = x * x
     return 0.5 + x * (C1 + square * (C3 + square * (C5 + square * (C7 + square * C9))))
@@ -98,7 +98,7 @@ def count_answers(yes, answered, counts):
 
 @njit
 def margin_thresholds(counts):
-    """Return thresholds for simulation, finite even for models with constant or no answers."""
+    """Return thresholds for simulation, which are finite even without answers or variance."""
     tau, rate = np.empty(counts[1].shape), np.empty(counts[1].shape)
     pair_margins(counts[1], counts[2], tau, rate)
     thresholds = np.empty(tau.shape[0])

@@ -1,4 +1,4 @@
-"""Joint counts of binary rows, packed 64 questions to a word, by AND and population count.
+"""Joint counts of binary rows, by AND and population count of words of 64 questions.
 
 A table of 1,000 models and 100,000 questions takes 25 MB, regardless of the size of its file: each
 cell takes two bits, one for "yes" and one for "answered".

@@ -75,7 +75,7 @@ def pair_margins(yes, n, tau, rate):
 
 @njit
 def _log_cells(n11, n10, n01, n00, p):
-    """Sum n log P over the cells that were observed."""
+    """Sum n log P over the cells with observations."""
     total = 0.0
     if n11 > 0.0:
         total += n11 * math.log(p[0])

@@ -167,7 +167,7 @@ def _start(table):
 
 @njit
 def solve_ordered(table, t, u, corners):
-    """Maximise the likelihood of a table over rho at given cuts."""
+    """Maximise the likelihood of a table over rho, given the cuts."""
     # Returns rho, 1 - |rho|, steps, the last step in rho, status.
     low, high = -0.5 * math.pi, 0.5 * math.pi
     w, steps, move = _start(table), 0, 0.0
@@ -196,7 +196,7 @@ def used_answers(counts):
 
 @njit
 def filled(table, rule):
-    """Apply the continuity correction to a table larger than two by two; return if it changed."""
+    """Correct a table larger than two by two for empty cells; return whether it changed."""
     changed = False
     if rule < 2:
         return changed

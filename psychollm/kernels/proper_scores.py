@@ -5,8 +5,8 @@ With C correct and W wrong answers at confidence u, and n answers in total,
 .. math:: \text{BS} = \frac1n \sum_g C_g (1 - u_g)^2 + W_g u_g^2, \qquad
           \text{LS} = -\frac1n \sum_g C_g \ln u_g + W_g \ln(1 - u_g).                     \quad (1)
 
-Both are means of losses, with one loss for a correct and one for a wrong answer at each
-confidence.
+Both scores are means of losses: each confidence has one loss for a correct and one for a wrong
+answer.
 
 References
 ----------

@@ -64,7 +64,7 @@ def cholesky_solve(A, b, x):
 
 @njit
 def _reflect(A, i, scale, beside):
-    """Apply the Householder reflection that clears row i of A left of its subdiagonal."""
+    """Apply the Householder reflection that zeroes row i of A left of its subdiagonal."""
     h = 0.0
     for m in range(i):
         A[i, m] /= scale
@@ -182,7 +182,7 @@ def positive_part(A, axes):
 
 @njit
 def _rotate(A, axes, i, j):
-    """Clear A[i, j] by a rotation, and rotate the axes with it."""
+    """Set A[i, j] to zero by a rotation, and rotate the axes accordingly."""
     if A[i, j] == 0.0:
         return
     tau = (A[j, j] - A[i, i]) / (2.0 * A[i, j])

@@ -1,7 +1,7 @@
 r"""The tetrachoric correlation of one 2 x 2 table: the root of Phi2(tau1, tau2, rho) = p.
 
-Given the proportions of the four cells, flipping signs moves the smallest one to the upper right
-quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivariate`,
+Given the proportions of the four cells, sign changes move the smallest proportion to the upper
+right quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivariate`,
 :math:`|r| = (1 - t^2)/(1 + t^2)`, the equation reads
 
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
@@ -17,9 +17,9 @@ then adds only the integral over the step. The solver takes Halley steps within 
 from Bonett and Price's approximation. The residual of the equation after the last step certifies
 the result.
 
-If the thresholds are not those of the table but come from all answers of each model, one parameter
-cannot match four cells. The estimate then maximises the likelihood over rho; it is the root of
-sum(sign_c n_c / P_c) = 0.
+If the thresholds come from all answers of each model instead of the table, one parameter cannot
+match four cells. The estimate then maximises the likelihood over rho; it is the root of sum(sign_c
+n_c / P_c) = 0.
 
 References
 ----------
@@ -214,7 +214,7 @@ def cell_probabilities(tau1: float, tau2: float, rho: float):
 
 @njit
 def _score(n11, n10, n01, n00, tau1, tau2, rho):
-    """Return score and information of rho per unit of bivariate density, thresholds fixed."""
+    """Return score and information of rho per unit of bivariate density, at fixed thresholds."""
     cells = (n11, n10, n01, n00)
     probabilities = cell_probabilities(tau1, tau2, rho)
     score, information = 0.0, 0.0

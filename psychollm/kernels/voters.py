@@ -1,4 +1,4 @@
-r"""Find the mode of each voter's effects, and average over their posterior.
+r"""Modes of voters' effects, and averages over the posterior of the effects.
 
 A vote of voter v has the log odds :math:`\eta_u = a_v \delta_u + b_u + s_v` of left against right
 and the log tie parameter :math:`\nu + t_v`. The effects :math:`(s_v, t_v, \log a_v)` are normal

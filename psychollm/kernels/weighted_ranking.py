@@ -1,7 +1,7 @@
 r"""Areas under the ROC curve of one score in many resamples.
 
-The questions are sorted by score once; a resample is a vector of counts w. The tied groups g are
-in increasing order of the score, and :math:`P_g` and :math:`N_g` are the sums of the counts of
+The questions are sorted by score once, and a resample is a vector of counts w. The tied groups g
+are in increasing order of the score, and :math:`P_g` and :math:`N_g` are the sums of the counts of
 correct and of wrong questions in a group. The area is
 
 .. math:: A = \frac{\sum_g P_g \big(\sum_{h < g} N_h + \tfrac12 N_g\big)}

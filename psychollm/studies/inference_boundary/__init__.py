@@ -1,1 +1,1 @@
-"""Inference boundary: whether models recognise which questions the given rules can answer."""
+"""Inference boundary: recognition of the questions that the given rules can answer."""

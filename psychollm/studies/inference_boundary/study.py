@@ -259,7 +259,7 @@ def _keyword_finding(study: InferenceBoundary, loose: Estimate, difference: Esti
 
 
 def _failed(profile: BoundaryProfile) -> str:
-    """Return the number of failed answers of one type, and their kinds."""
+    """Return the number of failed answers of one type, and the kinds of failure."""
     failures = profile.failures
     if failures is None:
         return f"{profile.kind}: none"
@@ -353,7 +353,7 @@ def inference_boundary(
     LabelError
         If a column, a type or a model does not exist, or an answer occurs twice.
     CodeError
-        If a score is not a number inside [0, 1].
+        If a score is not a number in [0, 1].
 
     Examples
     --------

@@ -40,12 +40,13 @@ is
 
 (the method of variance estimates recovery). Numbers of labels are divided by the design effect:
 :math:`1 - n / N` for inference to these questions, times the effects of unequal probabilities and
-clusters. Scores of graded verdicts have Wilson's interval with the effective sample size of (2),
-and Student's t.
+clusters. Scores of graded verdicts have Wilson's interval, with the effective sample size of (2)
+and quantiles of Student's t.
 
-The intervals of all differences combine the intervals of the scores. The level of the latter is
-chosen such that the differences are covered simultaneously, given the covariance (2) and Student's
-t. With margins a below and b above a score and the correlation r of two errors, they are
+The intervals of all differences combine the intervals of the scores. The level of the score
+intervals is chosen such that the differences are covered simultaneously, given the covariance (2)
+and Student's t. With margins a below and b above a score and the correlation r of two errors, they
+are
 
 .. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (4)
@@ -308,7 +309,7 @@ def _t(found: Fit, level: float) -> FloatArray:
 
 
 def _variance(found: Fit) -> FloatArray:
-    """Return the variance of a score, in which the added variance counts twice."""
+    """Return the variance of a score; the variance added for wrong labels counts twice."""
     own = np.diagonal(found.covariance) - found.predictions
     return np.asarray(own + (own - found.variance))
 

@@ -1,4 +1,4 @@
-"""Plot of judge's scores and estimated human scores."""
+"""Plot of the judge's scores and the estimated human scores."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-r"""Plan how many answers people must label for a margin of error, and which ones.
+r"""Plan how many and which answers people must label for a given margin of error.
 
 Labels have the variance :math:`v_{mk}` about their prediction within verdict k of model m. With N
 answers, n randomly chosen labels give a score the variance
@@ -54,7 +54,7 @@ class LabelPlan(Result):
     half_width: FloatArray  # (models,) current margin of error; NaN without labels
     equal: FloatArray  # (models,) labels needed with equal probabilities
     unsure: FloatArray  # (models,) labels needed with the probabilities below
-    probability: FloatArray  # (questions,) inclusion probability for that number
+    probability: FloatArray  # (questions,) inclusion probability in this design
     wanted: float
     labels: Labels  # (models,)
     questions: Labels

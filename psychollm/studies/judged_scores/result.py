@@ -113,7 +113,7 @@ class JudgedScores(Study, Result):
 
     @property
     def helps(self) -> bool:
-        """Whether the judge increases the worth of labels."""
+        """Whether labels are worth more with the judge than without."""
         return bool(self.worth >= _HELPS)
 
     @property
@@ -163,8 +163,8 @@ class JudgedScores(Study, Result):
         Returns
         -------
         LabelPlan
-            Total labels, including existing ones; NaN if no number suffices. Without labels the
-            worst case is assumed.
+            Total labels, including existing ones; NaN if no number suffices. Without labels, the
+            largest possible variance is assumed.
 
         Raises
         ------

@@ -2,9 +2,9 @@ r"""Correct a judge's scores by human labels.
 
 A judge's verdicts are cheap but biased; human labels are valid but few. The estimated human score
 is the judge's mean over all answers, corrected by human labels of some of them
-(`psychollm.studies.judged_scores.correction`). It is unbiased for any judge: a bad judge widens
-the intervals but does not invalidate them. Each model is corrected by its own labels, because a
-judge's bias may differ between models.
+(`psychollm.studies.judged_scores.correction`). The estimate is unbiased for any judge: a bad judge
+widens the intervals but does not invalidate them. Each model is corrected by its own labels,
+because a judge's bias may differ between models.
 
 Differences of models are paired: with labels on the same questions, shared difficulty cancels.
 The intervals of all differences are simultaneous and determine ranks and tiers
@@ -87,7 +87,7 @@ def judged_scores(
         Cluster of each question, such as a passage, if whole clusters were sampled for labels, or
         to generalise to the question population.
     families : array_like (models,), optional
-        Family of each model, such as its vendor: the judge's bias is then compared between
+        Family of each model, such as its vendor. The judge's bias is then compared between
         families.
     probability : array_like (questions,) or (models, questions), optional
         Inclusion probability of each label, if unequal. By default all answers of a model have the
@@ -353,7 +353,7 @@ def _differences(
     *,
     clustered: bool,
 ) -> ScoreDifferences:
-    """Return all differences of estimates with this covariance and simultaneous intervals."""
+    """Return all differences of estimates with a given covariance, and simultaneous intervals."""
     i, j = pairs
     own = np.diagonal(covariance)
     fewer = np.minimum(n[i], n[j])

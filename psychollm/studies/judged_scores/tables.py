@@ -32,7 +32,7 @@ class Verdicts:
 
     @property
     def answers(self) -> BoolArray:
-        """Answers with a verdict or label; all if no judge saw any (models, questions)."""
+        """Answers with a verdict or label; all of a model without verdicts (models, questions)."""
         judged: BoolArray = np.asarray(np.isfinite(self.verdicts).any(axis=0))
         none = np.asarray(~judged.any(axis=1))
         return np.asarray(judged | np.isfinite(self.people) | none[:, None])
@@ -113,7 +113,7 @@ def _like(table: Table, first: Table, argument: str) -> Table:
 
 
 def _labelled(people: Table, first: Table) -> Table:
-    """Return labels without models and questions that have neither verdicts nor labels."""
+    """Return human labels, omitting models and questions without any verdict or label."""
     known = np.isfinite(np.asarray(people.values, dtype=np.float64))
     rows, columns = (
         [place for place, label in enumerate(labels) if label in judged or any_of[place]]

@@ -1,4 +1,4 @@
-"""Abstention of models from unanswerable and from answerable questions.
+"""Abstention of models on unanswerable and on answerable questions.
 
 Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a reasoning
 trace that expresses doubt but ends in a confident answer. A judge who sees the trace may attribute
@@ -53,7 +53,7 @@ _NEEDED = ("model", "item", "should_abstain")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AbstentionSkill(Study, Result):
-    """Abstention of models, and confident answers after doubting traces.
+    """Abstention of models, and confident answers after traces that express doubt.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def abstention_skill(
     LabelError
         If a column does not exist, or a reply occurs twice.
     CodeError
-        If a column holds anything but 0, 1 and missing values.
+        If a column contains values other than 0, 1 and missing values.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Effects of a prompt on behaviours and on the correctness of answers; agreement of coders.
 
 Traces of both arms are paired by model, question and run. A prompt helps if a wrong answer becomes
-right, and harms if a right one becomes wrong. The effect on accuracy is the difference of these
-two effects, so both rates are reported separately.
+right, and harms if a right one becomes wrong. The effect on accuracy is the balance of help and
+harm, so both rates are reported separately.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def prompting(
     threshold: int = 1,
     level: float = 0.95,
 ) -> dict[Hashable, Estimate]:
-    """Return the prompted minus the unprompted prevalence of each category, paired."""
+    """Return each category's prevalence with the prompt minus without it, paired."""
     pairs = _Pairs(traces, baseline, prompted)
     differences = {}
     for category, codes in traces.codes.items():

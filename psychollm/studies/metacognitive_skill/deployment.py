@@ -1,4 +1,4 @@
-r"""The deployment gap: prevalence of a behaviour in traces with right answers minus overall.
+r"""The deployment gap: a behaviour's prevalence in traces with right answers minus in all traces.
 
 Let C be the event that a trace shows a behaviour, and R the event that its answer is right. Then
 
@@ -15,7 +15,7 @@ lower and upper bound, and :math:`w_l, w_u` the distances of w from its bounds. 
 
 and for d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each, 20
 to 1,000 traces) coverage was 93 to 97 %. If few traces show the behaviour or few answers are
-wrong, it reached 99 %, whereas bootstrap percentiles covered 87 %.
+wrong, coverage reached 99 %, whereas bootstrap percentiles covered 87 %.
 
 References
 ----------

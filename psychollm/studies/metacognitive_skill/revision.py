@@ -175,7 +175,7 @@ def _beside(
 def _stacked(
     scores: Mapping[Any, RevisionScores], estimate: Callable[[RevisionScores], Estimate]
 ) -> dict[str, Estimate]:
-    """Return estimates over models, one for each label of the estimates of single models."""
+    """Return estimates over models, one for each label of a model's estimate."""
     each = [estimate(one) for one in scores.values()]
     return {
         name: Estimate(

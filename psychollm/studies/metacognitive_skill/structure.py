@@ -5,8 +5,8 @@ The diversity of a model on a kind of problem is the entropy of the categories o
 .. math:: H = -\sum_c p_c \log_2 p_c + \frac{k^* - 1}{2 n \ln 2},                         \quad (1)
 
 with :math:`k^*` the number of categories among n spans. The second term corrects the bias of the
-plug-in value (Miller, 1955). In 300 data sets each of 50 and 200 traces with three spans on
-average, bootstrap percentiles covered 89 to 97 %.
+plug-in value (Miller, 1955). In simulations with 50 and with 200 traces (300 data sets each, three
+spans per trace on average), bootstrap percentile intervals covered 89 to 97 %.
 
 References
 ----------

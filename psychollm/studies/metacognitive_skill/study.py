@@ -5,9 +5,9 @@ shows a behaviour, and R the event that its answer is right. The difference
 
 .. math:: P(C \mid R) - P(C)                                                             \quad (1)
 
-is positive for behaviours that are associated with success and often absent. This association
-does not show that the behaviour would help. An experiment can show it: the same questions are
-asked with and without a prompt that directs the model to the behaviour. `scaffolding` reports
+is positive for behaviours that are associated with success and often absent. This association does
+not show that the behaviour would help. An experiment can show whether it helps: the same questions
+are asked with and without a prompt that directs the model to the behaviour. `scaffolding` reports
 harm and help.
 
 References
@@ -295,7 +295,7 @@ def metacognitive_skill(
         Undefined estimates are NaN with a reason; parts without input are None. Proportions have
         Wilson intervals at the effective sample size, which accounts for several traces of one
         question. Gaps combine three such intervals; densities and diversities have bootstrap
-        percentiles.
+        percentile intervals.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def metacognitive_skill(
     CodeError
         If a code is not 0, 1 or 2.
     OptionError
-        If a coder or an arm has to be named, or an option is out of range.
+        If a coder or an arm is required but not named, or an option is out of range.
 
     Examples
     --------
@@ -382,7 +382,7 @@ def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: in
 
 
 def _beside(traces: pd.DataFrame, people: pd.DataFrame, level: float) -> BesidePeople:
-    """Compare prevalence and accuracy with those of people."""
+    """Compare models' prevalence and accuracy with people's."""
     measures = (
         Measure(name="shows", value="shown", by="category"),
         Measure(name="accuracy", value="correct", by="arm"),

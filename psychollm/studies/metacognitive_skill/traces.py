@@ -1,4 +1,4 @@
-r"""Coded traces as sums per model and question, and estimates from them.
+r"""Sums of coded traces per model and question, and estimates from these sums.
 
 All rates are ratios of sums over questions, so that all models and rates share the resamples of
 questions. With :math:`x_q` and :math:`y_q` the sums over the traces of question q,
@@ -155,7 +155,7 @@ def _of_coder(frame: pd.DataFrame, coder: Hashable | None) -> pd.DataFrame:
 
 @dataclass(slots=True)
 class Panel:
-    """Sums per model and question, their resamples, and estimates from them."""
+    """Sums per model and question, with resamples and estimates."""
 
     models: Labels
     resampling: Resampling
@@ -235,5 +235,5 @@ class Panel:
 
 
 def fixed(resampling: Resampling) -> Resampling:
-    """Return the options with a drawn seed in place of the generator."""
+    """Return the options with a random seed in place of the generator."""
     return replace(resampling, rng=int(check_generator(resampling.rng).integers(2**63)))

@@ -1,9 +1,9 @@
 r"""Scores of models compared with people who answered the same questions.
 
-People and questions are both samples, so the score of people and a model's difference from it vary
-with both (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the score of people
-has Wilson's interval at the effective number of answers. The bounds of a difference follow from
-the bounds of both scores,
+Both people and questions are samples, so the score of people and a model's difference from this
+score vary with both (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the score
+of people has Wilson's interval at the effective number of answers. The bounds of a difference
+follow from the bounds of both scores,
 
 .. math:: L = d - \sqrt{(m - l_m)^2 - 2 \rho (m - l_m)(u_p - p) + (u_p - p)^2}, \qquad d = m - p,
                                                                                           \quad (1)
@@ -12,7 +12,8 @@ and similarly for U, with :math:`\rho` the correlation of the two scores over qu
 and Donner, 2008). Other scores have Student's t intervals.
 
 The percentile rank :math:`\pi` of a model (field ``place``) is the proportion of people who score
-lower on the same questions; ties count half. Its variance over samples of P people is :math:`v =
+lower on the same questions; ties count half. The variance of the rank over samples of P people is
+:math:`v =
 \tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. If :math:`d` varies
 within the bounds that apply to sampling of questions alone, the rank changes by :math:`\pm\delta`
 on average. The interval of the rank is Wilson's interval for
@@ -151,7 +152,7 @@ def score_of(
     clusters: IntArray | None = None,
     level: float,
 ) -> PeopleScore:
-    """Compare scores of models (models, questions) with those of people (people, questions)."""
+    """Compare models' scores (models, questions) with people's scores (people, questions)."""
     people = people[np.isfinite(people).any(axis=1)]
     asked = np.isfinite(people).any(axis=0)
     models, people = models[:, asked], people[:, asked]

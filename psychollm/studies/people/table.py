@@ -1,4 +1,4 @@
-"""Tables of people's answers: reading, scoring like models' replies, and comparison."""
+"""Read, score and compare tables of people's answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_people(
         question (or item), score and, if needed, a condition; or a line per person with a column
         for each question.
     prompts : iterable of Prompt, optional
-        Prompts of a file of replies. Replies are parsed and scored like those of models.
+        Prompts of a file of replies. Replies are parsed and scored like models' replies.
 
     Returns
     -------
@@ -395,7 +395,7 @@ def _of_measure(
 
 
 def _conditions(cells: pd.DataFrame, own: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """Return the answers of people with their condition, by default that of the models."""
+    """Return the answers of people with their condition, by default the models' condition."""
     if "by" in cells.columns:
         return cells
     if not measure.by:

@@ -1,6 +1,6 @@
 r"""Prediction of missing answers, evaluated on held-out answers.
 
-Answers are held out in folds, by cell, and by whole models and questions. Each predictor of
+Folds hold out single answers, and also whole models and whole questions. Each predictor of
 `psychollm.studies.prediction.predictors` is fitted to the remaining answers. The predictor with
 the smallest log loss on held-out cells is refitted to all answers. In the evaluation, weights of
 the stacked predictor come from the other folds, so no predictor is evaluated on its training data.
@@ -340,7 +340,7 @@ class _Folds:
         return self.values[self.rows, self.columns]
 
     def cells(self, predictors: Predictors) -> Logits:
-        """Return logits of answers held out by cell, by predictor (answers,)."""
+        """Return each predictor's logits of answers that were held out singly (answers,)."""
         found: Logits = {}
         for fold in range(self.n):
             out = self.cell == fold

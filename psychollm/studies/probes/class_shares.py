@@ -1,4 +1,4 @@
-r"""Prediction of the distribution of a model's own answers over classes of meaning.
+r"""Prediction of how a model's own answers are distributed over classes of meaning.
 
 The sampled answers of a model fall into classes. Let :math:`q_{ik}` be the proportion of class
 :math:`k` for question :math:`i`, and :math:`p_{ik}` the out-of-fold prediction of a multinomial
@@ -10,8 +10,8 @@ questions,
     \text{skill} = \frac{H(q, \bar q) - H(q, p)}{H(q, \bar q) - H(q, q)}.                \tag{1}
 
 Skill is 1 for perfect predictions, and 0 for predictions no better than the mean. Classes must
-have the same meaning for all questions. They may be options or, for free answers, the largest
-class, the second largest, and so on.
+have the same meaning for all questions. The classes may be options or, for free answers, the
+largest class, the second largest, and so on.
 """
 
 from collections.abc import Sequence

@@ -194,7 +194,7 @@ def state_probe(
 
 
 def _labelled(chances: FloatArray, outcome: FloatArray, labels: tuple[Any, ...]) -> Any:
-    """Return both tables with a row per predictor."""
+    """Return probabilities and outcomes, with a row per predictor."""
     import pandas as pd
 
     table = pd.DataFrame(chances, index=list(labels))

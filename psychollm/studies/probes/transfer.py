@@ -99,7 +99,7 @@ def probe_transfer(
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> ProbeTransfer:
-    """Fit a probe on each topic and test it on every other.
+    """Fit a probe on each topic and test it on every other topic.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of an audit as codes: the option each model chose, and the key."""
+"""Tables of an audit as codes: the option that each model chose, and the key."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def _text(cell: Any) -> str:
 
 
 def _is_transposed(key: Any, models: Labels, questions: Labels) -> bool:
-    """Return whether the columns, read as models, are the questions of the key."""
+    """Return whether the supposed models are the questions of the key."""
     key = in_pandas(key)
     labels = tuple(key) if isinstance(key, Mapping) else index_of(key)
     if labels is None or labels == tuple(range(len(labels))):

@@ -50,7 +50,7 @@ _NODES = 8  # nodes of the proportion of errors on one option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picked:
-    """Chosen options: 0 is the key, the others follow in the order of their popularity."""
+    """Chosen options; 0 is the key, and the others follow in the order of their popularity."""
 
     place: IntArray  # (questions, models), -1 without an answer; 1 is wrong in a binary table
     n_options: int
@@ -74,7 +74,7 @@ class Picked:
         return np.stack([(self.place == o) @ self.weights for o in range(n)], axis=1)
 
     def abilities(self, spread: float) -> FloatArray:
-        """Return the ability of each model, in logits of one question (models,)."""
+        """Return the ability of each model, on the logit scale of a single question (models,)."""
         seen, right = (self.place >= 0).sum(axis=0), (self.place == 0).sum(axis=0)
         logit = np.log((right + 0.5) / (seen - right + 0.5))
         # The logistic curve averaged over normal easiness is flatter than that of one question.
@@ -100,8 +100,8 @@ def concentration(picked: Picked) -> float:
     """Return the Dirichlet parameter of wrong options, by maximum likelihood.
 
     The distribution of errors over options does not depend on how many errors there are, so it can
-    be estimated from questions whose key is the most popular option. Few of these have a wrong
-    key.
+    be estimated from questions whose key is the most popular option. Few of these questions have a
+    wrong key.
     """
     if picked.binary or picked.n_options < 3:
         return OPEN_ALPHA

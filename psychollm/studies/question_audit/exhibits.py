@@ -1,4 +1,4 @@
-"""Figure and table of suspicious questions, worst first."""
+"""Figure and table of suspicious questions, with the worst first."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

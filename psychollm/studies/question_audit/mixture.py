@@ -1,9 +1,9 @@
-r"""Probability of each fault of each question, by a mixture over kinds of questions.
+r"""Probability of each fault of each question, from a mixture over kinds of questions.
 
 A question of group g is of kind k with probability :math:`\pi_{gk}`. The proportion of wrong keys
-differs between groups, since they have different authors. It is estimated for each group and
-shrunk towards the proportion of the whole table, which is shrunk towards the experts' result for
-MMLU-Redux. All other proportions are fixed at the experts' values.
+differs between groups, since groups have different authors. This proportion is estimated for each
+group and shrunk towards the proportion of the whole table, which is shrunk towards the experts'
+result for MMLU-Redux. All other proportions are fixed at the experts' values.
 
 A sound question may be a *misconception item*: on one sound question in a hundred, models behave
 as if another option were right. Choices cannot distinguish a misconception item from a wrong key,
@@ -15,8 +15,8 @@ Wrong keys also come in runs, for example if a column of keys slips by a row, or
 A hidden Markov chain along the table models these runs. A run begins before one question in a
 thousand, lasts ten questions on average, and most of its keys are wrong. These values are assumed,
 not estimated; a shuffled table shows no runs. With binary scores, runs are not modelled, since a
-run of hard questions looks like a run of wrong keys. For the same reason, groups are then shrunk
-more strongly towards the table.
+run of hard questions looks like a run of wrong keys. For the same reason, groups are shrunk more
+strongly towards the table.
 """
 
 from dataclasses import dataclass, replace
@@ -138,7 +138,7 @@ def _rows(weights: FloatArray) -> FloatArray:
 
 
 def _shares(usual: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the proportions of kinds, given those of wrong keys (groups, kinds)."""
+    """Return the proportions of kinds, given the proportions of wrong keys (groups, kinds)."""
     shares = np.outer((1.0 - wrong) / (1.0 - usual[1]), usual)
     shares[:, 1] = wrong
     return shares

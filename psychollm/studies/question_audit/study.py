@@ -228,7 +228,7 @@ class QuestionAudit(Study, Result):
         texts: Any = None,
         fdr: float = 0.5,
     ) -> "Path":
-        """Write one HTML page, worst questions first: `psychollm.reports.write_report`.
+        """Write an HTML page, with the worst questions first: `psychollm.reports.write_report`.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ def question_audit(
 
 
 def _overclaimed(claimed: FloatArray, truth: FloatArray) -> float:
-    """Return the logits by which probabilities of 0.1 or more are too high, at least 0."""
+    """Return the logits, at least 0, by which probabilities of 0.1 or more are too high."""
     some = claimed >= 0.1
     claims = logit(np.clip(claimed[some], 1e-9, 1.0 - 1e-9))
 

@@ -3,11 +3,11 @@ r"""Screening of questions from scores alone.
 * *Zero variance* (field ``dead``): all models have the same score, so the question does not
   distinguish them.
 * *Hard*: the mean score is low.
-* *Negative item-rest correlation* (field ``against``): better models fail more often, as with a
-  wrong key. The null distribution assigns the scores of a question to models at random
-  (`psychollm.irt.item_screen`, equation 1; Holm over questions).
+* *Negative item-rest correlation* (field ``against``): better models fail more often, as they
+  would with a wrong key. The null distribution assigns the scores of a question to models at
+  random (`psychollm.irt.item_screen`, equation 1; Holm over questions).
 * *Duplicates* (method ``redundant``): models answer two questions alike more often than ability
-  and difficulty explain. A logistic curve of each question gives the probability :math:`p_{iq}`
+  and difficulty explain. A logistic curve for each question gives the probability :math:`p_{iq}`
   that model i is right on question q (score above .5). Model i then answers questions q and r
   alike with probability
 
@@ -246,7 +246,7 @@ class QuestionScreen(Study, Result):
                 yield f"{why}: {self._named(places)}"
 
     def _hardest(self) -> IntArray:
-        """Return the hard questions with variance, the hardest first."""
+        """Return the hard questions that have variance, the hardest first."""
         living = np.array([not why for why in self.dead])
         places = np.flatnonzero(self.hard & living)
         return places[np.argsort(self.score[places], kind="stable")]
@@ -276,7 +276,7 @@ class QuestionScreen(Study, Result):
 
 
 def _first(row: Callable[[int], str], places: Sequence[int] | IntArray) -> tuple[str, ...]:
-    """Return the first rows, and the number of further ones."""
+    """Return the first rows, and the number of further rows."""
     left = len(places) - _SHOWN
     return (*map(row, places[:_SHOWN]), *([f"and {count(left)} more"] if left > 0 else []))
 

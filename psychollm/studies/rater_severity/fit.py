@@ -8,7 +8,7 @@ rater with constant ratings has finite severity. Newton steps use the observed i
 first three steps, and steps at which this information is not positive definite, omit all or part
 of the missing information about things.
 
-Standard errors are the larger of those from the information matrix and from the sandwich over
+Standard errors are the larger of two: from the information matrix, and from the sandwich over
 things:
 
 .. math:: H^{-1} \quad\text{and}\quad

@@ -1,4 +1,4 @@
-r"""Marginal likelihood of ratings: things differ in quality, raters in how they rate.
+r"""Marginal likelihood of ratings of things that differ in quality, by raters who differ in style.
 
 Rater i rates thing j with the linear predictor
 
@@ -11,11 +11,11 @@ have
 .. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const},                (2)
 
 with equally spaced scores c, w that is 1 in the middle and 0 at both ends (m is the rater's
-tendency to the middle), and polynomials T of degree 3 and more for common steps. With two ratings
-this is the many-facet logistic model with slopes, and with more the generalised partial credit
-model. With three it is Davidson's model of ties, with "unsure" between no and yes. Slopes are
-:math:`a = \kappa \sinh u`: for large slopes, u is nearly logarithmic in a, and slopes may be
-negative.
+tendency to the middle), and polynomials T of degree 3 and more for common steps. With two ratings,
+this is the many-facet logistic model with slopes; with more ratings, it is the generalised partial
+credit model. With three ratings, it is Davidson's model of ties, with "unsure" between no and yes.
+Slopes are :math:`a = \kappa \sinh u`: for large slopes, u is nearly logarithmic in a, and slopes
+may be negative.
 
 The quality x is integrated out over nodes. The observed information is the information for known x
 minus the missing information. The missing information is the covariance of the scores under the
@@ -275,7 +275,7 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
 
 
 def thing_scores(facets: Facets, made: Curves, weights: FloatArray, nodes: FloatArray) -> Sparse:
-    """Return each thing's score, summed over nodes with weights (J, Q): (J, P)."""
+    """Return each thing's score (J, P), summed over nodes with weights (J, Q)."""
     thing, cell = facets.thing, facets.cell
     shape = facets.n_things, facets.rater.size
     totals, firsts = weights.sum(axis=1), weights @ nodes

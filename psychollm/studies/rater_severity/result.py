@@ -33,7 +33,7 @@ _SHOWN = 5  # raters at each end in the summary
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RaterSeverity(Study, Result):
-    """Severity, discrimination and tendencies of raters, and effects of omitting each.
+    """Severity, discrimination and tendencies of raters, and effects of omitting each rater.
 
     Examples
     --------
@@ -251,7 +251,7 @@ class RaterSeverity(Study, Result):
         )
 
     def _asked(self) -> list[Finding]:
-        """Return findings that exist only for some ratings."""
+        """Return the findings that are available only for some kinds of ratings."""
         found = []
         if self.middle is not None:
             middle = self.middle

@@ -8,8 +8,8 @@ drift over time and a severity for each group of things are optional. The popula
 normal, and the population of raters is estimated (`fit`).
 
 Severity in logits refers to one thing of average quality. Differences in the mean rating over all
-things, on the scale of the ratings, depend less on the model. They remain valid if ratings of one
-thing are dependent beyond its quality, which biases logits towards zero.
+things, on the scale of the ratings, depend less on the model. These differences remain valid if
+ratings of one thing are dependent beyond its quality, which biases logits towards zero.
 
 References
 ----------
@@ -89,7 +89,7 @@ def rater_severity(
     unsure : hashable, optional
         The middle one of three ratings. "Unsure" and "tie" are recognised.
     discrimination : bool
-        Whether raters may differ in discrimination. With two raters they cannot.
+        Whether raters may differ in discrimination, which takes at least three raters.
     level : float
         Coverage of the intervals.
     n_draws : int

@@ -310,7 +310,7 @@ def _ordered(cells: AnyArray, name: Any, naming: Naming) -> tuple[IntArray, Labe
 
 
 def _plain_word(word: str) -> str:
-    """Return a known word in its standard spelling, others unchanged."""
+    """Return a known word in its standard spelling, and other words unchanged."""
     plain = word.strip().lower()
     return plain if plain in _NO | _YES | _BETWEEN else word
 

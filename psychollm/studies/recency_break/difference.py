@@ -1,4 +1,4 @@
-r"""Estimate differences in differences over dates, given difficulty from other models.
+r"""Estimate differences in differences over dates, given difficulties from other models.
 
 For a lineage of models, the difficulty :math:`d_j` of question j is the mean over all other
 lineages, equally weighted, of scores centred by lineage. Let B be the powers of d up to the third,
@@ -18,7 +18,7 @@ reliability of d and b the slope of y on d, the estimate is
 
 with :math:`\tilde a` the residual of a on B, and :math:`\bar d_1, \bar d_0` the mean difficulties
 after and before the date. The test divides (2) by its heteroscedasticity-robust standard error
-over questions. Its null distribution permutes dates among questions of similar difficulty, jointly
+over questions. The null distribution permutes dates among questions of similar difficulty, jointly
 for all models.
 """
 

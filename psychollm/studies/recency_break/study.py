@@ -2,9 +2,9 @@
 
 A model may have seen questions that were published before its training ended. It then has an
 advantage on these questions. Lower scores on later questions alone are no evidence of this,
-because later questions may be harder. The break is the difference given the difficulty estimated
-from the other models (`psychollm.studies.recency_break.difference`). Models of one lineage share
-training data: they are tested jointly and count once.
+because later questions may be harder. The break is the difference that remains given the
+difficulty estimated from the other models (`psychollm.studies.recency_break.difference`). Models
+of one lineage share training data: they are tested jointly and count once.
 
 References
 ----------
@@ -203,7 +203,7 @@ def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
 def _units(
     values: FloatArray, lineage: IntArray, *, with_models: bool
 ) -> tuple[list[Unit], FloatArray]:
-    """Return lineages, then models, with difficulty from the others; and difficulty from all."""
+    """Return lineages, then models, with the difficulty from the others, and the overall one."""
     means = means_of_lineages(values, lineage)
     others = [difficulty_of(means[np.arange(len(means)) != one]) for one in range(len(means))]
     units = [Unit(scores, *other) for scores, other in zip(means, others, strict=True)]

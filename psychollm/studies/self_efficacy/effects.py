@@ -78,7 +78,7 @@ class FactorEffect(Result):
 class DifficultyEffect(Result):
     """Ratings and performance by level of difficulty.
 
-    Both are on a scale from 0 to 1, so that their slopes can be compared:
+    Ratings and performance are on a scale from 0 to 1, so that their slopes can be compared:
     ``slopes.difference("efficacy", "performance")``.
 
     Examples

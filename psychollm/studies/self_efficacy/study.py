@@ -431,7 +431,7 @@ def _numbers(name: str, estimate: Estimate, row: int) -> dict[str, float]:
 
 
 def _flat(rows: pd.DataFrame, items: Sequence[str]) -> pd.Series:
-    """Return 1 for rows with one rating throughout, NaN with fewer than two ratings (rows,)."""
+    """Return 1 for rows whose ratings are all equal, NaN with fewer than two ratings (rows,)."""
     ratings = rows[list(items)]
     flat = (ratings.max(axis=1) == ratings.min(axis=1)).astype(np.float64)
     return flat.where(ratings.notna().sum(axis=1) > 1)
@@ -483,7 +483,7 @@ def _style(table: EfficacyTable, base: pd.DataFrame, resampling: Resampling) -> 
 
 
 def _totals(rows: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Return the mean total of each model under each condition, with Student's t over repeats."""
+    """Return each model's mean total by condition, with Student's t intervals over repeats."""
     totals = rows.groupby(["model", "condition"], sort=False)["total"].agg(
         ["mean", "count", "std"]
     )

@@ -8,7 +8,7 @@ intervals over models. Proportions are often 0 for most models, so they have Wil
 answers, which are as informative as m models whose proportions have variance :math:`s^2` (Korn and
 Graubard, 1998), or for m answers if all proportions are equal. In simulations with 10, 20 and 50
 models and narrow or wide distributions of proportions, 95 % intervals covered 93 to 98 %;
-Student's t covered 84 to 96 %.
+Student's t intervals covered 84 to 96 %.
 
 References
 ----------

@@ -1,10 +1,10 @@
-r"""Relation between predicting one's own answers and semantic calibration.
+r"""Relation between the predictability of a model's own answers and its semantic calibration.
 
 According to Nakkiran et al., training on the next token removes miscalibration only if the model
 can predict its distribution over answers before it writes the first word. Before a long chain of
-thought it cannot, and miscalibration remains. Their theory thus predicts that an arm (a model on a
-set of questions, in one form) is calibrated worse if it predicts the distribution of its own
-answers worse.
+thought, a model cannot predict this distribution, and miscalibration remains. Their theory thus
+predicts that an arm (a model on a set of questions, in one form) is calibrated worse if it
+predicts the distribution of its own answers worse.
 
 For each question let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
 probability of that class, by a probe on the hidden state at the end of the question or by the
@@ -18,7 +18,7 @@ are the cross-entropy and the Kullback-Leibler divergence from the model's distr
 entropy of sampled answers is too small, especially if answers are diverse. Without the
 Miller-Madow correction, the divergence would therefore grow with diversity alone.
 
-The relation over arms is a rank correlation with Bonett and Wright's interval. With five arms the
+The relation over arms is a rank correlation with Bonett and Wright's interval. With five arms, the
 interval covers nearly the whole range.
 
 References
@@ -145,7 +145,7 @@ def semantic_mechanism(
         Samples of the same arms; `stack_samples` combines several.
     predicted : array_like (arms, questions, samples)
         Probability, predicted before any answer, of the class of each sample; NaN if unknown.
-        `predicted_chances` computes it from distributions over answers.
+        `predicted_chances` computes these probabilities from distributions over answers.
     predictability : {"divergence", "cross_entropy"}
         Measure to correlate with the calibration error. Cross-entropy also grows with the
         diversity of answers.
@@ -172,7 +172,7 @@ def semantic_mechanism(
     CodeError
         If a probability is outside [0, 1], or samples of one class have different probabilities.
     InputError
-        If the arms differ from those of the study.
+        If the arms differ from the arms of the study.
 
     Examples
     --------

@@ -8,7 +8,7 @@ overestimates the probability of its class, because it was selected. The usual e
 calibration error, in which answers are right with the probability given by the confidence, covers
 only the first reason; this null covers both.
 
-Under calibration the right answer and the samples are exchangeable. Together they have the counts
+Under calibration, the right answer and the samples are exchangeable. Together they have the counts
 :math:`m_k = n_k + 1\{k = g\}`, with g the class of the right answer, a new class if no sample is
 in it. Given these counts, each of the M + 1 answers is the right answer with equal probability,
 
@@ -104,7 +104,7 @@ def sample_null(
     n_null: int = 1000,
     rng: RandomState = None,
 ) -> Null:
-    """Return the first output of a metric in data sets drawn from (1)."""
+    """Compare the value of a metric with its values in data sets drawn from (1)."""
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     # For an exact test, the shared part must not depend on which data set is the observed one, so

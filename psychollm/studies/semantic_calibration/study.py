@@ -1,4 +1,4 @@
-r"""Semantic calibration: the relation of the frequency of an answer to its accuracy.
+r"""Semantic calibration: relation between the frequency of an answer and its accuracy.
 
 The semantic confidence of a model is the proportion of the largest class of meaning among many
 answers to the same question. A model is semantically calibrated if it is right with this
@@ -7,14 +7,15 @@ instruction tuning, or reasoning before the answer, impair the calibration of a 
 
 The calibration error of every arm is compared with two expected errors: the error of calibrated
 confidences (`smooth`, `binned`), and the error of a calibrated model with as many samples
-(`expected`; see `null`). The two differ: with five samples, the proportion of the largest class
-exceeds its probability by 0.15 if answers are diverse, and by almost nothing if they are all the
-same. Of two calibrated arms, the one with more diverse answers therefore has a larger raw error,
-and raw differences between arms reflect diversity more than calibration. Verdicts use the excess
+(`expected`; see `null`). The two expected errors differ: with five samples, the proportion of the
+largest class exceeds its probability by 0.15 if answers are diverse, and by almost nothing if they
+are all the same. Of two calibrated arms, the one with more diverse answers therefore has a larger
+raw error, and raw differences between arms reflect diversity more than calibration. Verdicts use
+the excess
 
 .. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
 
-its p-value for each arm, and its differences between arms, paired by question.
+together with its p-value for each arm, and its differences between arms, paired by question.
 
 References
 ----------
@@ -329,7 +330,7 @@ def semantic_calibration(
         Samples of each arm (base, instruct, reasoning, or models), with their correctness. The
         study uses the questions on which every arm has an answer of known correctness.
     baseline : hashable, optional
-        Arm that all others are compared with; the first by default.
+        Arm with which all others are compared; the first by default.
     splits : int
         Number of random splits of the samples into halves, for `split_confidence`.
     n_null : int

@@ -1,8 +1,9 @@
 """`shared_confidence_by`: study each group of questions, and test for a common factor.
 
 Each group (facts, code, mathematics) is studied separately. `common_loadings` tests whether models
-follow one factor over all groups, or one per group. Thresholds may differ; their rank correlation
-over models shows whether models with low thresholds have them in every group.
+follow one factor over all groups or a separate factor in each group. Thresholds may differ; their
+rank correlation over models shows whether a model with a low threshold in one group has low
+thresholds in the others.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class SharedByGroups(Study, Result):
         return tables
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return whether one factor fits all groups, and the verdict on each."""
+        """Return whether one factor fits all groups, and the verdict on each group."""
         alike = Finding(
             key="pairs",
             question="How similar are the groups?",

@@ -7,9 +7,10 @@ Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exce
 
 where f is the common factor of the question, e and u are standard normal, and a(f) is a cubic
 polynomial, so that correctness may depend on f in many ways. If confidence predicts correctness
-through the common factor alone, :math:`\rho = 0`: they are independent *given f*. The factor is
-not observed, and the error of an estimate of f would leave confidence and correctness dependent.
-Therefore f is integrated out over its posterior given the answers of all *other* models,
+through the common factor alone, :math:`\rho = 0`: confidence and correctness are independent
+*given f*. The factor is not observed, and the error of an estimate of f would leave confidence and
+correctness dependent. Therefore f is integrated out over its posterior given the answers of all
+*other* models,
 
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
@@ -238,7 +239,7 @@ def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
 
 
 def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
-    """Return the verdict, the significant correlations, and the mean of all."""
+    """Return the verdict, the significant correlations, and the mean correlation."""
     rho, outcomes = private.correlation, private.verdicts(smallest).outcomes
     shown = [row for row, one in enumerate(outcomes) if one.shown]
     shown.sort(key=lambda row: -abs(rho.value[row]))
@@ -270,8 +271,8 @@ def private_signal(
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct.
     loadings, thresholds : array_like (models,)
-        One-factor solution of the confidence; NaN for models without one, whose answers then carry
-        no information about the factor.
+        One-factor solution of the confidence; NaN for models without a solution, whose answers
+        then carry no information about the factor.
     lower, upper : array_like (models,), optional
         Asymptotes of models that lapse or guess, from the same solution; 0 and 1 by default.
     adjustment : {"holm", "bonferroni", "bh", "by"}
@@ -403,7 +404,7 @@ def _assemble(
 
 
 def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
-    """Return the precision-weighted mean of z, its clustered standard error, and n."""
+    """Return the precision-weighted mean of z, its clustered standard error, and the count."""
     known_fits = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
     if not known_fits:
         return np.nan, np.nan, 0

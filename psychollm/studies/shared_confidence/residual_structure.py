@@ -1,9 +1,10 @@
 r"""Compare the residuals of confidence and of correctness after a common factor.
 
 Do models whose confidence agrees beyond the common factor also agree in correctness? For all pairs
-of models, the standardised residuals of the joint yes counts are compared with those of the joint
-correct counts, each from its own one-factor model. Their correlation over pairs is tested by
-Mantel's permutation of the models, because pairs with a common model are not independent.
+of models, the standardised residuals of the joint yes counts are compared with the residuals of
+the joint correct counts, each from a separate one-factor model. The correlation of the two over
+pairs is tested by Mantel's permutation of the models, because pairs with a common model are not
+independent.
 
 References
 ----------
@@ -96,14 +97,14 @@ def residual_structure(
     n_null: int = 9999,
     rng: RandomState = None,
 ) -> ResidualStructure:
-    """Correlate residuals of confidence with those of correctness.
+    """Correlate residuals of confidence with residuals of correctness.
 
     Parameters
     ----------
     confidence : PairResiduals
         Residuals of confidence after its factor.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Correctness of the same models, or more.
+        Correctness of the same models; further models are ignored.
     n_null : int
         Number of permutations of the models for the p-value.
     rng : Generator, int or None
@@ -130,7 +131,7 @@ def residual_structure(
 def residuals_beside(
     confidence: PairResiduals, correctness: Responses, *, n_null: int = 9999, rng: RandomState
 ) -> ResidualStructure:
-    """Correlate residuals with those of binary correctness."""
+    """Correlate residuals with the residuals of binary correctness."""
     known = correctness.select(models=confidence.labels)
     rates = binary_counts(known).yes_rates
     kept = np.flatnonzero((rates > 0) & (rates < 1))

@@ -166,8 +166,8 @@ class SharedConfidence(Study, Result):
     def loadings_frame(self) -> pd.DataFrame:
         """Return one row per model: threshold and loading, with and without continuity correction.
 
-        ``loading`` comes from the full-information solution, which needs no rule, with lapses
-        removed if they were fitted (then there are also ``loading_without_lapses`` and
+        ``loading`` comes from the full-information solution, which needs no continuity correction,
+        with lapses removed if they were fitted (then there are also ``loading_without_lapses`` and
         ``lapse_rate``). ``first_component`` and its ``quadratic_fit`` on the threshold come from
         the plain tetrachoric spectrum, which depends on the continuity correction.
         """

@@ -130,7 +130,7 @@ def shared_confidence(
 def _beside(
     study: SharedConfidence, said: Responses, right: Responses, people: Any
 ) -> dict[str, Any]:
-    """Return models compared with people, and the call with the people added."""
+    """Return models compared with people, and the call with the argument `people` added."""
     tables = {
         name: (np.where(one.missing, np.nan, one.codes), column)
         for name, one, column in (("says yes", said, "said"), ("accuracy", right, "correct"))

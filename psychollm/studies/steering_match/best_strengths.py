@@ -92,7 +92,7 @@ def plain_thresholds(rates: FloatArray) -> FloatArray:
 
 
 def r_squared(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return squared correlations over the last axis, of pairs with both values defined."""
+    """Return squared correlations over the last axis, using pairs with both values defined."""
     both = np.isfinite(x) & np.isfinite(y)
     n = both.sum(axis=-1, keepdims=True)
     u, v = (np.where(both, np.broadcast_to(part, both.shape), 0.0) for part in (x, y))
@@ -107,7 +107,7 @@ def r_squared(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def fitted_line(thresholds: FloatArray, strengths: FloatArray, level: float) -> Line:
-    """Regress strengths on thresholds, over targets with both."""
+    """Regress strengths on thresholds, over targets for which both are defined."""
     both = np.isfinite(thresholds) & np.isfinite(strengths)
     return least_squares(
         thresholds[both],

@@ -67,7 +67,7 @@ class Scoring:
     def headlines(
         self, grid: Grid, held_out: tuple[Answers, Answers]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the statistics in the order of `HEADLINES`, and held-out kappa per target."""
+        """Return the statistics in the order of `HEADLINES`, and each target's held-out kappa."""
         counts = count(grid, self.profiles)
         agreement, kappa = counts.agreement, counts.kappa
         curves = kappa if self.criterion == "kappa" else agreement
@@ -124,7 +124,7 @@ def _null(observed: FloatArray, draws: FloatArray, statistic: str) -> Null:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Control(Result):
-    """Performance of a control, compared with that of the direction.
+    """Performance of a control, compared with the direction.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Control(Result):
     r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
         Statistics that the study reports for the direction, as means over the targets.
     ahead, ahead_agreement : Difference
-        Held-out kappa, and held-out agreement, of the direction minus those of the control.
+        Held-out kappa and held-out agreement of the direction, minus the control's.
 
     Examples
     --------

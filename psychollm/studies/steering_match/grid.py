@@ -187,7 +187,7 @@ def _refined(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """Weighted counts of (1), each (targets, points)."""
+    """Weighted counts in (1), each of shape (targets, points)."""
 
     both: FloatArray
     target: FloatArray
@@ -238,7 +238,7 @@ def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> 
 
 
 def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
-    """Return each question's part of (2) at the best slope (targets, points, questions)."""
+    """Return each question's term in (2) at the best slope (targets, points, questions)."""
     if grid.log_odds is None:
         msg = (
             "criterion='likelihood' needs log odds or probabilities of yes, but the table has "

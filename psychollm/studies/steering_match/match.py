@@ -99,8 +99,9 @@ def steering_match(
     controls : mapping of str to values like `steered`, optional
         Sweeps of random directions or of directions made from shuffled labels, by name.
     criterion : {"agreement", "kappa"}
-        Criterion for the best strength, also in controls and nulls. Held-out agreement always uses
-        strengths chosen for agreement, and held-out kappa strengths chosen for kappa.
+        Criterion for the best strength, which also applies to controls and nulls. Held-out
+        agreement always uses strengths chosen for agreement, and held-out kappa strengths chosen
+        for kappa.
     ties : {"middle", "nearest_zero"}
         Choice among equally good strengths.
     steps : int

@@ -1,7 +1,7 @@
-"""Answers reproduced from one scalar per target, and baselines.
+"""Answers reproduced from one strength per target, and baselines.
 
-A reconstruction is a row of answers per target. Its agreement and kappa are ratios of sums over
-questions, so all resamples of questions take one matrix product.
+A reconstruction is a row of answers per target. The agreement and kappa of a reconstruction are
+ratios of sums over questions, so all resamples of questions take one matrix product.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Answers:
 
 
 def mean_defined(values: FloatArray) -> FloatArray:
-    """Return the mean of the defined values over the last axis, NaN without any."""
+    """Return the mean of the defined values over the last axis, NaN without defined values."""
     known = np.isfinite(values)
     n = known.sum(axis=-1)
     total = np.where(known, values, 0.0).sum(axis=-1)

@@ -62,7 +62,7 @@ class SteeringMatch(Study, Result):
         Reconstruction at the strength that the line through the *other* targets predicts from the
         target's threshold.
     constant, unsteered : Reconstruction
-        Baselines: the target's more frequent answer; the model without steering.
+        Baselines: the target's more frequent answer, and the model without steering.
     lift : Estimate
         Held-out agreement minus the agreement of the constant answer.
     null, kappa_null : Null
@@ -320,7 +320,7 @@ def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
 
 
 def _no_better(control: Control, smallest: SmallestEffects) -> str:
-    """Return in words whether a control is equivalent, better, or possibly so."""
+    """Return in words how the direction compares with a control that it does not exceed."""
     judged = outcome(control.ahead.interval, smallest=smallest.kappa)
     return {
         Outcome.BELOW: "worse than",

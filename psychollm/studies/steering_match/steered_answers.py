@@ -129,7 +129,7 @@ def as_unsteered(values: ArrayLike, scale: Scale, labels: Labels) -> FloatArray:
 
 
 def at_zero(doses: FloatArray, odds: FloatArray) -> FloatArray | None:
-    """Return the log odds at strength 0, linearly interpolated; None outside the range."""
+    """Return the log odds at strength 0, linearly interpolated; None if 0 is out of range."""
     if not doses[0] <= 0.0 <= doses[-1]:
         return None
     right = int(np.searchsorted(doses, 0.0))
@@ -144,7 +144,7 @@ def at_zero(doses: FloatArray, odds: FloatArray) -> FloatArray | None:
 class SteeredAnswers(Result):
     """Answers of one model to the same questions at several strengths of one direction.
 
-    Construct it by `from_array`, `from_frame` or `from_sweep`, which check the input.
+    Construct a table with `from_array`, `from_frame` or `from_sweep`, which check the input.
 
     Attributes
     ----------
@@ -213,7 +213,8 @@ class SteeredAnswers(Result):
         strengths : array-like (strengths,)
             Strengths in any order and unit.
         scale : {"answers", "probability", "log_odds"}
-            Type of the values: 1 or 0, P(yes) of P(yes) + P(no), or its log odds.
+            Type of the values: 1 or 0, P(yes) / (P(yes) + P(no)), or the log odds of this
+            probability.
         mass : array-like (strengths,) or (strengths, questions), optional
             Probability mass on yes and no.
         unsteered : array-like (questions,), optional

@@ -1,4 +1,4 @@
-"""Forecast scores at a date, and backtest forecasts from earlier dates."""
+"""Forecast scores at a date, and backtest forecasts that start at earlier dates."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ def _line_known(teller: Foreteller, year: float) -> Known:
 def _ahead(
     teller: Foreteller, year: float, level: float, widen: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of a model at a date, and of the best model by then (2, benchmarks)."""
+    """Return the scores of a typical model at a date, and of the best by then (2, benchmarks)."""
     told = teller.foretold(_line_known(teller, year), level=level, rng=rng, widen=widen)
     # Releases are assumed to continue at the rate of the year before the latest model.
     scale, scores = teller.scale, teller.scores
@@ -160,7 +160,7 @@ def _earlier(
     scores: ScoreTable, share: float, n_abilities: int, level: float, widen: float,
     rng: np.random.Generator,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Return the scores after a date, with their forecasts from the scores before."""
+    """Return the scores after a date, with forecasts from the scores before this date."""
     import pandas as pd
 
     columns = ["origin", "model", "benchmark", "date", "score", "value", "lower", "upper"]

@@ -1,4 +1,4 @@
-"""Predict scores by simulation, for models of the table or new ones."""
+"""Predict scores by simulation, for models in the table or new models."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -65,7 +65,7 @@ class Foreteller:
         self._shared: _Shared | None = None
 
     def in_table(self, model: int) -> Known:
-        """Return the distribution for a model of the table."""
+        """Return the distribution for a model in the table."""
         mean = np.concatenate([self.scale.abilities[model], self.scale.curves.ravel()])
         return Known(mean, self.found.of(model))
 

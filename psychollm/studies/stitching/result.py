@@ -99,14 +99,14 @@ class StitchedBenchmarks(Study, Result):
         Parameters
         ----------
         model : hashable
-            Label of a model in the table, or of a new one.
+            Label of a model in the table, or of a new model.
         given : mapping, optional
-            Scores of the model by benchmark; required for a new model. They are added to its
-            scores in the table.
+            Scores of the model by benchmark; required for a new model. These scores are added to
+            the model's scores in the table.
         date : str, date or float, optional
             Release date of a new model; by default the date of the latest model.
         level : float
-            Coverage of the intervals, which apply to scores reported like those in the table.
+            Coverage of the intervals, which apply to scores reported as in the table.
 
         Returns
         -------

@@ -15,11 +15,11 @@ weights :math:`w = 1 / (\phi_b + 1 / n)` the parameters maximise the quasi-likel
 
 .. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
 
-plus the logarithm of normal priors: abilities around a line in the release date, with variance
-1; :math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances,
-means and dispersions are updated from the posterior by EM. The posterior is normal around the
-maximum (Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk
-towards the dispersion of all benchmarks, which counts as `FEW` scores.
+plus the logarithm of normal priors: abilities have variance 1 around a line in the release date;
+:math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances, means
+and dispersions are updated from the posterior by EM. The posterior is normal around the maximum
+(Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk towards the
+dispersion of all benchmarks, which counts as `FEW` scores.
 
 Given benchmarks, models are independent. Eliminating the models' block of the curvature (Schur)
 makes the cost of a step proportional to the number of models times the squared number of
@@ -343,7 +343,7 @@ class _Fit:
         self._rescale(np.diagonal(found.abilities, axis1=1, axis2=2))
 
     def _rescale(self, own: FloatArray) -> None:
-        """Fit the line in time; standardise abilities to variance 1 around it and mean 0."""
+        """Fit the line in time; standardise abilities to mean 0 and variance 1 around it."""
         times, theta = self.times, self.theta
         slope = np.zeros(theta.shape[1])
         if times[:, 1].any():

@@ -61,7 +61,7 @@ def stitch_benchmarks(
     ----------
     scores : DataFrame, array_like, str or Path
         A long table with one row per score, a table models x benchmarks with NaN for missing
-        scores, or the path of a CSV file with either. Scores are between 0 and 1.
+        scores, or the path of a CSV file with such a table. Scores are between 0 and 1.
     model, benchmark, score : str, optional
         Columns of a long table; by default known names.
     n : int, str, mapping or array_like, optional
@@ -75,7 +75,7 @@ def stitch_benchmarks(
     out_of : float
         Highest possible score: 100 for percentages.
     n_abilities : 1 or 2, optional
-        Number of abilities; by default two if they predict held-out scores better than one.
+        Number of abilities; by default two if two predict held-out scores better than one.
     level : float
         Coverage of the intervals of abilities and benchmarks.
     rng : Generator, int or None

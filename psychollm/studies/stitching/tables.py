@@ -24,7 +24,7 @@ _YEAR = 365.25
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreTable:
-    """Scores to fit; every model and every benchmark has at least one."""
+    """Scores to fit; every model and every benchmark has at least one score."""
 
     value: FloatArray  # (models, benchmarks) between 0 and 1, NaN if missing
     items: FloatArray  # (models, benchmarks) items per score, infinite if unknown

@@ -216,7 +216,7 @@ def _moments(
 def _block(
     y: FloatArray, tried: BoolArray, x: FloatArray, at: FloatArray, centre: FloatArray
 ) -> _Moments:
-    """Return the contribution of some tasks, by quadrature about the mode of each."""
+    """Return the contribution of some tasks, by quadrature about each task's mode."""
     n, size = y.shape
     scatter = np.exp(at[-1])
     base = at[:n, None] - at[n] * x

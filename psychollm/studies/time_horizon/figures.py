@@ -44,7 +44,7 @@ _NAMED = 15
 def plot_time_horizon(
     result: "TimeHorizon", *, share: float | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Plot the horizons of each model over all tasks and for a typical one, with intervals.
+    """Plot each model's horizons over all tasks and for a typical task, with intervals.
 
     Parameters
     ----------

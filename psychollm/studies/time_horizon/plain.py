@@ -6,12 +6,12 @@ With :math:`x` the log minutes of a task, a model solves it with probability
 
 and its horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
 difficulty between tasks of equal length makes the curve (1) flatter. The coefficients maximise the
-likelihood with Jeffreys' penalty. They are finite even if a model solves all short tasks and no
-long ones.
+likelihood with Jeffreys' penalty. These estimates are finite even if a model solves all short
+tasks and no long ones.
 
 An interval contains the horizons of all (a, b), b > 0, whose penalised likelihood is within the
-chi-squared quantile of its maximum: a profile interval (Heinze and Schemper). If these pairs
-include a slope of zero, the interval is unbounded. Successes in tasks of one family are
+chi-squared quantile of its maximum: a profile likelihood interval (Heinze and Schemper). If these
+pairs include a slope of zero, the interval is unbounded. Successes in tasks of one family are
 correlated. The correlation is estimated from all models,
 
 .. math:: \rho = \sum_{j \neq k} (y_j - P_j)(y_k - P_k) \big/

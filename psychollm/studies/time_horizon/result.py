@@ -100,9 +100,9 @@ class TimeHorizon(Study, Result):
     def trend(self, dates: Any) -> HorizonTrend:
         """Estimate the growth of horizons over the release dates of models.
 
-        A line is fitted to log2 horizons. Its error has two sources: deviations of models from the
-        line, and the sampling of tasks, which affects all models. For the trend of the frontier,
-        pass dates of the models at the frontier only.
+        A line is fitted to log2 horizons. The error of the line has two sources: deviations of
+        models from the line, and the sampling of tasks, which affects all models. For the trend of
+        the frontier, pass only the dates of models at the frontier.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class TimeHorizon(Study, Result):
         return exhibit(Findings(items=tuple(items), head=f"{head}."), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Plot the horizons of each model over all tasks and for a typical one."""
+        """Plot the horizons of each model over all tasks and for a typical task."""
         draw = view("studies.time_horizon.figures", "plot_time_horizon")
         axes: Drawn = draw(self, ax=ax)
         return axes

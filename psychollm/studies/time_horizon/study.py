@@ -1,10 +1,10 @@
 """Estimate a model's time horizon over all tasks and for a typical task.
 
-A time horizon is the length, in minutes that people need, of tasks that a model solves with a
-given probability. Two definitions answer different questions. Over **all tasks**, it is the length
-at which the proportion of solved tasks equals this probability
-(`psychollm.studies.time_horizon.plain`). For a **typical task**, it is the length at which a task
-of median difficulty for its length is solved with this probability
+A model's time horizon is the length of the tasks that it solves with a given probability. The
+length of a task is the time, in minutes, that people need for it. Two definitions answer different
+questions. Over **all tasks**, it is the length at which the proportion of solved tasks equals this
+probability (`psychollm.studies.time_horizon.plain`). For a **typical task**, it is the length at
+which a task of median difficulty for its length is solved with this probability
 (`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in difficulty, so the
 curve over all tasks is flatter: for probabilities above one half, the horizon over all tasks is
 shorter.
@@ -59,7 +59,7 @@ def time_horizon(
         Whether each model solved each task (1 or 0), or its proportion of successful attempts; NaN
         if not attempted. Long tables and tables with repeats are accepted.
     minutes : Series, mapping or array_like (tasks,)
-        Minutes that people need for each task. Tasks without minutes (NaN) are omitted.
+        Number of minutes that people need for each task. Tasks without minutes (NaN) are omitted.
     share : float or sequence of float
         Probabilities of success.
     families : array_like (tasks,), optional

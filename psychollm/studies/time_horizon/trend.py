@@ -113,7 +113,7 @@ class HorizonTrend(Result):
 
 
 def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
-    """Regress log2 horizons on dates, with errors of models and of common tasks."""
+    """Regress log2 horizons on dates, with errors due to models and to the common tasks."""
     days = days_of(dates, horizons.labels, argument="dates", kind="model", some=True)
     if np.isfinite(days).sum() < FEWEST or np.unique(days[np.isfinite(days)]).size < 2:
         msg = (

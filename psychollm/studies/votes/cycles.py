@@ -38,7 +38,7 @@ _LISTED = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cycles(Result):
-    """Test that strengths are additive around triangles, and the triangles that deviate most.
+    """Test of additive strengths around triangles, and the triangles that deviate most.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def cycles_of(
 
 
 def _triangles(i: IntArray, j: IntArray, k: int, variance: FloatArray) -> IntArray:
-    """Return the indices of the pairs ab, bc and ac of each triangle (triangles, 3)."""
+    """Return the indices of the three pairs ab, bc and ac of each triangle (triangles, 3)."""
     place = np.full((k, k), -1, dtype=np.int64)
     place[i, j] = np.arange(i.size)
     found = []

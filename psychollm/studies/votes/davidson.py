@@ -6,8 +6,8 @@ parameter,
 .. math:: P(\text{left}) : P(\text{tie}) : P(\text{right}) =
           e^{\eta / 2} : e^{\nu} : e^{-\eta / 2}.                                         \quad (1)
 
-Between equally strong models, a tie has probability :math:`e^\nu / (2 + e^\nu)`. Without ties this
-is the Bradley-Terry model.
+Between equally strong models, a tie has probability :math:`e^\nu / (2 + e^\nu)`. Without ties,
+this is the Bradley-Terry model.
 
 References
 ----------

@@ -18,8 +18,8 @@ steps use the information at the mode, with the effects of voters eliminated,
 
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P,                 \quad (2)
 
-where P is the precision of the priors. The variance of k effects follows MacKay's rule: it is
-their sum of squares, divided by k minus the sum of the ratios of posterior to prior variance.
+where P is the precision of the priors. The variance of k effects follows MacKay's rule: it is the
+sum of squared effects, divided by k minus the sum of the ratios of posterior to prior variance.
 
 With very many votes, the votes of a subset of voters are fitted first. The remaining steps are
 short, so the information (2) of the first iteration is reused.
@@ -100,7 +100,7 @@ class Fit:
         return inverse(self.information)
 
     def mean_discrimination(self, votes: Votes) -> FloatArray:
-        """Return the posterior mean of each vote's discrimination, relative to its mode."""
+        """Return the posterior mean of each vote's discrimination, relative to the mode."""
         # Shape: (votes,).
         if not votes.n_voters:
             return np.ones(votes.left.size)
@@ -261,14 +261,14 @@ class _Secant:
     """Curvature of the likelihood in log standard deviations, from the last two iterations.
 
     Near a standard deviation of 0, the expected information can be much too large or too small.
-    Steps that use it are then too short, or oscillate about the maximum.
+    Steps that use the expected information are then too short, or oscillate about the maximum.
     """
 
     def __init__(self) -> None:
         self.last: tuple[FloatArray, FloatArray] | None = None
 
     def curvature(self, at: FloatArray, slope: FloatArray, expected: FloatArray) -> FloatArray:
-        """Return the secant curvature, within a factor of the expected one."""
+        """Return the secant curvature, bounded relative to the expected curvature."""
         last, self.last = self.last, (at, slope)
         if last is None:
             return expected

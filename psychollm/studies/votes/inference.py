@@ -10,9 +10,9 @@ subset of a voter's votes, the gradient is corrected for the change that the sub
 voter's effects. :math:`h_g` is the proportion of cluster g in the information on a contrast;
 degrees of freedom are those of `psychollm.estimates.clustered`. If the model is correct, (1) is
 the posterior covariance. With both voters and prompts, the covariance is the sum of the
-covariances clustered by voters and by prompts, minus the covariance clustered by their cells. It
-is at least the larger of the first two. Many small clusters are merged at random, which keeps
-their sums independent.
+covariances clustered by voters and by prompts, minus the covariance clustered by their cells. The
+result is at least the larger of the first two covariances. Many small clusters are merged at
+random, which keeps their sums independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
 simultaneous intervals (`max_t_of`).
@@ -185,7 +185,7 @@ def _sums(
 
 
 def _slopes(each: Part, fit: Fit, group: IntArray, total: int, *, whole: bool) -> FloatArray:
-    """Return the gradient of part of the votes, summed by group (groups, parameters)."""
+    """Return the gradient of a subset of the votes, summed by group (groups, parameters)."""
     table, scores = each.table, fit.scores[:, each.votes]
     n, p = group.size, table.n_parameters
     member = csr_array((np.ones(n), (group, np.arange(n))), shape=(total, n))

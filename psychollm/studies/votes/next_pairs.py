@@ -16,8 +16,8 @@ between a and b, and lowers the variance of another difference by
 where q is the contrast of a and b, and C the covariance of the strengths. Pairs are chosen
 sequentially, each with the C expected after the votes on the previously chosen pairs. The
 criterion is the reduction by (2) of the sum of :math:`m_d` over the inconclusive differences at
-the boundaries. Every third pair is instead the pair whose own difference becomes most precise by a
-vote, because a boundary may be misplaced by chance.
+the boundaries. Every third pair is instead the pair whose own difference gains most precision from
+a vote, because a boundary may be misplaced by chance.
 """
 
 from dataclasses import dataclass

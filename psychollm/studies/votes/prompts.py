@@ -1,10 +1,10 @@
 r"""Variation of strengths between prompts.
 
-The fit averages over prompts, so its strengths describe the wins over all prompts. They are
-smaller than the strengths on a typical prompt. On each prompt, the strength of a model deviates
-from its typical strength with standard deviation :math:`\sigma`. With :math:`s_v` the score of
-vote v in the strengths, and :math:`w_v` its information, products of two votes v and v' on the
-same prompt have the expectation
+The fit averages over prompts, so its strengths describe the wins over all prompts. These strengths
+are smaller than the strengths on a typical prompt. On each prompt, the strength of a model
+deviates from its typical strength with standard deviation :math:`\sigma`. With :math:`s_v` the
+score of vote v in the strengths, and :math:`w_v` its information, products of two votes v and v'
+on the same prompt have the expectation
 
 .. math:: E[s_v' s_{v'}] = \sigma_f^2 \operatorname{tr}(L_v L_{v'}),                      \quad (1)
 

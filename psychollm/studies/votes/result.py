@@ -164,7 +164,7 @@ class BradleyTerry(Study, Result):
 
     @property
     def score(self) -> Estimate:
-        """Strengths; alias shared with comparisons of scores."""
+        """Strengths, under the name that comparisons of scores use."""
         return self.strengths
 
     @property
@@ -262,7 +262,7 @@ class BradleyTerry(Study, Result):
         )
 
     def cycles(self, *, n_draws: int = 2000, rng: RandomState = None) -> Cycles:
-        """Test whether strengths are additive around triangles, or votes are cyclic.
+        """Test whether votes are cyclic, so that strengths are not additive around triangles.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class BradleyTerry(Study, Result):
             `share` is the smallest excess of a win rate over one half that is of interest.
         """
         pairs = self.differences
-        least = 4.0 * smallest.share  # logits, between models that are nearly equal
+        least = 4.0 * smallest.share  # in logits, for models that are nearly equal
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
             tuple(

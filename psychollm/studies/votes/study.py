@@ -6,8 +6,8 @@ side, effects of covariates, and each voter's effects on side, ties and discrimi
 (`psychollm.studies.votes.inference`). The intervals of all differences and the bounds of all ranks
 are simultaneous, as in `psychollm.compare`.
 
-Strengths have a normal prior; its standard deviation is estimated, but at least one. The prior is
-weak if there are many votes, and keeps the strength of an undefeated model finite.
+Strengths have a normal prior; its standard deviation is estimated, but at least one. The prior has
+little influence if there are many votes, and keeps the strength of an undefeated model finite.
 
 References
 ----------
@@ -73,7 +73,7 @@ def bradley_terry(
     n_draws: int = 4000,
     rng: RandomState = None,
 ) -> BradleyTerry:
-    """Estimate strengths, ranks and tiers of models from votes on pairs of them.
+    """Estimate strengths, ranks and tiers of models from votes on pairs of models.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def bradley_terry(
         from 1 for left to 0 for right, or from 1 for left to 2 for right. Numbers other than 0, .5
         and 1 are fractional wins. Votes without a winner are omitted.
     voter : str or array_like (votes,), optional
-        Person or judge who voted. By default a known column, if there is one.
+        Person or judge who voted. By default, a column with a known name, if there is one.
     kind : str or array_like (votes,), optional
         Kind of voter, such as "people" and "judge". The kind with most voters determines the
         strengths; other kinds are linked with it and have deviations.
