@@ -1,5 +1,5 @@
-"""Methods that make a correlation matrix positive semidefinite, one per file.
+"""Methods that make a correlation matrix positive semidefinite.
 
-Each takes a symmetric matrix with unit diagonal and returns a `Repair`. Arguments are checked by
-the entry point, `psychollm.correlation.smoothing.smooth`.
+Each method takes a symmetric matrix with unit diagonal and returns a `Repair`. The function
+`psychollm.correlation.smoothing.smooth` checks the arguments.
 """

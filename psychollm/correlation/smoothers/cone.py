@@ -1,4 +1,4 @@
-r"""The cone of positive semidefinite matrices: projection onto it, and its derivative.
+r"""Projection onto the cone of positive semidefinite matrices, and its derivative.
 
 With the spectral decomposition :math:`A = P \Lambda P'`, the nearest positive semidefinite matrix
 is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. Its directional derivative (Sun & Sun, 2002) is
@@ -7,8 +7,8 @@ is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. Its directional derivative (Sun & Sun
           \Omega_{ab} = \frac{\max(\lambda_a, 0) + \max(\lambda_b, 0)}{|\lambda_a| + |\lambda_b|}
 
 The simplest method clips non-positive eigenvalues and rescales the diagonal to one (Knol & Berger,
-1991, equation 27), with the constants of R's ``psych::cor.smooth``. It is not optimal, but needs
-only one decomposition.
+1991, equation 27), with the constants of R's ``psych::cor.smooth``. This method is not optimal,
+but needs only one decomposition.
 
 References
 ----------
@@ -64,7 +64,7 @@ def project(matrix: FloatArray) -> Projection:
 
 
 def divided_differences(values: FloatArray) -> FloatArray:
-    """Return Omega of the module docstring, zero if both eigenvalues are zero."""
+    """Return Omega, the divided differences, which are zero if both eigenvalues are zero."""
     raised = np.maximum(values, 0.0)
     sizes = np.abs(values)
     below = sizes[:, None] + sizes
@@ -74,7 +74,7 @@ def divided_differences(values: FloatArray) -> FloatArray:
 
 
 def as_correlation(matrix: FloatArray) -> FloatArray:
-    """Rescale a positive semidefinite matrix to an exactly unit diagonal, exactly symmetric."""
+    """Rescale a positive semidefinite matrix to exact symmetry and an exact unit diagonal."""
     inverse = 1.0 / np.sqrt(np.diagonal(matrix))
     scaled = (matrix + matrix.T) / 2.0 * np.outer(inverse, inverse)
     result: FloatArray = np.clip(scaled, -1.0, 1.0)
@@ -83,7 +83,7 @@ def as_correlation(matrix: FloatArray) -> FloatArray:
 
 
 def hollow(matrix: FloatArray) -> FloatArray:
-    """Return a copy with zero diagonal."""
+    """Return a copy of the matrix with zero diagonal."""
     result = matrix.copy()
     np.fill_diagonal(result, 0.0)
     return result
@@ -103,7 +103,7 @@ def conjugate_gradient(
     limit: int,
 ) -> FloatArray:
     """Solve ``apply(x) = target`` for a positive definite map, until the residual is small."""
-    # `scaling` is a diagonal preconditioner: an estimate of the map's diagonal.
+    # `scaling` is a diagonal preconditioner, an estimate of the diagonal of the map.
     x = np.zeros_like(target)
     residual = target.copy()
     enough = tolerance * np.linalg.norm(target)

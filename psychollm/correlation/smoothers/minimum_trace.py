@@ -1,4 +1,4 @@
-r"""Minimum-trace factor analysis, and the scaling of Bentler and Yuan (2011) built on it.
+r"""Minimum-trace factor analysis, and the scaling of Bentler and Yuan (2011) based on it.
 
 Let :math:`R_0` be R with zero diagonal. Minimum-trace factor analysis (Bentler, 1972) finds the
 communalities
@@ -19,7 +19,7 @@ smoothing that Debelak and Tran (2016) recommend before parallel analysis.
 
 The program is solved by a primal-dual interior-point method (Helmberg, Rendl, Vanderbei &
 Wolkowicz, 1996): its dual minimises :math:`\langle R_0, Y \rangle` over correlation matrices Y,
-and the gap between the two values is the stopping rule.
+and the iteration stops if the gap between the two values is small.
 
 References
 ----------
@@ -51,9 +51,9 @@ from psychollm._base.types import FloatArray
 from psychollm.correlation.smoothers.cone import Repair, as_correlation, hollow
 
 TOLERANCE = 1e-12  # duality gap per unit of trace
-GOOD_ENOUGH = 1e-8  # gap that rounding error can leave
+GOOD_ENOUGH = 1e-8  # largest gap due to rounding errors
 MAX_STEPS = 100
-HEYWOOD = 1.0 - 1e-8  # below one, so that rounding does not decide about duplicates
+HEYWOOD = 1.0 - 1e-8  # below one, so that rounding errors do not affect duplicates
 
 
 class _Iterate(NamedTuple):
@@ -74,7 +74,7 @@ class _Iterate(NamedTuple):
 
 
 def minimum_trace(matrix: FloatArray, scaling: float) -> Repair:
-    """Shrink the correlations of Heywood variables only."""
+    """Shrink only the correlations of Heywood cases."""
     communalities, ending = minimum_trace_communalities(matrix)
     heywood = communalities >= HEYWOOD
     scale = np.where(heywood, np.sqrt(scaling / np.maximum(communalities, 1.0)), 1.0)
@@ -93,7 +93,8 @@ def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Converg
     while point.gap > TOLERANCE * point.trace and steps < MAX_STEPS and not stalled:
         point, length = _step(point, target)
         stalled = length < 1e-6
-        # If steps are long, the iterates are close to the central path, so aim further along it.
+        # If steps are long, the iterates are close to the central path, so the next target is
+        # further along this path.
         target = point.gap / ((4 if length > 1.8 else 2) * len(matrix))
         steps += 1
     relative = point.gap / point.trace
@@ -129,7 +130,7 @@ def _step(point: _Iterate, target: float) -> tuple[_Iterate, float]:
 
 
 def _longest(matrix: FloatArray, change: FloatArray) -> float:
-    """Return the longest step up to one that keeps the matrix positive definite."""
+    """Return the longest step, at most one, that keeps the matrix positive definite."""
     length = 1.0
     while not _is_definite(matrix + length * change):
         length *= 0.8

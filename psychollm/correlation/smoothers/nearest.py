@@ -1,9 +1,9 @@
-r"""The nearest correlation matrix with equal weights of pairs.
+r"""Nearest correlation matrix with equal weights of pairs.
 
-Minimise :math:`\tfrac12 \lVert X - G \rVert_F^2` over positive semidefinite X with unit diagonal:
-the least squares approximation of Knol and ten Berge (1989), the nearest correlation matrix of
-Higham (2002). By duality (Qi & Sun, 2006) :math:`X = \Pi(G + \operatorname{diag} y)`, where y
-minimises the convex
+The method minimises :math:`\tfrac12 \lVert X - G \rVert_F^2` over positive semidefinite X with
+unit diagonal. The minimum is the least squares approximation of Knol and ten Berge (1989) and the
+nearest correlation matrix of Higham (2002). By duality (Qi & Sun, 2006) :math:`X = \Pi(G +
+\operatorname{diag} y)`, where y minimises the convex function
 
 .. math:: \theta(y) = \tfrac12 \lVert \Pi(G + \operatorname{diag} y) \rVert_F^2 - \sum_i y_i,
           \qquad \nabla\theta = \operatorname{diag} \Pi(G + \operatorname{diag} y) - 1.
@@ -50,7 +50,7 @@ RIDGE = 1e-12  # keeps the Newton equation definite if a row of the projection i
 
 
 class _Dual(NamedTuple):
-    """The dual function at one point."""
+    """Dual function at a point."""
 
     y: FloatArray  # (k,)
     projection: Projection
@@ -89,7 +89,7 @@ def _at(matrix: FloatArray, y: FloatArray) -> _Dual:
 
 
 def _newton_direction(dual: _Dual) -> FloatArray:
-    """Solve the Newton equation, more accurately near the solution."""
+    """Solve the Newton equation, with more precision near the solution."""
     vectors = dual.projection.vectors
     omega = divided_differences(dual.projection.values)
     squares = vectors**2
@@ -111,7 +111,8 @@ def _search(matrix: FloatArray, dual: _Dual, direction: FloatArray) -> _Dual | N
     for halvings in range(30):
         step = 0.5**halvings
         trial = _at(matrix, dual.y + step * direction)
-        # Near the solution the value is constant up to rounding, so the gradient decides.
+        # Near the solution the value is constant up to rounding errors, so the gradient is used
+        # instead.
         if trial.value <= dual.value + 1e-4 * step * slope or trial.error <= dual.error / 2.0:
             return trial
     return None

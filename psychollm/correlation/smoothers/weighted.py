@@ -1,11 +1,11 @@
-r"""The nearest correlation matrix with weights of pairs.
+r"""Nearest correlation matrix with weights of pairs.
 
-Minimise :math:`f(X) = \sum_{i<j} w_{ij} (x_{ij} - g_{ij})^2` over positive semidefinite X with
-unit diagonal (the H-weighted problem of Higham, 2002). With weights :math:`1/\mathrm{se}^2`
-imprecise correlations move more than precise ones.
+The method minimises :math:`f(X) = \sum_{i<j} w_{ij} (x_{ij} - g_{ij})^2` over positive
+semidefinite X with unit diagonal (the H-weighted problem of Higham, 2002). With weights
+:math:`1/\mathrm{se}^2` imprecise correlations change more than precise correlations.
 
-The augmented Lagrangian of Qi and Sun (2011): for a multiplier :math:`Z \succeq 0` and a penalty
-:math:`\sigma`, the off-diagonal entries of X minimise the strongly convex
+It uses the augmented Lagrangian of Qi and Sun (2011). For a multiplier :math:`Z \succeq 0` and a
+penalty :math:`\sigma`, the off-diagonal entries of X minimise the strongly convex function
 
 .. math:: \tfrac12 \sum_{i \ne j} w_{ij} (x_{ij} - g_{ij})^2
           + \tfrac\sigma2 \lVert \Pi(Z / \sigma - X) \rVert_F^2
@@ -16,7 +16,7 @@ Every such Z gives a lower bound of the minimum,
 .. math:: d(Z) = -\tfrac12 \sum_{i \ne j} z_{ij}^2 / w_{ij} - \sum_{i \ne j} z_{ij} g_{ij}
           - \sum_i z_{ii},
 
-so that the final f - d bounds the distance from the minimum.
+so that the final f - d is an upper bound of the distance from the minimum.
 
 References
 ----------
@@ -43,7 +43,7 @@ from psychollm.correlation.smoothers.cone import (
 from psychollm.correlation.smoothers.nearest import nearest
 
 TOLERANCE = 1e-10
-GOOD_ENOUGH = 1e-9  # relative gap that rounding error can leave
+GOOD_ENOUGH = 1e-9  # largest relative gap due to rounding errors
 MAX_ROUNDS = 60
 MAX_STEPS = 50  # Newton steps per outer iteration
 CG_STEPS = 200
@@ -52,7 +52,7 @@ HARDER = 4.0
 
 
 class _Problem(NamedTuple):
-    """The matrix to approximate, weights with maximum one, and the scale of gradients."""
+    """Matrix to approximate, weights with maximum one, and the scale of gradients."""
 
     matrix: FloatArray  # (k, k)
     weights: FloatArray  # (k, k)
@@ -60,7 +60,7 @@ class _Problem(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """The augmented Lagrangian at one matrix."""
+    """Augmented Lagrangian at a matrix."""
 
     x: FloatArray  # (k, k)
     projection: Projection  # projection of Z / sigma - X
@@ -190,7 +190,7 @@ def _distance(problem: _Problem, x: FloatArray) -> float:
 
 
 def _lower_bound(problem: _Problem, multiplier: FloatArray) -> float:
-    """Return the dual function: no correlation matrix is nearer than this."""
+    """Return the dual function, a lower bound of the distance of all correlation matrices."""
     off = hollow(multiplier)
     spent = np.sum(off**2 / problem.weights) / 2.0 + np.sum(off * problem.matrix)
     return -float(spent + np.trace(multiplier))

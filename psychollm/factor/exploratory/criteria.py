@@ -11,7 +11,7 @@ With loadings :math:`\Lambda` (k, m) and squares :math:`s_{ij} = \lambda_{ij}^2`
           - \tfrac{\gamma}{k} \sum_i s_{ij} \sum_i s_{il}\Big),                        \quad (3)
 
 with :math:`\gamma = 0` direct quartimin. The Crawford-Ferguson family weights the complexity of
-rows against that of columns,
+rows against the complexity of columns,
 
 .. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
           + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj},                          \quad (4)
@@ -88,7 +88,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return direct oblimin (3): zero is quartimin, lower values reduce factor correlations."""
+    """Return direct oblimin (3). Zero is quartimin; lower values reduce factor correlations."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2
@@ -138,7 +138,7 @@ def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
 
 
 def bifactor(*, oblique: bool = False) -> Criterion:
-    """Return the bifactor criterion: (3) over all factors except the first, the general one."""
+    """Return the bifactor criterion: (3) over all factors except the first (general) factor."""
     groups = oblimin()
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:

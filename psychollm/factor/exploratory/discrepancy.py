@@ -1,4 +1,4 @@
-r"""Discrepancy functions of factor models, as functions of the uniquenesses alone.
+r"""Discrepancy functions of factor models, as functions of only the uniquenesses.
 
 With optimal loadings for given uniquenesses :math:`\psi`, least squares and maximum likelihood are
 functions of eigenvalues. Unweighted least squares (minres) needs the eigenvalues of :math:`R -
@@ -13,9 +13,10 @@ and maximum likelihood those of :math:`\Psi^{-1/2} R \Psi^{-1/2}`, :math:`\theta
           \frac{\partial F}{\partial \log \psi_a} = -\sum_{j \in T} (\theta_j - 1) v_{aj}^2.
                                                                                        \quad (2)
 
-The tail T has all eigenvalues after the first m, and those of the first m that no real loading can
-produce (:math:`\gamma_j < 0`, :math:`\theta_j < 1`). Derivatives of eigenvectors give the second
-derivatives: with :math:`P = \sum_T v_j v_j^\top` and :math:`Q = \sum_T \theta_j v_j v_j^\top`
+The tail T contains all eigenvalues after the first m, and eigenvalues among the first m that no
+real loading can produce (:math:`\gamma_j < 0`, :math:`\theta_j < 1`). Derivatives of eigenvectors
+give the second derivatives: with :math:`P = \sum_T v_j v_j^\top` and :math:`Q = \sum_T \theta_j
+v_j v_j^\top`
 
 .. math:: H_{ab} = P_{ab} Q_{ab} + \sum_{j \in T} \sum_{l \notin T} c_{jl}\,
           v_{aj} v_{al} v_{bj} v_{bl},                                                 \quad (3)
@@ -64,7 +65,7 @@ Evaluated: TypeAlias = tuple[FloatArray, FloatArray, Spectrum]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discrepancy:
-    """A discrepancy function of the transformed uniquenesses (`to_parameters`)."""
+    """Discrepancy function of the transformed uniquenesses (`to_parameters`)."""
 
     decompose: Callable[[FloatArray, FloatArray, int], Spectrum]
     terms: Callable[[FloatArray], FloatArray]  # contribution of each eigenvalue to F

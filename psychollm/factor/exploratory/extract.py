@@ -97,13 +97,13 @@ def extract(
     min_uniqueness : float
         Smallest uniqueness allowed. `Extraction.heywood` marks variables that reach it.
     tolerance : float
-        Principal axes only: iteration stops once the sum of communalities changes by less.
-        Programs that stop at .001 are wrong by up to .05 in a loading; pass .001 to reproduce
-        them.
+        Only for principal axes: the iteration stops if the sum of communalities changes by less.
+        Programs that stop at .001 have errors of up to .05 in a loading; pass .001 to reproduce
+        their results.
     n_starts : int
         Maximum number of starts, for minres and likelihood. If the first eight starts reach the
-        same minimum, no more are used; otherwise starts are added until a further minimum is
-        improbable. Principal axes start once, from squared multiple correlations.
+        same minimum, no more starts are used. Otherwise starts are added until a further minimum
+        is improbable. Principal axes start once, from squared multiple correlations.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def extract(
 
 
 def degrees_of_freedom(k: int, m: int) -> int:
-    """Return the number of correlations minus that of free parameters."""
+    """Return the number of correlations minus the number of free parameters."""
     return ((k - m) ** 2 - (k + m)) // 2
 
 
@@ -216,7 +216,7 @@ def _minimised(
 
 @dataclass(frozen=True, slots=True)
 class PrincipalAxes:
-    """Final communalities of each of a stack of matrices."""
+    """Final communalities of each matrix of a stack."""
 
     loadings: FloatArray  # (b, k, m)
     converged: BoolArray  # (b,)
@@ -244,7 +244,7 @@ def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> Pr
 
 
 def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:
-    """Return what `shrunk` does, with a warning if the matrix is not positive definite."""
+    """Return the result of `shrunk`; warn if the matrix is not positive definite."""
     mended, weight = shrunk(matrix)
     if not weight:
         return matrix, 0.0

@@ -42,7 +42,7 @@ NEED_DEFINITE = ("ml", "minimum_rank")
 
 
 class _Found(NamedTuple):
-    """An extraction by any method."""
+    """Extraction by any method."""
 
     loadings: FloatArray  # (k, m)
     uniquenesses: FloatArray  # (k,)
@@ -77,26 +77,26 @@ def factor_analysis(
         ``"minres"`` (unweighted least squares) accepts any matrix. ``"ml"`` is for correlations of
         normal variables. ``"dwls"`` weights each correlation by its precision. ``"wls"`` weights
         by the inverse of their covariance matrix, which needs thousands of observations.
-        ``"principal_axis"`` gives the solution of minres, without a bound on uniquenesses.
+        ``"principal_axis"`` has the same solution as minres, without a bound on uniquenesses.
         ``"minimum_rank"`` minimises the unexplained common variance.
     rotation : str or Criterion
         ``"oblimin"`` (or ``"quartimin"``), ``"geomin"`` and ``"promax"`` let factors correlate.
         ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` keep them
         orthogonal. ``"none"`` does not rotate.
     n : float, optional
-        Number of observations, for the test of fit. By default that of the correlation (harmonic
-        mean over pairs).
+        Number of observations, for the test of fit. By default, the number in `correlation`
+        (harmonic mean over pairs).
     weights : array of shape (k, k), optional
         Weights of the pairs, for ``"dwls"``; by default 1 / se^2 of the correlation.
     covariance : array of shape (p, p), optional
         Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row,
-        such as ``polychoric(...).covariance()``. Needed for ``"wls"``. If given, the test of fit
-        is scaled and shifted, and valid for correlations of ordered answers.
+        such as ``polychoric(...).covariance()``. It is needed for ``"wls"``. With it, the test of
+        fit is scaled and shifted, and valid for correlations of ordered answers.
     normalise : bool, optional
-        Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
-        and promax, no for the others.
+        Whether rows are scaled to length one while rotating (Kaiser). By default, this is done
+        only for varimax and promax.
     n_starts : int
-        Number of starts of the rotation: the unrotated axes and random ones.
+        Number of starts of the rotation: the unrotated axes, and random axes.
     min_uniqueness : float
         Smallest uniqueness allowed. Principal axes and minimum rank have no bound.
     rng : Generator, int or None
@@ -119,14 +119,14 @@ def factor_analysis(
     ConvergenceWarning
         If an iteration stopped early.
     PsychollmWarning
-        If the method needs a positive definite matrix and this one is not. Correlations are then
-        shrunk until the smallest eigenvalue is 0.01.
+        If the method needs a positive definite matrix and `correlation` is not. Correlations are
+        then shrunk until the smallest eigenvalue is 0.01.
 
     Notes
     -----
     Without `covariance` the statistic is the likelihood ratio of normal variables with Bartlett's
     correction, for all methods. It is not valid for tetrachoric, polychoric or smoothed
-    correlations: for these, chi-square and the indices based on it need `covariance`.
+    correlations. For such correlations, chi-square and indices based on it need `covariance`.
 
     References
     ----------
@@ -199,7 +199,7 @@ def factor_analysis(
 
 
 def observations(correlation: Any, n: float | None) -> float:
-    """Return the number of observations: as given, the harmonic mean over pairs, or NaN."""
+    """Return the number of observations: the given number, the mean over pairs, or NaN."""
     if n is not None:
         if not 1.0 < (size := check_number("n", n)) <= 1e9:
             msg = f"n={n!r} must be a number of observations above 1, and at most 1e9"
@@ -213,7 +213,7 @@ def observations(correlation: Any, n: float | None) -> float:
 
 
 def of_normal(correlation: Any) -> bool:
-    """Return whether a matrix may hold unadjusted correlations of normal variables."""
+    """Return whether a matrix may contain unadjusted correlations of normal variables."""
     return not any(hasattr(correlation, name) for name in ("thresholds", "eigenvalues_before"))
 
 

@@ -1,14 +1,15 @@
-r"""Rotation by gradient projection: one algorithm for all criteria.
+r"""Rotation by gradient projection, with the same algorithm for all criteria.
 
-Factors are rotated by T with :math:`\Lambda = A (T^\top)^{-1}`, :math:`\Phi = T^\top T`. T has
-unit columns for oblique rotations and orthonormal ones for orthogonal rotations. The gradient of
-the criterion in T is projected onto the tangent space of these constraints. The result of each
-step is projected back, by scaling columns or by the polar decomposition; steps are halved until
-the criterion falls enough.
+Factors are rotated by T with :math:`\Lambda = A (T^\top)^{-1}`, :math:`\Phi = T^\top T`. For
+oblique rotations, the columns of T have length one; for orthogonal rotations, they are
+orthonormal. The gradient of the criterion in T is projected onto the tangent space of these
+constraints. The result of each step is projected back, by scaling columns or by the polar
+decomposition; steps are halved until the criterion falls enough.
 
 Plain descent takes hundreds of steps. Step lengths are therefore derived from the change of the
-gradient (Barzilai & Borwein, 1988), which needs a few dozen. A step may increase the criterion as
-long as it stays below the largest of the last few values (Grippo, Lampariello & Lucidi, 1986).
+gradient (Barzilai & Borwein, 1988), so that a few dozen steps suffice. A step may increase the
+criterion as long as it stays below the largest of the last few values (Grippo, Lampariello &
+Lucidi, 1986).
 
 References
 ----------
@@ -96,7 +97,7 @@ def turn(
 
 
 def random_starts(n: int, m: int, rng: np.random.Generator) -> FloatArray:
-    """Return n orthogonal matrices (n, m, m): the identity, then uniformly distributed ones."""
+    """Return n orthogonal matrices (n, m, m): the identity, then random orthogonal matrices."""
     Q, R = np.linalg.qr(rng.standard_normal((n, m, m)))
     Q = Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :]
     Q[0] = np.eye(m)
@@ -143,7 +144,7 @@ class _Ways:
         ceiling: FloatArray,
         which: IntArray,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return transformations after one step, and a mask of those that moved."""
+        """Return transformations after one step, and a mask of transformations that changed."""
         moved_to, waiting, length = T.copy(), np.arange(len(T)), length.copy()
         squares = np.sum(gradient**2, axis=(1, 2))
         slack = 1e-15 * (1.0 + np.abs(ceiling))
@@ -167,7 +168,7 @@ def _size(gradient: FloatArray) -> FloatArray:
 
 
 def _next_length(change: FloatArray, bend: FloatArray) -> FloatArray:
-    """Return the step length for which a quadratic would explain the last gradient change."""
+    """Return the step length for which a quadratic function explains the gradient change."""
     along = np.abs(np.sum(change * bend, axis=(1, 2)))
     with np.errstate(divide="ignore", invalid="ignore"):
         length = np.sum(change**2, axis=(1, 2)) / along

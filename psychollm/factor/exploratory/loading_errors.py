@@ -65,14 +65,14 @@ class LoadingErrors(Result):
     factor_correlation_se : ndarray of shape (m, m)
         Standard errors of the factor correlations; zero on the diagonal.
     factor_correlation_interval : ndarray of shape (m, m, 2)
-        Intervals of the factor correlations, of the same kind.
+        Intervals of the factor correlations, of the same kind as `interval`.
     method : str
         "delta" or "bootstrap".
     level : float
         Nominal coverage of the intervals.
     reason : str
         Limitation of the standard errors, or "" if there is none. A continuity correction of empty
-        cells biases loadings, by more than their standard errors if thresholds are extreme and of
+        cells biases loadings. The bias exceeds standard errors if thresholds are extreme and of
         opposite sign. `pairwise_likelihood` and `full_information` need no correction.
     congruence : ndarray of shape (n, m)
         Congruence of each replicate's aligned factors with the solution; (0, m) for the delta
@@ -129,8 +129,9 @@ def loading_errors(
         Solution of ``"minres"``, ``"ml"`` or ``"principal_axis"`` without a Heywood case.
     covariance : array_like (p, p), optional
         Covariance matrix of the p correlations below the diagonal, row by row, such as
-        ``polychoric(...).covariance()``. By default that of normal variables (1). Tetrachoric and
-        polychoric correlations need it, because their errors are larger.
+        ``polychoric(...).covariance()``. By default, the covariance matrix (1) of normal variables
+        is used. It must be given for tetrachoric and polychoric correlations, because their errors
+        are larger.
     replicates : array_like (n, k, k), optional
         Correlation matrices of resampled units, from `resampled_correlations`. If given, the
         bootstrap replaces the delta method.
@@ -148,7 +149,8 @@ def loading_errors(
     ------
     OptionError
         If the method or the rotation cannot be repeated, or the number of observations is unknown.
-        Also if normal theory is not valid, and both `covariance` and `replicates` are missing.
+        The same error is raised if normal theory is not valid, and both `covariance` and
+        `replicates` are missing.
 
     Examples
     --------
@@ -193,7 +195,7 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
     Raises
     ------
     InputError
-        If the matrix does not hold correlations.
+        If the matrix does not contain correlations.
     OptionError
         If `n` is below 1.
 
@@ -215,7 +217,7 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Repeat:
-    """An analysis that is repeated for stacks of matrices, starting at its solution."""
+    """Analysis that is repeated for stacks of matrices, starting at the solution."""
 
     solution: FactorSolution
     criterion: Criterion | None  # None without rotation
@@ -240,7 +242,8 @@ class _Repeat:
         again = minimise(STACKED[solution.method], matrices, start, m, 1e-4)
         T = np.array(solution.transformation)
         plain = solution.loadings @ T.T
-        # Unrotated loadings of a replicate are determined up to rotation, so align them.
+        # Unrotated loadings of a replicate are determined only up to rotation, so they are
+        # aligned.
         left, _, right = np.linalg.svd(np.swapaxes(again.loadings, 1, 2) @ plain)
         A = again.loadings @ (left @ right)
         if self.criterion is None:
@@ -277,7 +280,7 @@ def _covariance(solution: FactorSolution, given: Any) -> FloatArray:
 
 
 def _derivatives(again: _Repeat, R: FloatArray) -> FloatArray:
-    """Return derivatives of loadings and factor correlations by the correlations (q, p)."""
+    """Return derivatives (q, p) of loadings and factor correlations in the correlations."""
     pairs = np.stack(np.tril_indices(len(R), -1), axis=1)
     columns = []
     for start in range(0, len(pairs), AT_ONCE):

@@ -3,15 +3,16 @@
 Least-squares and likelihood surfaces are flat: when a line search detects no further descent,
 loadings may still be wrong in the fourth digit. Newton steps with exact second derivatives end
 with a gradient of zero up to rounding error. Negative eigenvalues of the second derivatives are
-replaced by their absolute values, so that steps always descend. Uniquenesses near a bound, with a
-gradient towards it, follow the gradient alone, so that the other steps do not rely on a move that
-the bound prevents (Bertsekas, 1982).
+replaced by their absolute values, so that steps always descend. Uniquenesses near a bound towards
+which the gradient points follow only the gradient. The other steps therefore do not rely on a move
+that the bound prevents (Bertsekas, 1982).
 
-The surfaces may have several minima, above all with weak factors and near Heywood cases.
+The surfaces may have several minima, in particular with weak factors and near Heywood cases.
 `lowest_minimum` starts at squared multiple correlations and at uniformly distributed points, and
 keeps the lowest minimum. More starts follow until a further minimum is improbable: with w distinct
 minima from n starts, the expected total is :math:`w (n - 1) / (n - w - 2)`. The search ends when
-that is below :math:`w + 1/2`: after eight starts, if all reach the same minimum.
+the expected total is below :math:`w + 1/2`. If all starts reach the same minimum, this is after
+eight starts.
 
 References
 ----------
@@ -43,7 +44,7 @@ AT_BOUND, NEAR_BOUND = 1e-12, 1e-2
 
 
 class Lowest(NamedTuple, Generic[End]):
-    """The lowest minimum found."""
+    """Lowest minimum, with the number of minima."""
 
     end: End
     minima: int  # number of distinct minima found
@@ -78,7 +79,8 @@ def no_more_expected(minima: int, n_starts: int) -> bool:
 
 def lowest_of(values: FloatArray, tolerance: float) -> tuple[int, int]:
     """Return the first start with the lowest value, and the number of distinct values."""
-    # Values at one minimum differ by rounding, so gaps between sorted values separate minima.
+    # Values at the same minimum differ by rounding errors. Larger gaps between sorted values
+    # separate minima.
     ends = np.sort(values[np.isfinite(values)])
     if not ends.size:
         return 0, 1
@@ -190,7 +192,7 @@ class _Stack:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
 
     def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
-        """Return which parameters are within `margin` of a bound that the gradient points to."""
+        """Return a mask of parameters that the gradient pushes against a bound within `margin`."""
         low, high = self.bounds[0] + margin, self.bounds[1] - margin
         pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
         return np.asarray(pressed, dtype=np.bool_)
@@ -203,7 +205,7 @@ class _Stack:
         direction: FloatArray,
         ceiling: FloatArray,
     ) -> BoolArray:
-        """Halve steps until they descend; update `x` and `here` in place; return which moved."""
+        """Halve steps until they descend, update `x` and `here`, and return a mask of changes."""
         waiting, length = np.arange(going.size), 1.0
         moved = np.zeros(going.size, dtype=np.bool_)
         for _ in range(MAX_HALVINGS):
@@ -224,7 +226,7 @@ class _Stack:
 
 
 def _direction(gradient: FloatArray, hessian: FloatArray, apart: BoolArray) -> FloatArray:
-    """Return steps (b, k): Newton steps, but scaled gradients for the parameters `apart`."""
+    """Return Newton steps (b, k), with scaled gradients for the parameters `apart`."""
     either = apart[:, :, None] | apart[:, None, :]
     scales = np.abs(np.diagonal(hessian, axis1=1, axis2=2))
     own = np.eye(apart.shape[1]) * np.where(apart, scales, 0.0)[:, :, None]

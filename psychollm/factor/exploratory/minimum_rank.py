@@ -1,4 +1,4 @@
-r"""Minimum rank factor analysis: least unexplained common variance.
+r"""Minimum rank factor analysis, which minimises the unexplained common variance.
 
 Uniquenesses are chosen such that :math:`R - \Psi` has no negative eigenvalue and that the
 eigenvalues after the first m have the smallest sum,
@@ -8,12 +8,12 @@ eigenvalues after the first m have the smallest sum,
 
 The sum of the last eigenvalues is concave in the uniquenesses: its tangent, with slopes
 :math:`-w_i = -\sum_{j > m} v_{ij}^2`, is above it, so that minimising the tangent never increases
-it. A decreasing barrier enforces the constraints,
+it. A barrier of decreasing weight enforces the constraints,
 
 .. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i ,          \quad (2)
 
-minimised by Newton's method for each :math:`\mu`; the final value is within :math:`2 k \mu` of the
-optimum of (1).
+which is minimised by Newton's method for each :math:`\mu`. The final value is within :math:`2 k
+\mu` of the optimum of (1).
 
 References
 ----------
@@ -53,7 +53,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
     """Minimise the sum (1) for positive definite correlations (k, k), from several starts."""
     shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
     scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
-    # Start at half the distance up to which the reduced matrix is positive definite.
+    # Start at half of the largest distance at which the reduced matrix is positive definite.
     starts = 0.5 * np.linalg.eigvalsh(scaled)[:, :1] * shapes
 
     def descend(block: FloatArray) -> list[tuple[float, MinimumRank]]:

@@ -55,7 +55,7 @@ def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation
 
     See Also
     --------
-    rotate : with ``method=target(...)`` for targets of which only some entries are given.
+    rotate : with ``method=target(...)`` for partially specified targets.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 r"""`rotate`: rotation of loadings to simple structure.
 
 Rotation changes the interpretation of factors, but not the implied correlations :math:`\Lambda
-\Phi \Lambda^\top`. A criterion may have several minima; the result is the best of many starts,
-with the number of distinct minima.
+\Phi \Lambda^\top`. A criterion may have several minima. The result is the lowest minimum from many
+starts, with the number of distinct minima.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PROMAX_POWER = 4
 
 
 def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
-    """Return loadings (k, m) and the labels of their rows, checked."""
+    """Check and return loadings (k, m) and the labels of their rows."""
     values, rows, _ = read_columns(data, "loadings")
     if values.shape[0] < values.shape[1]:
         msg = f"loadings must have shape (k, m) with m at most k, got {values.shape}"
@@ -67,7 +67,7 @@ class Rotation(Result):
 
     loadings: FloatArray  # (k, m) pattern
     factor_correlation: FloatArray  # (m, m)
-    transformation: FloatArray  # (m, m) T: loadings are the unrotated ones times inv(T).T
+    transformation: FloatArray  # (m, m) T: loadings are the unrotated loadings times inv(T).T
     communalities: FloatArray  # (k,)
     criterion: float  # value of the criterion, for normalised loadings if `normalise`
     minima: int  # number of distinct minima found
@@ -89,12 +89,12 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Proportion of variance explained by each factor (m,); shared variance is divided."""
+        """Proportion of variance explained by each factor (m,); shared variance is divided up."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property
     def complexity(self) -> FloatArray:
-        """Hofmann's complexity (k,): effective number of factors that a variable loads on."""
+        """Hofmann's complexity (k,): effective number of factors on which a variable loads."""
         return hofmann_complexity(self.loadings)
 
     def permuted(self, order: Sequence[int], signs: Sequence[float] | None = None) -> Rotation:
@@ -105,7 +105,7 @@ class Rotation(Result):
         order : sequence of int (m,)
             Positions of the factors in the new order.
         signs : sequence of 1 or -1 (m,), optional
-            -1 reverses the factor at this position in the new order.
+            Signs of the factors in the new order; -1 reverses a factor.
 
         Raises
         ------
@@ -143,10 +143,10 @@ def rotate(
         orthogonal. `psychollm.factor.exploratory.criteria` has functions for other criteria and
         for targets.
     normalise : bool, optional
-        Whether to scale rows to length one during rotation (Kaiser). By default True for varimax
-        and promax only.
+        Whether to scale rows to length one during rotation (Kaiser). By default, this is done only
+        for varimax and promax.
     n_starts : int
-        Number of starts: the unrotated axes and random ones.
+        Number of starts: the unrotated axes, and random axes.
     rng : Generator, int or None
         Random generator or seed for the starts. The default is fixed, so that results are
         reproducible.
@@ -159,7 +159,7 @@ def rotate(
     Raises
     ------
     ShapeError, InputError
-        If the input does not hold loadings, or a factor is empty.
+        If the input does not contain loadings, or a factor is empty.
     OptionError
         If the method does not exist.
 
@@ -219,7 +219,7 @@ def rotate(
 
 
 def hofmann_complexity(loadings: FloatArray) -> FloatArray:
-    """Return the effective number of factors that each variable loads on (k,)."""
+    """Return the effective number of factors on which each variable loads (k,)."""
     squares = loadings**2
     with np.errstate(invalid="ignore"):
         complexity = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
@@ -229,7 +229,7 @@ def hofmann_complexity(loadings: FloatArray) -> FloatArray:
 def check_order(
     order: Sequence[int], signs: Sequence[float] | None, m: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return an order of m factors and their signs as arrays, checked."""
+    """Check and return an order of m factors and their signs as arrays."""
     index = np.array(order, dtype=np.int64)
     turns = np.ones(m) if signs is None else np.array(signs, dtype=np.float64)
     if sorted(index.tolist()) != list(range(m)) or turns.shape != (m,):
@@ -252,7 +252,7 @@ def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[s
 
 
 def _arranged(rotation: Rotation, criterion: Criterion) -> Rotation:
-    """Return factors by descending variance with positive sums, except those of fixed position."""
+    """Return factors by descending variance with positive sums, except fixed factors."""
     if criterion.fixed:
         return rotation
     shares = rotation.shares.copy()

@@ -1,7 +1,7 @@
 r"""`schmid_leiman`: general factor and orthogonal group factors from correlated factors.
 
 Correlated factors share a general factor. With pattern loadings :math:`\Lambda` and loadings
-:math:`\gamma` of the factors on it,
+:math:`\gamma` of the factors on the general factor,
 
 .. math:: g = \Lambda \gamma, \qquad
           F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2},                       \quad (1)
@@ -55,7 +55,7 @@ class SchmidLeiman(Result):
 
     general: FloatArray  # (k,)
     groups: FloatArray  # (k, m)
-    second_order: FloatArray  # (m,) loadings of the factors on the general one
+    second_order: FloatArray  # (m,) loadings of the factors on the general factor
     communalities: FloatArray  # (k,)
     uniquenesses: FloatArray  # (k,)
     identified: bool  # whether there are three factors or more
@@ -103,13 +103,13 @@ def schmid_leiman(
         Extraction of the general factor from the factor correlations. For three factors all
         methods agree.
     tolerance : float
-        Principal axes only: iteration stops once the sum of communalities changes by less.
+        Only for principal axes: the iteration stops if the sum of communalities changes by less.
 
     Returns
     -------
     SchmidLeiman
-        Loadings on the general and the group factors. One factor is its own general factor. For
-        two, `identified` is False and loadings are set equal.
+        Loadings on the general and the group factors. A single factor is the general factor. With
+        two factors, `identified` is False and loadings are set equal.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def schmid_leiman(
 
 
 class SecondOrder(NamedTuple):
-    """Loadings (b, m) of factors on the general factor, and a mask of those at the bound."""
+    """Loadings (b, m) of factors on the general factor, and a mask of loadings at the bound."""
 
     loadings: FloatArray
     heywood: BoolArray  # (b,)

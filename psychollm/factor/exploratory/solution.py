@@ -39,21 +39,21 @@ class FactorSolution(Expects, Result):
         Variance explained by each factor, summed over variables. Variance shared by correlated
         factors is divided between them.
     explained_common_variance : float
-        Proportion of common variance that the factors explain. It is 1 except with
+        Proportion of common variance that the factors explain. It is 1, except with
         ``method="minimum_rank"``, where eigenvalues after the first m remain unexplained.
     objective : float
         Discrepancy at the optimum.
     gradient : float
         Largest component of the gradient, without parameters at a bound.
     heywood : ndarray of shape (k,)
-        Whether the uniqueness of a variable is at its bound or below (a Heywood case).
+        Whether the uniqueness of a variable is at or below its bound (a Heywood case).
     degrees_of_freedom : int
         Number of correlations minus number of free parameters.
     extraction_minima, rotation_minima : int
         Number of distinct local minima of the discrepancy and of the rotation criterion. The
         solution is the lowest minimum. Principal axes have a single start.
     transformation : ndarray of shape (m, m)
-        Matrix T: the loadings are the unrotated ones times inv(T).T.
+        Matrix T: the loadings are the unrotated loadings times inv(T).T.
     method, rotation : str
         Methods of extraction and rotation.
     n : float
@@ -144,12 +144,12 @@ class FactorSolution(Expects, Result):
 
     @property
     def complexity(self) -> FloatArray:
-        """Hofmann's complexity (k,): effective number of factors that a variable loads on."""
+        """Hofmann's complexity (k,): effective number of factors on which a variable loads."""
         return hofmann_complexity(self.loadings)
 
     @property
     def heywood_cases(self) -> tuple[Hashable, ...]:
-        """Names of the variables whose uniqueness is at its bound or below."""
+        """Names of the variables whose uniqueness is at or below its bound."""
         return tuple(self.labels[i] for i in np.flatnonzero(self.heywood))
 
     def permuted(
@@ -162,7 +162,7 @@ class FactorSolution(Expects, Result):
         order : sequence of int (m,)
             Positions of the factors in the new order.
         signs : sequence of 1 or -1 (m,), optional
-            -1 reverses the factor at this position in the new order.
+            Signs of the factors in the new order; -1 reverses a factor.
 
         Raises
         ------

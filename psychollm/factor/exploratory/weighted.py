@@ -4,18 +4,18 @@ The loadings minimise, over the correlations below the diagonal,
 
 .. math:: F = \tfrac12\, e^\top W e, \qquad e = r - \operatorname{vech}(\Lambda\Lambda^\top),\;(1)
 
-with W the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS). Rows are
+where W is the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS). Rows are
 parameterised as
 
 .. math:: \lambda_i = \sqrt{1 - u}\; \frac{\sin |x_i|}{|x_i|}\, x_i ,                     \quad (2)
 
-so that no communality exceeds 1 - u, u being the smallest uniqueness allowed. The derivative is
-zero also at this bound, so Newton's method needs no constraints. `weighted_factor` fits a single
+so that no communality exceeds 1 - u, where u is the smallest uniqueness allowed. The derivative is
+also zero at this bound, so Newton's method needs no constraints. `weighted_factor` fits a single
 factor, thousands of times in the bootstrap of omega; it uses exact second derivatives and the
-bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. Both methods end with damped Newton steps. Otherwise
-second derivatives are central differences of the gradient, accurate to about ten digits, which
-suffices for convergence. Steps ignore directions without curvature, such as rotations of a
-solution. Negative curvature is replaced by its absolute value, so that every step descends.
+bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. With several factors, second derivatives are central
+differences of the gradient, whose precision of about ten digits suffices for convergence. Both
+methods end with damped Newton steps, which ignore directions without curvature, such as rotations
+of a solution. Negative curvature is replaced by its absolute value, so that every step descends.
 
 References
 ----------
@@ -54,7 +54,7 @@ MAX_HALVINGS = 30
 
 
 class Bottom(NamedTuple):
-    """Final point of the iteration, with value and gradient."""
+    """Final point of the iteration, with its value and gradient."""
 
     x: FloatArray  # (p,)
     value: float
@@ -68,7 +68,7 @@ class Bottom(NamedTuple):
 
 
 def second_derivatives(evaluate: Evaluate, x: FloatArray) -> FloatArray:
-    """Return central differences of the gradient (p, p), symmetric."""
+    """Return symmetric central differences of the gradient (p, p)."""
     rows = np.empty((x.size, x.size))
     for i in range(x.size):
         h = SPACING * max(1.0, abs(float(x[i])))
@@ -84,7 +84,7 @@ def descend(
     hessian: Callable[[FloatArray], FloatArray] | None = None,
     bound: float = np.inf,
 ) -> Bottom:
-    """Minimise from x (p,), with components up to `bound`, to full precision."""
+    """Minimise to full precision from x (p,), with components up to `bound`."""
     value, gradient = evaluate(x)
     pressed = (np.abs(x) >= bound) & (gradient * x < 0.0)
     largest, steps = float(np.abs(gradient[~pressed]).max(initial=0.0)), 0
@@ -145,7 +145,7 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
 def weighted_factors(
     correlation: FloatArray, weigh: Weigh, starts: FloatArray, low: float
 ) -> WeightedFactors:
-    """Minimise the discrepancy (1) from `starts` (n, k, m): eight, and more if needed."""
+    """Minimise the discrepancy (1) from eight of the `starts` (n, k, m), or more if needed."""
     from scipy.optimize import minimize
 
     shape, reach = starts.shape[1:], np.sqrt(1.0 - low)
@@ -194,7 +194,7 @@ def _sizes(rows: FloatArray) -> FloatArray:
 
 
 def _bent(rows: FloatArray) -> FloatArray:
-    """Return sin |x| / |x| times x for each row."""
+    """Return sin |x| / |x| times x for each row x."""
     return np.asarray(np.sinc(_sizes(rows) / np.pi) * rows, dtype=np.float64)
 
 
@@ -204,7 +204,7 @@ def _unbent(loadings: FloatArray) -> FloatArray:
 
 
 def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return the gradient in x from that in the rows (2)."""
+    """Return the gradient in x from the gradient in the rows (2)."""
     size = _sizes(rows)
     ratio = np.sinc(size / np.pi)
     along = np.sum(rows * slope, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-r"""`confirmatory_groups`: a multi-group factor model with equality constraints.
+r"""`confirmatory_groups`: fit of a multi-group factor model with equality constraints.
 
 The stacked thresholds and correlations :math:`m_g` of independent groups, with n times their
 covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squares,
@@ -7,8 +7,8 @@ covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squa
           W_g = (\operatorname{diag} \Gamma_g)^{-1},                                      \quad (1)
 
 with the model and the equalities of `psychollm.factor.invariance.model`. Statistic, scaling and
-standard errors are those of `robust_test`, with :math:`n_g - 1` for each group, as in lavaan and
-Mplus.
+standard errors are computed as in `robust_test`, with :math:`n_g - 1` for each group, as in lavaan
+and Mplus.
 
 References
 ----------
@@ -68,12 +68,12 @@ GroupCorrelations: TypeAlias = Mapping[Hashable, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """Statistics that the model reproduces: standardised thresholds, then correlations."""
+    """Moments that the model reproduces: standardised thresholds, then correlations."""
 
     observed: FloatArray  # (G, p)
     gamma: FloatArray  # (G, p, p) n times the covariance matrix of each group
     n: FloatArray  # (G,)
-    cuts: IntArray  # (k,) thresholds of each item
+    cuts: IntArray  # (k,) number of thresholds of each item
     labels: Labels  # k
     groups: tuple[Hashable, ...]  # G
 
@@ -130,7 +130,7 @@ def _selected(part: Any, kept: Labels, name: Hashable) -> Any:
 
 
 def _check_answers(parts: Sequence[Any], names: Sequence[Hashable]) -> None:
-    """Refuse items whose answer codes differ between groups: thresholds would not match."""
+    """Raise an error for items whose answer codes differ between groups."""
     for i, label in enumerate(parts[0].labels):
         for part, name in zip(parts, names, strict=True):
             if part.answers[i] != parts[0].answers[i]:
@@ -163,14 +163,15 @@ def confirmatory_groups(
     ----------
     correlations : mapping
         Mapping of each group's name to its result of `polychoric`, as `polychoric_by_group`
-        returns it. Groups are independent sets of units. The first is the reference; each item
-        must have the same answers in all.
+        returns it. Groups are independent sets of units. The first group is the reference. Each
+        item must have the same answers in all groups.
     model : mapping
         Mapping of each factor's name to the labels of its items.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
-        Parameters that are equal in all groups. `psychollm.factor.invariance.model` has a table.
+        Parameters that are equal in all groups. They are listed in
+        `psychollm.factor.invariance.model`.
     free : sequence of labels
-        Items with thresholds and loadings of their own in every group (partial invariance).
+        Items with their own thresholds and loadings in each group (partial invariance).
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         Correction of the test statistic.
 
@@ -183,8 +184,8 @@ def confirmatory_groups(
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not match the groups, an item has other answers in one of them, or the
-        parameters are not identified.
+        If the model does not match the groups, the answers to an item differ between groups, or
+        the parameters are not identified.
 
     Warns
     -----
@@ -238,7 +239,7 @@ def fit_sample(
         layout.start(_start(layout, sample)),
     )
     ending = least.ending(f"the {invariance} factor model of {len(sample.groups)} groups")
-    # Statistics and errors count n - 1 observations of each group, as lavaan and Mplus do.
+    # Statistics and errors use n - 1 for each group, as in lavaan and Mplus.
     counted = sample.n - 1.0
     weights = (counted[:, None] / diagonals).ravel()
     gamma = block_diag(*(sample.gamma / counted[:, None, None]))
@@ -308,7 +309,7 @@ def _start(layout: Layout, sample: Sample) -> FloatArray:
 
 
 def _check_identified(jacobian: FloatArray, weights: FloatArray) -> None:
-    """Refuse parameters that are not identified."""
+    """Raise an error if parameters are not identified."""
     p, q = jacobian.shape
     rank = inverse_of(jacobian.T @ weighted_by(weights, jacobian))[1]
     if rank < q:

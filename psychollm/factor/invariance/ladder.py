@@ -1,9 +1,9 @@
 r"""`measurement_invariance`: nested multi-group models with increasing equality constraints.
 
 The difference of two uncorrected statistics is a weighted sum of chi-squares. With derivatives
-:math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smaller,
-:math:`P = \Delta_1^\top W \Delta_1` and :math:`H = \Delta_1^{+} \Delta_0`, the weights are the
-eigenvalues of :math:`U \Gamma`,
+:math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smaller model, :math:`P =
+\Delta_1^\top W \Delta_1` and :math:`H = \Delta_1^{+} \Delta_0`, the weights are the eigenvalues of
+:math:`U \Gamma`,
 
 .. math:: U = W \Delta_1 \big( P^{-1} - H (H^\top P H)^{-1} H^\top \big) \Delta_1^\top W, \quad (1)
 
@@ -78,7 +78,7 @@ class FitDifference(Result):
     unscaled : float
         Difference of the uncorrected statistics.
     cfi, rmsea, srmr : float
-        Index of the smaller model minus that of the larger one.
+        Index of the smaller model minus index of the larger model.
     rmsea_d : float
         RMSEA of the difference test (2).
     rmsea_d_interval : ndarray of shape (2,)
@@ -159,8 +159,8 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
     Parameters
     ----------
     larger, smaller : GroupFactors
-        Models fitted to the same data, with `smaller` nested in `larger`. The correction is that
-        of the larger model.
+        Models fitted to the same data, with `smaller` nested in `larger`. The correction of the
+        larger model is used.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def _named(model: GroupFactors) -> str:
 
 
 def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:
-    """Refuse models of different data, and models in the wrong order."""
+    """Raise an error for models of different data, and models in the wrong order."""
     same = larger.labels == smaller.labels and larger.groups == smaller.groups
     if not same or not np.allclose(larger._weights, smaller._weights, rtol=1e-12):
         msg = (
@@ -264,7 +264,7 @@ class MeasurementInvariance(Result):
     fits : tuple of GroupFactors
         Fitted models.
     differences : tuple of FitDifference
-        Comparison of each model with the one before it.
+        Comparison of each model with the previous model.
     alpha : float
         Significance level of each step.
     """
@@ -300,7 +300,7 @@ class MeasurementInvariance(Result):
         return next((level for level, one in steps if one is Outcome.ABOVE), None)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model: its fit, and the difference from the previous model."""
+        """Return one row per model, with its fit and the difference from the previous model."""
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
@@ -317,7 +317,7 @@ class MeasurementInvariance(Result):
         return pd.DataFrame(rows)
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Describe up to which level invariance holds.
+        """Describe the highest level at which invariance is established.
 
         Parameters
         ----------
@@ -361,16 +361,16 @@ def measurement_invariance(
     ----------
     correlations : mapping
         Mapping of each group's name to its result of `polychoric`, as `polychoric_by_group`
-        returns it. Groups are independent sets of units. The first is the reference; each item
-        must have the same answers in all.
+        returns it. Groups are independent sets of units. The first group is the reference. Each
+        item must have the same answers in all groups.
     model : mapping
         Mapping of each factor's name to the labels of its items.
     levels : sequence of str, optional
-        Levels to fit, least restrictive first. By default those that the items can distinguish:
-        "configural", "scalar" and "strict" for binary items. "thresholds" needs an item with four
-        answers.
+        Levels to fit, least restrictive first. By default, the levels that the items can
+        distinguish: "configural", "scalar" and "strict" for binary items. "thresholds" needs an
+        item with four answers.
     free : sequence of labels
-        Items with thresholds and loadings of their own in every group, at every level (partial
+        Items with their own thresholds and loadings in each group, at all levels (partial
         invariance).
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         Correction of the test statistic.
@@ -380,13 +380,13 @@ def measurement_invariance(
     Returns
     -------
     MeasurementInvariance
-        Models, and scaled difference tests between successive ones.
+        Models, and scaled difference tests between successive models.
 
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not match the groups, an item has other answers in one of them, or the
-        parameters are not identified.
+        If the model does not match the groups, the answers to an item differ between groups, or
+        the parameters are not identified.
 
     Examples
     --------

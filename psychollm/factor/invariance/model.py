@@ -1,4 +1,4 @@
-r"""Parameters of several groups: fixed, group-specific or equal in all.
+r"""Parameters of several groups, which are fixed, group-specific or equal in all groups.
 
 The first group is the reference. Its scales are one and its factors have mean zero and variance
 one, so that its thresholds and loadings are standardised. The level determines the equalities (Wu
@@ -116,7 +116,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """Position of each group's parameters among the free ones."""
+    """Position of each group's parameters among the free parameters."""
 
     # `place` is the position among the q free parameters, or `HELD` for fixed parameters with
     # `value`; `derived` marks scales that follow from the reference group's residual variance.
@@ -132,7 +132,7 @@ class Layout:
         return np.where(self.place == HELD, self.value, x[np.maximum(self.place, 0)])
 
     def gathered(self, columns: FloatArray) -> FloatArray:
-        """Sum derivatives by all parameters (p, G, size) to those by free parameters (p, q)."""
+        """Sum derivatives in all parameters (p, G, size) to derivatives in free ones (p, q)."""
         flat = self.place.ravel()
         free = np.flatnonzero(flat != HELD)
         total = np.zeros((self.n_free, len(columns)))
@@ -140,7 +140,7 @@ class Layout:
         return total.T
 
     def start(self, values: FloatArray) -> FloatArray:
-        """Return free parameters (q,) from values (G, size); shared ones from the first group."""
+        """Return free parameters (q,) from values (G, size), shared ones from the first group."""
         x = np.empty(self.n_free)
         for group in range(len(self.place) - 1, -1, -1):
             used = self.place[group] != HELD
@@ -185,7 +185,7 @@ def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> 
 def parameter_names(
     shape: Shape, labels: Sequence[Hashable], factors: Sequence[str]
 ) -> list[tuple[str, Hashable, Hashable]]:
-    """Return kind, item or factor, and factor or index of each parameter of a group."""
+    """Return kind, item or factor, and detail (factor or index) of a group's parameters."""
     item = shape.item_of_threshold
     first = np.searchsorted(item, item)
     names: list[tuple[str, Hashable, Hashable]] = [
@@ -202,7 +202,7 @@ def parameter_names(
 
 
 class Parts(NamedTuple):
-    """Parameters of one group, unpacked."""
+    """Parameters of one group, by kind."""
 
     thresholds: FloatArray  # (t,)
     intercepts: FloatArray  # (k,)
@@ -218,7 +218,7 @@ class Parts(NamedTuple):
 
 
 def unpack(shape: Shape, row: FloatArray) -> Parts:
-    """Return one group's parameters (size,), unpacked."""
+    """Return one group's parameters (size,) by kind."""
     k, m = shape.free.shape
     loadings, covariance = np.zeros((k, m)), np.zeros((m, m))
     loadings[shape.loading_item, shape.loading_factor] = row[shape.loadings]
@@ -259,7 +259,7 @@ def moments(shape: Shape, row: FloatArray) -> FloatArray:
 
 
 def derivatives(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return derivatives of (1) by the group's parameters (p, size), without scales."""
+    """Return derivatives (p, size) of (1) in the group's parameters, without scales."""
     part, item = unpack(shape, row), shape.item_of_threshold
     k, m = shape.free.shape
     t, scale = item.size, part.scales
@@ -296,7 +296,7 @@ def stacked_moments(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
-    """Return the derivatives of all groups' moments by the free parameters (G p, q)."""
+    """Return derivatives (G p, q) of all groups' moments in the free parameters."""
     full = with_scales(layout, layout.full(x))
     return np.concatenate(
         [layout.gathered(own_columns(layout, full, g)) for g in range(len(full))]
@@ -304,7 +304,7 @@ def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def own_columns(layout: Layout, full: FloatArray, group: int) -> FloatArray:
-    """Return derivatives of one group's moments by the parameters of all groups (p, G, size)."""
+    """Return derivatives (p, G, size) of a group's moments in the parameters of all groups."""
     shape = layout.shape
     direct = derivatives(shape, full[group])
     columns = np.zeros((len(direct), *full.shape))

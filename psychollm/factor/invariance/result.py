@@ -14,7 +14,7 @@ matrix :math:`E_\perp^\top W \Gamma W E_\perp`, so that
 
 is chi-square for any weights, with the rank of that matrix as degrees of freedom (Satorra, 1989).
 The usual modification index, :math:`s^\top (E_\perp^\top W E_\perp)^{-} s`, assumes that W is the
-inverse of :math:`\Gamma`, which is false for DWLS; it is reported for comparison.
+inverse of :math:`\Gamma`, which is not true for DWLS. It is reported for comparison.
 
 References
 ----------
@@ -57,7 +57,7 @@ FLAT = 1e-7
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EqualityTests(Result):
-    """Score tests of equalities between groups, largest first.
+    """Score tests of equalities between groups, with the largest statistic first.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class EqualityTests(Result):
 
 
 class _Release(NamedTuple):
-    """One score test: its name, and the derivatives of the released parameters."""
+    """Score test, with its name and the derivatives of the released parameters."""
 
     names: tuple[str, Hashable, Hashable, Hashable]
     columns: FloatArray  # (G p, c)
@@ -218,11 +218,12 @@ class GroupFactors(Result):
     Attributes
     ----------
     thresholds, threshold_errors : ndarray of shape (G, k, C - 1)
-        Thresholds and standard errors; NaN pads items with fewer than C answers.
+        Thresholds and standard errors. Items with fewer than C answers are padded with NaN.
     loadings, loading_errors : ndarray of shape (G, k, m)
         Loadings and standard errors; standardised in the first group.
     intercepts : ndarray of shape (G, k)
-        Intercepts of the latent answers; zero unless thresholds are equal and intercepts are not.
+        Intercepts of the latent answers. They are zero unless thresholds are equal and intercepts
+        are free.
     scales : ndarray of shape (G, k)
         Inverse SD of the latent answers (delta parameterisation).
     factor_means, factor_mean_errors : ndarray of shape (G, m)
@@ -231,18 +232,18 @@ class GroupFactors(Result):
         Factor covariances and standard errors; variances are one in the first group. Fixed
         parameters have standard errors of zero.
     fit, standard_fit : FactorFit
-        Fit with the corrected and with the uncorrected statistic. RMSEA is that of G groups; SRMR
-        is computed over correlations.
+        Fit with the corrected and with the uncorrected statistic. RMSEA is computed for G groups,
+        and SRMR over correlations.
     scaling : float
-        Scaling factor: the uncorrected statistic is divided by it, before any shift.
+        Scaling factor by which the uncorrected statistic is divided, before any shift.
     objective, gradient : float
         Discrepancy, and largest component of its gradient.
     invariance, test : str
         Level of invariance and correction of the statistic.
     free : tuple
-        Items with parameters of their own in every group.
+        Items with their own parameters in each group.
     groups, n : tuple and ndarray of shape (G,)
-        Names of the groups, reference first, and their numbers of units.
+        Names of the groups, with the reference first, and their numbers of units.
     labels, factors : tuple
         Names of the k items and the m factors.
     convergence : Convergence
@@ -342,7 +343,7 @@ class GroupFactors(Result):
         return equality_tests(self, of=of, adjustment=adjustment)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per parameter and group: its name, estimate and standard error."""
+        """Return one row per parameter and group, with name, estimate and standard error."""
         import pandas as pd
 
         names = parameter_names(self._layout.shape, self.labels, self.factors)

@@ -1,4 +1,4 @@
-"""A table of ordered answers prepared for simulations with the same margins."""
+"""Table of ordered answers, prepared for simulations with the same margins."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from psychollm.kernels.ordered_nulls import (
 )
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
-# For each kind of rows: the scheme that keeps their yes rates, and the scheme that keeps those of
-# the units.
+# For each kind of rows, the scheme that keeps their yes rates, and the scheme that keeps the yes
+# rates of units.
 SCHEMES: dict[Axis, tuple[Scheme, Scheme]] = {
     "models": ("within_model", "within_question"),
     "questions": ("within_question", "within_model"),
@@ -50,7 +50,7 @@ class OrderedDesign:
     of: Axis
 
     def observed(self) -> tuple[FloatArray, FloatArray]:
-        """Return the observed correlations (k, k) and cuts (k, C + 1)."""
+        """Return the observed correlations (k, k) and thresholds with infinite ends (k, C + 1)."""
         k = len(self.codes)
         matrix, cuts = np.empty((k, k)), np.empty((k, self.size + 1))
         correlate_answers(self.codes, self.rule, self.fixed, cuts, matrix)
@@ -99,17 +99,18 @@ def resampled_correlations(
     data : Responses, DataFrame or array of shape (models, questions)
         Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
-        Whether to correlate models or questions; the others are resampled with replacement.
+        Whether to correlate models or questions; units of the other kind are resampled with
+        replacement.
     bootstrap : int or Bootstrap
         Number of resamples.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
-        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
-        1/2 to all cells of a table with an empty one.
+        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
+        cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
-        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
-        answers of each row.
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, and ``"global"`` from
+        all answers of each row.
     rng : Generator, int or None
         Random generator or seed.
 
@@ -139,7 +140,7 @@ def resampled_correlations(
 def ordered_design(
     data: Any, *, of: Axis, empty_cells: EmptyCells, missing: Missing
 ) -> OrderedDesign:
-    """Read a table, refusing rows with constant answers."""
+    """Read a table; raise an error for rows with constant answers."""
     check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)

@@ -1,4 +1,4 @@
-"""`parallel_analysis`: eigenvalues compared with those of shuffled tables.
+"""`parallel_analysis`: comparison of eigenvalues with eigenvalues of shuffled tables.
 
 References
 ----------
@@ -54,7 +54,7 @@ class ParallelAnalysis(Result):
     quantile : float
         Probability of the quantile.
     scheme : str
-        Margin that each shuffled table keeps: every model's answers, or every question's.
+        Margin that each shuffled table keeps: the answers of each model, or of each question.
     eigenvalues : str
         "components" are eigenvalues of the correlations. "factors" have the communalities of one
         factor on the diagonal.
@@ -124,10 +124,11 @@ def parallel_analysis(
     of : {"models", "questions"}
         Whether to correlate models or questions.
     scheme : {"within_model", "within_question"}, optional
-        ``"within_model"`` shuffles the answers of each model over questions, ``"within_question"``
-        those of each question over models. By default the rows that are correlated keep their yes
-        rates. Keeping the other margin preserves correlations due to question difficulty (or to
-        model ability); the first eigenvalue of the null is then large.
+        ``"within_model"`` shuffles the answers of each model over questions, and
+        ``"within_question"`` shuffles the answers to each question over models. By default, the
+        correlated rows keep their yes rates. Keeping the other margin preserves correlations due
+        to question difficulty (or to model ability); the first eigenvalue of the null is then
+        large.
     eigenvalues : {"components", "factors"}
         Eigenvalues of the correlations, or with the communalities of one minres factor on the
         diagonal.
@@ -137,16 +138,17 @@ def parallel_analysis(
         Quantile of the shuffled eigenvalues that an eigenvalue must exceed, between 0 and 1.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
-        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
-        1/2 to all cells of a table with an empty one.
+        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
+        cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
-        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
-        answers of each row.
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, and ``"global"`` from
+        all answers of each row.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 

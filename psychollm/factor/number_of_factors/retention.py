@@ -58,20 +58,21 @@ class Retention(Result):
         Number of factors by rule.
     parallel : tuple of ParallelAnalysis
         Two parallel analyses: the first shuffles within the correlated rows, the second within
-        units. The second therefore keeps the yes rates of units, and does not count a factor that
-        is due to them.
+        units. The second analysis therefore keeps the yes rates of units, and does not count a
+        factor that is due to these rates.
     eigenvalues : ndarray of shape (k,)
         Descending eigenvalues of the correlations.
     average_partial : ndarray of shape (m + 1,)
         Mean squared partial correlation after 0, 1, ... components.
     simple_structure : ndarray of shape (m, 2)
-        Very simple structure for 1, 2, ... factors, complexities 1 and 2.
+        Very simple structure for 1, 2, ... factors, with complexities 1 and 2.
     kaiser_bars : ndarray of shape (k,)
         Reference values of the empirical Kaiser criterion.
     hull : Hull
         Fit, number of parameters and hull statistic for 0, 1, ... factors.
     comparison : ndarray of shape (c, n)
-        RMS difference of the eigenvalues from those of comparison data with 1, 2, ..., c factors.
+        Root mean square difference from the eigenvalues of comparison data with 1, 2, ..., c
+        factors.
     n : float
         Number of units per pair.
     labels : tuple
@@ -155,23 +156,24 @@ def retention(
         Quantile of the shuffled eigenvalues that an eigenvalue must exceed, between 0 and 1.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
-        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
-        1/2 to all cells of a table with an empty one.
+        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
+        cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}
-        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
-        answers of each row.
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, and ``"global"`` from
+        all answers of each row.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
     Returns
     -------
     Retention
-        Number of factors by each rule, with its statistics.
+        Number of factors by each rule, with the statistics of the rules.
 
     Raises
     ------
@@ -181,10 +183,10 @@ def retention(
     Notes
     -----
     Comparison data are simulated from minres factors of the observed correlations and the observed
-    thresholds. Factors are added while the eigenvalues approach the observed ones (one-sided rank
-    test at 30 %). Very simple structure often overestimates the number of factors. All rules
-    inherit the bias of the correlations; `dimensionality` tests one factor against more without
-    them.
+    thresholds. Factors are added while this brings the eigenvalues closer to the observed
+    eigenvalues (one-sided rank test at 30 %). Very simple structure often overestimates the number
+    of factors. The bias of the correlations affects all rules. `dimensionality` tests one factor
+    against more factors without using correlations.
 
     Examples
     --------
@@ -245,7 +247,7 @@ def retention(
 
 
 def _most(k: int, asked: int | None) -> int:
-    """Return the largest identified number of factors, up to the requested one."""
+    """Return the largest identified number of factors, up to the requested number."""
     identified = max((m for m in range(1, k) if degrees_of_freedom(k, m) >= 0), default=0)
     if k < 4:
         msg = f"{k} rows are too few to count factors: at least four are needed"

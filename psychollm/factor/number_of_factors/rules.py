@@ -1,4 +1,4 @@
-r"""Rules for the number of factors from a correlation matrix alone.
+r"""Rules for the number of factors that need only a correlation matrix.
 
 * Minimum average partial (MAP): the m with the smallest mean squared partial correlation after m
   principal components.
@@ -96,7 +96,7 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     correlation : Correlation, DataFrame or array_like (k, k)
         Correlations; the pseudo-inverse is used if they are not positive definite.
     n : float, optional
-        Number of observations, for Bartlett's test. The test assumes normal variables: it is NaN
+        Number of observations, for Bartlett's test. The test assumes normal variables, and is NaN
         for tetrachoric, polychoric and smoothed correlations.
 
     Returns
@@ -107,7 +107,7 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     Raises
     ------
     InputError
-        If the matrix does not hold correlations.
+        If the matrix does not contain correlations.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
 
 
 def _adequacy(R: FloatArray) -> tuple[float, FloatArray]:
-    """Return KMO and its value for each variable; NaN without partial correlations."""
+    """Return the overall KMO and the KMO of each variable; NaN without partial correlations."""
     if np.linalg.eigvalsh(R)[0] < -1e-10:
         return float("nan"), np.full(len(R), np.nan)
     inverse = np.linalg.pinv(R, hermitian=True)
@@ -195,7 +195,7 @@ def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
 
 def hull(R: FloatArray, most: int) -> Hull:
     """Return the hull of fit, 1 minus KMO of the residuals, for m = 0, 1, ..., `most`."""
-    # An indefinite matrix has no KMO: it is first mixed with the identity, and numbers of factors
+    # An indefinite matrix has no KMO. It is first mixed with the identity, and numbers of factors
     # with indefinite residuals are skipped.
     k, R = len(R), shrunk(R)[0]
     fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)

@@ -6,9 +6,9 @@ Groups of questions have the same factor if the models' loadings are proportiona
 
 .. math:: a_{kg} = s_g\, b_k,                                                            \quad (1)
 
-where :math:`s_g` is the standard deviation of the factor in the group, one in the first.
-Thresholds are free in every group, because the difficulty of questions and the yes rates of models
-do not change the factor. The distance
+where :math:`s_g` is the standard deviation of the factor in group g, which is one in the first
+group. Thresholds are free in every group, because the difficulty of questions and the yes rates of
+models do not change the factor. The distance
 
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}}            \quad (2)
 
@@ -151,12 +151,12 @@ def common_loadings(
     Returns
     -------
     CommonLoadings
-        Test and loadings, for the models with a loading in every group.
+        Test and loadings, for the models that have a loading in every group.
 
     Raises
     ------
     ShapeError
-        If there are fewer than two groups, or fewer than three models in all of them.
+        If there are fewer than two groups, or fewer than three models are in all groups.
     CodeError
         If answers are not binary.
 

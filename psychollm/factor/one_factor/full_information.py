@@ -1,6 +1,6 @@
 r"""Full-information maximum likelihood of the one-factor normal-ogive model.
 
-A model says yes to a question with factor score f with probability
+The probability that a model answers yes to a question with factor score f is
 
 .. math:: P_i(f) = \Phi\Big(\frac{\lambda_i f - \tau_i}{\sqrt{1 - \lambda_i^2}}\Big),
           \qquad f \sim N(0, 1).                                                      \quad (1)
@@ -11,8 +11,8 @@ loadings. The spacing is therefore the SD of the narrowest posterior, computed f
 information :math:`\sum_i P_i'^2 / (P_i (1 - P_i))`.
 
 The likelihood of a question includes all its answers; missing answers are assumed missing at
-random. In :math:`z = \mathrm{artanh}\,\lambda` and :math:`\tau` the argument of the ogive has the
-derivatives
+random. The argument of the ogive has the following derivatives with respect to :math:`z =
+\mathrm{artanh}\,\lambda` and :math:`\tau`:
 
 .. math:: \frac{\partial u}{\partial z} = \frac{f - \lambda\tau}{\sqrt{1 - \lambda^2}}, \qquad
           \frac{\partial u}{\partial \tau} = \frac{-1}{\sqrt{1 - \lambda^2}}.        \quad (2)
@@ -79,7 +79,7 @@ class Patterns:
     of_question: IntArray  # (n,)
 
     def blocks(self) -> Iterator[slice]:
-        """Yield slices of patterns small enough for the cache."""
+        """Yield slices of patterns that are small enough for the cache."""
         for lo in range(0, self.frequency.size, BLOCK):
             yield slice(lo, lo + BLOCK)
 
@@ -122,13 +122,13 @@ def ogive(loadings: FloatArray, thresholds: FloatArray, nodes: FloatArray) -> Fl
 
 
 def log_answer_probabilities(argument: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log P and log(1 - P), floored, shapes as the ogive's argument."""
+    """Return log P and log(1 - P), limited from below, with the shape of the argument."""
     return np.maximum(log_ndtr(argument), LOG_FLOOR), np.maximum(log_ndtr(-argument), LOG_FLOOR)
 
 
 def log_answers(curves: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return log P and log(1 - P) (k, Q) of curves (2 or 4, k)."""
-    # Rows: loadings, thresholds, and the asymptotes of models that lapse.
+    # The rows are loadings, thresholds, and the asymptotes of models that lapse.
     log_yes, log_no = log_answer_probabilities(ogive(curves[0], curves[1], nodes))
     if len(curves) == 2:
         return log_yes, log_no
@@ -138,7 +138,7 @@ def log_answers(curves: FloatArray, nodes: FloatArray) -> tuple[FloatArray, Floa
 
 
 def factor_grid(loadings: FloatArray, thresholds: FloatArray) -> Grid:
-    """Choose a grid fine enough for the narrowest posterior of a score."""
+    """Return a grid that is fine enough for the narrowest posterior of a score."""
     nodes = np.linspace(-RANGE, RANGE, MAX_NODES)
     argument = ogive(loadings, thresholds, nodes)
     density = np.exp(-0.5 * argument**2) / np.sqrt(2.0 * np.pi)
@@ -192,9 +192,9 @@ class FullInformation(Expects, Result):
     independence : float
         Log-likelihood without a common factor, with each model's own yes rate.
     n_parameters, n_patterns, n_nodes : int
-        Number of parameters, of distinct answer patterns and of quadrature nodes.
+        Numbers of parameters, of distinct answer patterns and of quadrature nodes.
     reasons : tuple
-        Why a model was omitted, or "".
+        Reason why a model was omitted, or "".
     labels : tuple
         Names of the models.
     convergence : Convergence
@@ -322,7 +322,7 @@ def _evaluate(
 
 
 def _frozen(parameters: FloatArray, gradient: FloatArray) -> BoolArray:
-    """Return a mask of loadings at a bound against the gradient."""
+    """Return a mask of loadings at a bound beyond which the gradient points."""
     k = parameters.size // 2
     frozen = np.zeros(2 * k, dtype=np.bool_)
     frozen[:k] = (np.abs(parameters[:k]) >= NEAR * Z_BOUND) & (gradient[:k] * parameters[:k] > 0.0)
@@ -332,7 +332,7 @@ def _frozen(parameters: FloatArray, gradient: FloatArray) -> BoolArray:
 def _climb(
     patterns: Patterns, grid: Grid, start: FloatArray, *, progress: bool
 ) -> tuple[FloatArray, Convergence]:
-    """Maximise from (z, tau), each in units of its standard error at the start."""
+    """Maximise from (z, tau), with parameters in units of their standard errors at the start."""
     from scipy.optimize import Bounds, minimize
 
     _, _, products = _evaluate(patterns, grid, start)
@@ -383,7 +383,7 @@ def _result(
     point: FloatArray,
     ending: Convergence,
 ) -> FullInformation:
-    """Return the result for all models, NaN for omitted ones."""
+    """Return the result for all models, with NaN for omitted models."""
     k = point.size // 2
     _, gradient, products = _evaluate(patterns, grid, point)
     free = ~_frozen(point, gradient)

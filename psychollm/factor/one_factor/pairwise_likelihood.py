@@ -1,9 +1,9 @@
 r"""Factors of pair counts by pairwise maximum likelihood.
 
-No correlation matrix is needed, and so no continuity correction or smoothing.
+No correlation matrix is needed, and therefore no continuity correction or smoothing.
 `psychollm.kernels.pairwise_likelihood` derives the equations.
 
-Standard errors are based on the variance of score vectors over questions. To first order the
+Standard errors are based on the variance of score vectors over questions. To first order, the
 residual joint count of a pair is a sum over questions of
 
 .. math:: e_{ij,q} = y_{iq} y_{jq} - P_{ij} - a_{ij} (y_{iq} - p_i) - a_{ji} (y_{jq} - p_j),
@@ -12,8 +12,8 @@ residual joint count of a pair is a sum over questions of
 
 where the last two terms account for estimated thresholds. With weights :math:`W_{ij} = \phi_2
 H_{ij} \lambda_j` the score of a question is :math:`u_{iq} = \sum_j W_{ij} e_{ij,q}`, and the
-covariance of the loadings is the sandwich :math:`A^{-1} (\sum_q u_q u_q^\top) A^{-1}`, A the
-expected information of all pairs.
+covariance of the loadings is the sandwich :math:`A^{-1} (\sum_q u_q u_q^\top) A^{-1}`, where A is
+the expected information of all pairs.
 """
 
 from __future__ import annotations
@@ -66,18 +66,19 @@ class PairwiseLikelihood(Expects, Result):
         Standard errors from the variation of score vectors over questions, with estimated
         thresholds. NaN at the bound, or if only counts were given.
     thresholds : ndarray of shape (k,)
-        Latent value above which a model answers yes: high for cautious models.
+        Latent value above which a model answers yes. It is high for cautious models.
     at_bound : ndarray of shape (k,)
         Whether the loading is at its bound of 1 (a Heywood case).
     log_likelihood : float
-        Pairwise log-likelihood; comparable only between solutions of the same counts.
+        Pairwise log-likelihood, which is comparable only between solutions for the same counts.
     residuals : ndarray of shape (k, k)
-        Observed minus expected joint yes counts, in standard errors (given the margins, plus half
-        a count). Zero on the diagonal and for pairs without information.
+        Observed minus expected joint yes counts, divided by standard errors. The squared standard
+        error given the margins is increased by half a count. Zero on the diagonal and for pairs
+        without information.
     share : float
         Mean squared loading: proportion of latent variance that the factor explains.
     reasons : tuple
-        Why a loading is undefined, or "" .
+        Reason why a loading is undefined, or "".
     labels : tuple
         Names of the models.
     convergence : Convergence
@@ -118,7 +119,7 @@ class ExploratoryPairwiseLikelihood(Expects, Result):
     shares : ndarray of shape (m,)
         Mean squared loading of each factor.
     thresholds : ndarray of shape (k,)
-        Latent value above which a model answers yes: high for cautious models.
+        Latent value above which a model answers yes. It is high for cautious models.
     log_likelihood : float
         Pairwise log-likelihood.
     labels : tuple
@@ -218,8 +219,8 @@ def exploratory_pairwise_likelihood(
     """Fit several orthogonal factors to pair counts by pairwise maximum likelihood (PML).
 
     Factors are added one at a time from the residuals of the last solution, and then all loadings
-    are fitted jointly. No continuity correction is needed. In one-factor data the second factor's
-    share is small but never zero, because of sampling error.
+    are fitted jointly. No continuity correction is needed. In one-factor data, the share of the
+    second factor is small but never zero, because of sampling error.
 
     Parameters
     ----------
@@ -308,7 +309,7 @@ def counted(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
 
 
 def _reasons(pairs: PairCounts, tau: FloatArray) -> tuple[str, ...]:
-    """Return why each model has no loading, or ""."""
+    """Return for each model the reason why it has no loading, or ""."""
     reasons = []
     for i in range(len(pairs.labels)):
         others = np.delete(tau[i], i)

@@ -58,8 +58,9 @@ class PairResiduals(Result):
         Number of questions that both models answered yes, and its expectation given the pair's yes
         rates. NaN for pairs without information.
     standardised : ndarray of shape (k, k)
-        Observed minus expected, over the standard error given both margins (its square plus half a
-        count). Zero on the diagonal and for pairs without information.
+        Observed minus expected counts, divided by standard errors. The squared standard error
+        given both margins is increased by half a count. Zero on the diagonal and for pairs without
+        information.
     n : ndarray of shape (k, k)
         Number of questions that both models answered.
     largest_eigenvalue : float
@@ -85,7 +86,7 @@ class PairResiduals(Result):
     )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair, the largest residual first."""
+        """Return one row per pair, with the largest residual first."""
         frame = Result.to_frame(self).sort_values(
             "standardised", ascending=False, key=np.abs, kind="stable", ignore_index=True
         )
@@ -117,8 +118,8 @@ def pair_residuals(
     responses : Responses, PairCounts, or table of shape (models, questions)
         Binary answers, or their pair counts.
     loadings : array of shape (models,), optional
-        Loadings of a fit, such as `full_information`; by default those of `pairwise_likelihood`.
-        Models with NaN have residuals of zero.
+        Loadings of a fit, such as `full_information`; by default loadings from
+        `pairwise_likelihood`. Models with NaN have residuals of zero.
     lower, upper : array of shape (models,), optional
         Asymptotes of models that lapse or guess, from the same fit; by default 0 and 1.
 
@@ -130,7 +131,7 @@ def pair_residuals(
     Raises
     ------
     ShapeError
-        If there is not one loading per model.
+        If the numbers of loadings and of models differ.
     OptionError
         If a loading is not inside (-1, 1), or an asymptote not inside [0, 1].
 
@@ -172,7 +173,7 @@ def pair_residuals(
 TOLERANCE, MAX_STEPS = 1e-3, 100  # tolerance and most iterations, one factor
 GAIN, MAX_STEPS_TWO = 0.01, 60  # tolerance and most iterations, two factors
 Counts = tuple[FloatArray, FloatArray, FloatArray]  # joint, yes, n: each (k, k)
-Statistic = Callable[[Counts, FloatArray], float]  # it overwrites the starting loadings
+Statistic = Callable[[Counts, FloatArray], float]  # the function overwrites the starting loadings
 LEAST_MODELS = 4
 
 
@@ -253,7 +254,7 @@ class ResidualTest(Null):
     factors : int
         Number of factors under the null hypothesis, 0 or 1.
     loadings : ndarray of shape (k,)
-        Loadings that the replicates were simulated from.
+        Loadings from which the replicates were simulated.
     labels : tuple
         Names of the models.
     """
@@ -288,13 +289,13 @@ def residual_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ResidualTest:
-    r"""Test for local dependence beyond one common factor, or beyond none.
+    r"""Test for local dependence beyond one common factor, or beyond independence.
 
     The statistic is the largest eigenvalue of the standardised residuals of the joint yes counts
     (`pair_residuals`). Its null distribution is a parametric bootstrap: answers are simulated from
     the fitted model, with the observed yes rates and missing data, and refitted. The test needs no
-    correlation matrix and no continuity correction. Its error rates are in the documentation,
-    under "Operating characteristics".
+    correlation matrix and no continuity correction. The documentation lists its error rates under
+    "Operating characteristics".
 
     Parameters
     ----------
@@ -302,13 +303,14 @@ def residual_test(
         Binary answers of at least four models with non-zero variance. With three models, one
         factor always fits.
     factors : {1, 0}
-        Number of factors under the null hypothesis; 0 is independence.
+        Number of factors under the null hypothesis; 0 means independence.
     n_null : int
         Number of replicates.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
@@ -374,7 +376,8 @@ def second_share_test(
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 

@@ -28,7 +28,7 @@ from psychollm.kernels.pairwise_likelihood import BOUND
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-TIED = 10  # decimals of scores; further ones are rounding errors
+TIED = 10  # decimals of scores; further decimals are rounding errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -38,14 +38,14 @@ class QuestionScores(Result):
     Attributes
     ----------
     scores : ndarray of shape (questions,)
-        Posterior mean of the factor: high if models with high loadings answer yes.
+        Posterior mean of the factor, which is high if models with high loadings answer yes.
     sd : ndarray of shape (questions,)
-        Posterior SD, the standard error of a score.
+        Posterior SD, which is the standard error of the score.
     answered : ndarray of shape (questions,)
         Number of included models that answered. Without answers the score is 0 and its SD 1.
     leave_one_out : ndarray of shape (models, questions)
-        Scores from the answers of all models except that of the row. Shape (0, questions) if not
-        computed.
+        Scores from the answers of all models except the model of the row. Shape (0, questions) if
+        not computed.
     leave_one_out_sd : ndarray of shape (models, questions)
         Posterior SDs of these scores.
     loadings, thresholds : ndarray of shape (models,)
@@ -85,9 +85,9 @@ def question_scores(
 ) -> QuestionScores:
     r"""Estimate factor scores of questions under the normal-ogive threshold model.
 
-    Scores are posterior means (EAP) with a standard normal prior. By default the parameters are
-    those of `pairwise_likelihood`. A leave-one-out score divides the posterior by the model's own
-    likelihood. It keeps the parameters of all models, which change by about 1/n if one of `n`
+    Scores are posterior means (EAP) with a standard normal prior. By default, the parameters are
+    estimated by `pairwise_likelihood`. A leave-one-out score divides the posterior by the model's
+    own likelihood. It keeps the parameters of all models, which change by about 1/n if one of `n`
     answers is left out.
 
     Parameters
@@ -110,10 +110,11 @@ def question_scores(
     Raises
     ------
     OptionError
-        If only one of `loadings` and `thresholds` is given, or asymptotes without them. Also if a
-        loading is not inside (-1, 1), or asymptotes are not increasing inside [0, 1].
+        If only one of `loadings` and `thresholds` is given, or asymptotes without them. The same
+        error is raised if a loading is not inside (-1, 1), or asymptotes are not increasing inside
+        [0, 1].
     ShapeError
-        If there is not one value per model, or no model can be included.
+        If the numbers of values and of models differ, or no model can be included.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def question_scores(
 def scores_of(
     table: Responses, parameters: FloatArray, *, leave_one_out: bool = True
 ) -> QuestionScores:
-    """Score the questions of a binary table by loadings, thresholds and any asymptotes."""
+    """Score the questions of a binary table by loadings, thresholds and, if given, asymptotes."""
     keep = np.all(np.isfinite(parameters), axis=0)
     if not keep.any():
         msg = "no model can be scored: every loading or threshold is NaN"
@@ -174,7 +175,7 @@ def scores_of(
 def _parameters(
     table: Responses, loadings: ArrayLike | None, thresholds: ArrayLike | None
 ) -> FloatArray:
-    """Return loadings and thresholds, shape (2, models), fitted if not given."""
+    """Return loadings and thresholds, shape (2, models), which are fitted if not given."""
     if (loadings is None) != (thresholds is None):
         msg = "loadings and thresholds must be from the same fit: pass both or neither"
         raise OptionError(msg)

@@ -5,10 +5,10 @@ r"""Bayesian 2PL: the posterior of items, abilities, families and domains.
           d_j \sim N(\cdot, \cdot).                                                       \quad (1)
 
 Abilities are integrated out, so that the posterior has two parameters per item for any number of
-respondents; they are drawn afterwards from their exact conditional distribution. Each family of
-respondents has its own mean ability; slopes and intercepts of items from one domain share a mean.
-Unlike maximum likelihood, which treats estimated items as known, the draws reflect the uncertainty
-of the items.
+respondents. Abilities are drawn afterwards from their exact conditional distribution. Each family
+of respondents has its own mean ability; slopes and intercepts of items from one domain share a
+mean. Unlike maximum likelihood, which treats estimated items as known, the draws reflect the
+uncertainty of the items.
 
 References
 ----------
@@ -70,7 +70,7 @@ from psychollm.kernels.irt_marginal import draw_abilities
 from psychollm.kernels.quadrature import HALF_RANGE, normal_grid
 
 START_NODES = 61
-MARGIN = 0.85  # at other draws of the items, posteriors may be narrower than at the mode
+MARGIN = 0.85  # for some draws of the items, posteriors of abilities are narrower than at the mode
 TRUSTED_R_HAT, TRUSTED_SIZE = 1.01, 100.0
 LOO_DRAWS = 1_000
 MOST_ITEMS = 2_000
@@ -99,14 +99,14 @@ def bayesian_2pl(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are ignored.
+        Binary answers; missing answers are ignored.
     method : {"laplace", "nuts"}
         "laplace" is a normal approximation with importance resampling; Pareto k diagnoses it.
         "nuts" is the No-U-Turn sampler of nutpie if installed, else of PyMC (extra ``bayes``).
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     families : sequence of labels, one per respondent, optional
         Family of each respondent; families may differ in mean ability.
     domains : sequence of labels, one per item, optional
@@ -195,14 +195,14 @@ def build_model(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are ignored.
+        Binary answers; missing answers are ignored.
     form : {"marginal", "explicit"}
-        "marginal" integrates over abilities. "explicit" has them as variables ``ability``; it is
-        much slower, but allows further random effects.
+        "marginal" integrates over abilities. "explicit" includes abilities as variables
+        ``ability``, which is much slower, but allows further random effects.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     families : sequence of labels, one per respondent, optional
         Family of each respondent; families may differ in mean ability.
     domains : sequence of labels, one per item, optional
@@ -231,7 +231,7 @@ def build_model(
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Prepared answers: posterior, included items and labels."""
+    """Prepared answers, with posterior, included items and labels."""
 
     target: Target
     mode: Mode
@@ -262,7 +262,7 @@ def _read(
     domains: Sequence[Any] | None,
     priors: HierarchicalPriors | None,
 ) -> Read:
-    """Check and arrange the arguments."""
+    """Check and prepare the arguments."""
     check_choice("link", link, Link)
     used = HierarchicalPriors() if priors is None else priors
     if not isinstance(used, HierarchicalPriors):
@@ -297,7 +297,7 @@ def _read(
 
 
 def _check_items(n: int, reading: Respondents) -> None:
-    """Raise if the joint posterior of the items would be too large."""
+    """Raise an error if the joint posterior of the items would be too large."""
     if n > MOST_ITEMS:
         other = "questions" if reading == "models" else "models"
         msg = (
@@ -315,7 +315,7 @@ def _target(
     priors: HierarchicalPriors,
     link: Link,
 ) -> tuple[Target, Mode]:
-    """Return the posterior, with nodes close enough for the narrowest ability, and its mode."""
+    """Return the posterior, on nodes dense enough for all abilities, and its mode."""
     structure = structure_of(answers.codes.shape[1], families, domains, priors, link)
 
     def on(n: int) -> Target:
@@ -348,7 +348,7 @@ def _abilities(target: Target, x: FloatArray, rng: np.random.Generator) -> Float
 
 
 def _result(read: Read, sampled: Sampled, method: Method, level: float) -> BayesianIRT:
-    """Summarise the draws."""
+    """Return the result from the draws."""
     target, names = read.target, read.coordinates()
     parameters, sizes, ratios, errors = diagnostics(target, sampled, names)
     ended = _judged(sampled, sizes, ratios)

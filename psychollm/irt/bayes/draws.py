@@ -38,7 +38,7 @@ class Drawn(Protocol):
 
 
 def replicates(fit: Drawn, kind: Kind, n: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """Yield tables of answers (respondents, fitted items) of new respondents, -1 where missing."""
+    """Yield simulated answers (respondents, fitted items) of new respondents, -1 where missing."""
     target = fit._target
     if kind == "prior":
         x, _ = target.structure.draw(n, rng)
@@ -89,7 +89,7 @@ def inference_data(fit: Drawn) -> Any:
 
 
 def _groups(fit: Drawn) -> tuple[dict[str, Group], dict[str, list[str]]]:
-    """Return the arrays of each group, chains and draws first, and the names of further axes."""
+    """Return the arrays of each group (chains, draws, ...), and the names of further axes."""
     target, sampled = fit._target, fit._sampled
     chains = sampled.x.shape[:2]
     flat = sampled.flat()[0]

@@ -1,18 +1,19 @@
 r"""Draws from a posterior by a normal approximation, corrected by importance resampling.
 
-Near its mode the log-likelihood is approximated as quadratic with Hessian -K. Given the log
-standard deviations h, the approximate posterior of x is normal with precision :math:`P(h) = K +
-A^T s(h)^{-2} A`, and h has the marginal density
+Near the mode, the log-likelihood is approximated by a quadratic function with Hessian -K. Given
+the log standard deviations h, the approximate posterior of x is normal with precision :math:`P(h)
+= K + A^T s(h)^{-2} A`, and h has the marginal density
 
 .. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
                       - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
 
-where v is the linear term. h is drawn from a t distribution about the mode of (1). x given h is
-drawn from a split distribution (Geweke, 1989): along each axis of the Cholesky factor of P, the
-two halves of a t distribution have separate scales, measured on the posterior one and two units
-from the mode. The proposal of h is adapted twice to the moments of weighted draws. Ratios of the
-posterior to this proposal are Pareto-smoothed, and draws are resampled by them. Standard
-deviations below 1/3000 of their prior scale (prior probability 0.0003) are not proposed.
+where v is the linear term. h is drawn from a t distribution about the mode of (1). Given h, x is
+drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky factor of P, the
+two halves of a t distribution have separate scales. These are computed from the posterior density
+at one and two units from the mode. The proposal of h is adapted twice to the moments of weighted
+draws. Ratios of the posterior to this proposal are Pareto-smoothed, and draws are resampled with
+probabilities proportional to them. Standard deviations below 1/3000 of their prior scale (prior
+probability 0.0003) are not proposed.
 
 Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
 deviation s within its group is written as
@@ -21,9 +22,9 @@ deviation s within its group is written as
 
 which is centred for c = 1 and non-centred for c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). If
 the data determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost
-independent; s and e are taken at the mode. For slopes, whose s may be near zero, the fourth power
-of c is used. Means of domains and families are not centred, because with few of them s may be near
-zero.
+independent. The values of s and e at the mode are used. For slopes, for which s may be near zero,
+the fourth power of c is used. Means of domains and families are not centred, because with few of
+them s may be near zero.
 
 References
 ----------
@@ -53,7 +54,7 @@ NARROWEST, WIDEST = 0.7, 2.0  # limits of the scales of the two sides
 STEP = 1e-4  # step of finite differences of the gradient
 ROUNDS = 8
 DEEPEST, HIGHEST = 8.0, 2.5  # range of h below and above the logarithm of its prior scale
-PILOTS, FEWEST_PILOT = 2, 500  # number of runs that adapt the proposal of h; fewest draws of a run
+PILOTS, FEWEST_PILOT = 2, 500  # runs that adapt the proposal of h, and their fewest draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Resampled:
 
 
 def find_mode(target: Target, near: Mode | None = None) -> Mode:
-    """Alternate between the mode of x given h and the mode (1) of h until both converge."""
+    """Alternate between the mode of x given h and the mode of (1) in h until both converge."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
     if near is not None:
@@ -171,7 +172,7 @@ def _mode_of_scales(
 
 
 def _limits(target: Target) -> tuple[FloatArray, FloatArray]:
-    """Return the least and largest h (H,)."""
+    """Return the smallest and the largest h (H,)."""
     centre = np.log(target.structure.scales)
     return centre - DEEPEST, centre + HIGHEST
 
@@ -290,7 +291,7 @@ def laplace(target: Target, mode: Mode, n: int, rng: np.random.Generator) -> Res
 def _weighted(
     target: Target, mode: Mode, about: Moments, n: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Return draws of x and h, their smoothed weights (n,), and the shape k."""
+    """Return draws of x and h, their smoothed weights (n,), and Pareto's shape k."""
     x, h, log_density = propose(target, mode, about, n, rng)
     log_ratios = _log_joint(target, x, h) - log_density
     low, high = _limits(target)
@@ -300,7 +301,7 @@ def _weighted(
 
 
 def _matched(h: FloatArray, weights: FloatArray, before: Moments) -> Moments:
-    """Return weighted mean and covariance of h, shrunk towards the previous ones."""
+    """Return weighted mean and covariance of h, shrunk towards the previous moments."""
     size = 1.0 / (weights**2).sum()
     share = size / (size + 5.0 * h.shape[1])
     centre = before.centre + share * (weights @ h - before.centre)

@@ -1,4 +1,4 @@
-"""Chains of the No-U-Turn sampler, by nutpie if installed, otherwise by PyMC."""
+"""Chains of the No-U-Turn sampler of nutpie if installed, otherwise of PyMC."""
 
 import logging
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from psychollm.irt.bayes.pymc_model import named, pymc_model, shared_values
 from psychollm.irt.bayes.target import Target, contrasts
 
 PURPOSE = 'bayesian_2pl(method="nuts")'
-KEPT = 4  # number of compiled models kept; the oldest is dropped first
+KEPT = 4  # number of compiled models in memory; the oldest is removed first
 _compiled: dict[tuple[Any, ...], Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Draws of every chain as the target's x and h, chains first."""
+    """Draws of x and h of the target, with chains as the first axis."""
 
     x: FloatArray  # (chains, draws, P)
     h: FloatArray  # (chains, draws, H)
@@ -33,7 +33,7 @@ class Chains:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Settings of the sampler: draws, tune, chains, cores, seed and target acceptance."""
+    """Settings of the sampler: draws, tuning, chains, cores, seed and target acceptance."""
 
     size: dict[str, int]
     target_accept: float
@@ -55,7 +55,7 @@ def sample_nuts(target: Target, mode: Mode, labels: dict[str, Labels], run: Run)
 def compiled_model(
     target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels]
 ) -> Any:
-    """Return the model compiled by nutpie, reused for tables of the same model."""
+    """Return the model compiled by nutpie, which is reused for tables of the same model."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
     key: tuple[Any, ...] = (target.n_items, target.families.n, target.domains.of.tobytes())
     key += (target.link, repr(target.priors))

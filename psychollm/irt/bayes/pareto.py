@@ -1,12 +1,13 @@
-r"""Pareto smoothing of importance ratios, its shape k, and leave-one-out prediction.
+r"""Pareto smoothing of importance ratios, the shape k, and leave-one-out prediction.
 
 The largest of S ratios (the upper :math:`\min(S/5, 3\sqrt S)`) are replaced by the expected order
-statistics of a generalised Pareto distribution fitted to them. Its shape k diagnoses weighted
-averages: their variance is finite if k is below 1/2, and they are usable if k is at most 0.7.
+statistics of a generalised Pareto distribution fitted to them. The shape k of this distribution is
+a diagnostic of weighted averages. Their variance is finite if k is below 1/2, and they are usable
+if k is at most 0.7.
 
-Leave-one-out prediction of a respondent's answers reweights posterior draws by
-:math:`1 / p(y_i \mid \text{items})`, abilities integrated out. With sampled abilities the ratios
-would have infinite variance, because an ability depends on the answers of one respondent alone.
+Leave-one-out prediction of a respondent's answers reweights posterior draws by :math:`1 / p(y_i
+\mid \text{items})`, with abilities integrated out. With sampled abilities the ratios would have
+infinite variance, because an ability depends only on the answers of one respondent.
 
 References
 ----------
@@ -44,7 +45,8 @@ class LeaveOneOut(Result):
     p_loo : float
         Effective number of parameters.
     pointwise, pareto_k : ndarray of shape (respondents,)
-        Contribution of each respondent to `elpd`, unreliable if Pareto k exceeds 0.7.
+        Contribution of each respondent to `elpd`, and its Pareto k. Contributions are unreliable
+        if k exceeds 0.7.
     n_bad : int
         Number of respondents with Pareto k above 0.7.
     labels : tuple
@@ -111,7 +113,7 @@ def smooth_ratios(log_ratios: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _quantile(share: FloatArray, k: float) -> FloatArray:
-    """Return quantiles of the Pareto distribution of scale 1."""
+    """Return quantiles of the generalised Pareto distribution with scale 1."""
     if abs(k) < 1e-12:
         return np.asarray(-np.log1p(-share))
     return np.asarray(np.expm1(-k * np.log1p(-share)) / k)

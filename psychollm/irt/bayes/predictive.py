@@ -1,10 +1,11 @@
-"""Predictive checks: observed answers compared with draws from the prior or posterior.
+"""Predictive checks, which compare observed answers with draws from prior or posterior.
 
 New respondents are drawn from their families and answer the items of one draw, with the observed
 pattern of missing data. The statistics are each item's yes rate and item-rest correlation, and the
 SD of respondents' yes rates. With up to a hundred items, the mean deviation of pair covariances
-from those of the replicates is added; it detects further dimensions. A posterior predictive
-p-value near 0 or 1 indicates misfit; because it uses the data twice, it is conservative.
+from the covariances in the replicates is added, which detects further dimensions. A posterior
+predictive p-value near 0 or 1 indicates misfit. It is conservative, because it uses the data
+twice.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MOST_PAIRED = 100  # largest number of items for pair covariances
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PredictiveCheck(Result):
-    """Statistics of the answers, compared with those of replicated answers.
+    """Statistics of observed answers, compared with statistics of replicated answers.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ class PredictiveCheck(Result):
     p_value : ndarray of shape (statistics,)
         Proportion of replicates at least as large as the observed value; ties count one half.
     kind : {"posterior", "prior"}
-        Distribution that parameters were drawn from.
+        Distribution from which parameters were drawn.
     n : int
         Number of replicates.
     """
@@ -84,7 +85,7 @@ def predictive_check(
     fit : BayesianIRT
         Result of `bayesian_2pl`.
     kind : {"posterior", "prior"}
-        Distribution that parameters are drawn from.
+        Distribution from which parameters are drawn.
     n : int
         Number of replicates.
     rng : Generator, int or None
@@ -138,7 +139,7 @@ def predictive_check(
 
 
 def _pair_misfit(tables: list[IntArray]) -> FloatArray:
-    """Return deviations of tables' covariances from those of replicates; NaN for many items."""
+    """Return deviations of covariances from their means over replicates; NaN for many items."""
     items = tables[0].shape[1]
     if not 1 < items <= MOST_PAIRED:
         return np.full(len(tables), np.nan)

@@ -1,10 +1,10 @@
-r"""The posterior as a PyMC model, for Hamiltonian Monte Carlo and for extensions.
+r"""PyMC model of the posterior, for Hamiltonian Monte Carlo and for extensions.
 
-The marginal form is one operator: one pass of a kernel computes the log-likelihood and its
-gradient in slopes, intercepts and family means, so that the sampler does not differentiate the
-quadrature. The explicit form has every ability as a variable. Families and domains are
-non-centred: standard normal variables times their standard deviations. Items of domains are
-partially centred (`psychollm.irt.bayes.laplace`).
+The marginal form has a single operator. A kernel computes the log-likelihood and its gradient in
+slopes, intercepts and family means in one pass, so that the sampler does not differentiate the
+quadrature. In the explicit form, each ability is a variable. Means of families and domains are
+non-centred: they are products of standard normal variables and standard deviations. Items of
+domains are partially centred (`psychollm.irt.bayes.laplace`).
 """
 
 from functools import cache
@@ -112,9 +112,9 @@ def _explicit(pm: Any, tensor: Any, target: Target, slope: Any, intercept: Any, 
 
 
 def marginal_operator(target: Target) -> Any:
-    """Return a function of slopes, intercepts and means for log-likelihood and gradients."""
-    # Answers and nodes are shared variables named by shared_values, so that one compiled model
-    # serves all tables with the same model shape.
+    """Return a function from slopes, intercepts and means to log-likelihood and gradients."""
+    # Answers and nodes are shared variables (see `shared_values`), so that one compiled model can
+    # be used for all tables with the same model shape.
     pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
     operator = _operator_class()(target.link)
     shared = [pytensor.shared(value, name=name) for name, value in shared_values(target).items()]

@@ -31,8 +31,8 @@ class BayesianIRT(Expects, Result):
     """Posterior of a Bayesian 2PL, with abilities standard normal within families.
 
     Values are posterior means (medians for `difficulty`), and standard errors are posterior SDs.
-    Intervals are the shortest ones of their level. All estimates have `draws` from one joint
-    posterior.
+    Intervals are the shortest intervals with the given probability mass. All estimates have
+    `draws` from the same joint posterior.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class BayesianIRT(Expects, Result):
     family : Estimate
         Mean abilities of families, with sum zero; empty without families.
     domain_slope, domain_intercept : Estimate
-        Means of (log) slopes and of intercepts by domain; empty without domains.
+        Mean (log) slopes and mean intercepts of domains; empty without domains.
     scale : Estimate
         SDs between families, and between and within domains.
     parameters : tuple of str
@@ -60,7 +60,7 @@ class BayesianIRT(Expects, Result):
     loo : LeaveOneOut
         Leave-one-out prediction of respondents, from the marginal likelihood.
     method, link, respondents : str
-        Method, link function and side of the respondents.
+        Method, link function, and side of the table that has abilities.
     priors : HierarchicalPriors
         Priors of the model.
     n_draws, n_chains, n_respondents, n_patterns, n_nodes : int
@@ -174,18 +174,18 @@ class BayesianIRT(Expects, Result):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Draws of either method, chains first, with diagnostics."""
+    """Draws of either method, with chains as the first axis, and diagnostics."""
 
     x: FloatArray  # (chains, draws, P)
     h: FloatArray  # (chains, draws, H)
     ability: FloatArray  # (chains, draws, N)
-    effective_size: float  # of importance weights; NaN for chains, whose parameters have their own
+    effective_size: float  # effective size of importance weights; NaN for chains
     pareto_k: float
     divergences: int
     iterations: int
 
     def flat(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return x, h and abilities with chains and draws as one axis."""
+        """Return x, h and abilities, with chains and draws combined into one axis."""
         n = self.x.shape[0] * self.x.shape[1]
         return self.x.reshape(n, -1), self.h.reshape(n, -1), self.ability.reshape(n, -1)
 
@@ -198,7 +198,7 @@ def estimates_of(
     names: dict[str, Labels],
     level: float,
 ) -> dict[str, Estimate]:
-    """Return the estimates of the result by field."""
+    """Return the estimates of the result, by name of the attribute."""
     x, h, ability = sampled.flat()
     slope, intercept, mean = target.split(x)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,9 +10,9 @@ deviations. Every entry of x is normal about a constant or another entry,
 where A is unit lower triangular for some order of the entries, so that given h the prior is normal
 with precision :math:`A^T s^{-2} A`. Standard deviations are half-normal.
 
-Mean abilities of F families are :math:`\mu = Q c`, Q an orthonormal basis of contrasts: they sum
-to zero, which fixes the origin. The ability's variance within families is 1, which fixes the
-unit.
+Mean abilities of F families are :math:`\mu = Q c`, where Q is an orthonormal basis of contrasts.
+The means sum to zero, which fixes the origin of the scale. The variance of abilities within
+families is 1, which fixes the unit.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from psychollm.irt.families import Link
 from psychollm.irt.priors import PROBIT_SCALE
 from psychollm.kernels.irt_marginal import LOGIT, PROBIT, marginal_gradient, marginal_patterns
 
-LONGEST = 30.0  # bound of the logarithm of a slope
+LONGEST = 30.0  # largest absolute logarithm of a slope
 LOG_2PI = float(np.log(2.0 * np.pi))
 Normal = tuple[float, float]
 Data = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray]
@@ -122,7 +122,7 @@ class Grouping:
 
 
 def grouping(name: str, given: Any, labels: Labels) -> Grouping:
-    """Return groups in order of appearance; None is one group."""
+    """Return groups in order of appearance; None means a single group."""
     if given is None:
         return Grouping(("all",), np.zeros(len(labels), dtype=np.int64))
     kind = "respondent" if name == "families" else "item"
@@ -158,7 +158,7 @@ def _sparse(mask: object) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The terms of (1): A, m, and SDs, which are fixed (index -1) or exp(h) at an index."""
+    """Terms of (1): A, m, and SDs, which are fixed (index -1) or exp(h) at an index."""
 
     a: FloatArray  # (P, P)
     m: FloatArray  # (P,)
@@ -187,7 +187,7 @@ class Structure:
         return np.asarray(value + self.log_prior_h(h), dtype=np.float64)
 
     def log_prior_h(self, h: FloatArray) -> FloatArray:
-        """Return the log density of h: half-normal standard deviations, with the Jacobian."""
+        """Return the log density of h, for half-normal standard deviations with the Jacobian."""
         ratio = np.exp(h) / self.scales
         terms = 0.5 * np.log(2.0 / np.pi) - np.log(self.scales) - 0.5 * ratio**2 + h
         return np.asarray(terms.sum(axis=-1), dtype=np.float64)
@@ -206,7 +206,7 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The posterior density: answers, structure of the prior, and nodes of the ability."""
+    """Posterior density, defined by answers, structure of the prior, and nodes of the ability."""
 
     answers: Answers
     families: Grouping
@@ -234,7 +234,7 @@ class Target:
 
     @property
     def n_likelihood(self) -> int:
-        """Number of leading entries of x that the likelihood depends on."""
+        """Number of leading entries of x on which the likelihood depends."""
         return 2 * self.n_items + self.families.n - 1
 
     def split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

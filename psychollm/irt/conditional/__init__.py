@@ -1,1 +1,1 @@
-"""The Rasch model by conditional maximum likelihood, without a distribution of abilities."""
+"""Rasch models by conditional maximum likelihood, without a distribution of abilities."""

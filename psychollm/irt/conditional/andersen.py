@@ -1,7 +1,7 @@
 r"""Andersen's test of equal item difficulties in groups of respondents.
 
-If the Rasch model holds, difficulties are equal in all groups of respondents, even in groups
-formed by their scores. With conditional log-likelihoods of the groups and of all respondents,
+If the Rasch model is true, difficulties are equal in all groups of respondents, even if groups are
+formed by scores. With conditional log-likelihoods of the groups and of all respondents,
 
 .. math:: LR = 2\Big(\sum_g \log L_c^{(g)} - \log L_c\Big)                              \quad (1)
 
@@ -15,8 +15,8 @@ with difficulties of mean 0 in each group, has G - 1 degrees of freedom; with tw
 square of :math:`(\hat b_{j1} - \hat b_{j2}) / (s_{j1}^2 + s_{j2}^2)^{1/2}` (Fischer &
 Scheiblechner, 1970).
 
-Splitting by score tests equal slopes: an item with a steeper slope than the others is relatively
-harder in the lower group and easier in the upper one.
+A split by score tests whether slopes are equal: an item with a steeper slope than the others is
+relatively harder in the lower group and easier in the upper group.
 
 References
 ----------
@@ -132,13 +132,13 @@ def andersen_test(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are ignored.
+        Binary answers; missing answers are ignored.
     split : {"median", "mean"} or sequence
         Split of respondents at the median or mean yes rate, or the group of each respondent; None
         and NaN are in no group. "low" includes the split value, unless nobody is above it.
         Respondents with constant answers carry no information and are not counted.
     respondents : {"models", "questions"}
-        Which side of the table holds the respondents.
+        Side of the table that contains the respondents.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def andersen_test(
     OptionError
         If `split` is an unknown option.
     ShapeError
-        If `split` does not have one group per respondent, or has fewer than two groups. Also if
+        If `split` does not have one group per respondent, or has fewer than two groups, or if
         fewer than two items have estimates in every group.
 
     Examples
@@ -250,7 +250,7 @@ def _everywhere(parts: list[IntArray]) -> BoolArray:
 
 
 def _wald(difficulty: FloatArray, se: FloatArray) -> FloatArray:
-    """Return Wald's statistic of each item: (2)."""
+    """Return Wald's statistic (2) of each item."""
     weight = se**-2.0
     mean = (weight * difficulty).sum(axis=0) / weight.sum(axis=0)
     return np.asarray((weight * (difficulty - mean) ** 2).sum(axis=0))

@@ -1,15 +1,16 @@
-r"""The conditional likelihood of Rasch items, and its maximisation.
+r"""Conditional likelihood of Rasch items, and its maximisation.
 
-Given a respondent's number r of yes among its answered items S, the probability of its answers
-does not depend on its ability:
+Let S be the items that a respondent answered, and r the number of yes answers. Given r, the
+probability of the answers does not depend on the ability:
 
 .. math:: \log L_c = \sum_v \Big[\sum_{j \in S_v} y_{vj} e_j
                        - \log \gamma_{r_v}(S_v)\Big],                                  \quad (1)
 
-:math:`\gamma` the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are grouped by
-the items they answered; scores of 0 or :math:`|S|` are uninformative. (1) is concave, constant
-along a common shift, and has a finite maximum if and only if the items are strongly connected by
-"somebody said yes to i and no to j" (Fischer, 1981).
+where :math:`\gamma` are the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are
+grouped by the items they answered; scores of 0 or :math:`|S|` are uninformative. (1) is concave
+and does not change under a common shift of the items. It has a finite maximum if and only if the
+items are strongly connected by pairs i, j for which a respondent answered yes to i and no to j
+(Fischer, 1981).
 
 References
 ----------
@@ -33,7 +34,7 @@ SMALLEST = 1e-10  # smallest tolerance of the gradient
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Respondents who answered the same items: counts by score."""
+    """Counts by score of respondents who answered the same items."""
 
     items: IntArray  # (s,)
     counts: FloatArray  # (s + 1,) numbers of respondents by score; 0 for scores 0 and s
@@ -50,7 +51,7 @@ class Sufficient:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """Maximum of the conditional likelihood."""
+    """Maximum of the conditional likelihood, with convergence status."""
 
     easiness: FloatArray  # (J,), mean 0
     covariance: FloatArray  # (J, J), of easiness with mean 0
@@ -103,7 +104,7 @@ def connected(codes: IntArray) -> BoolArray:
 
 
 def climb(table: Sufficient) -> Top:
-    """Maximise the log-likelihood (1) by Newton steps, halved if they descend."""
+    """Maximise the log-likelihood (1) by Newton steps, which are halved while they lower it."""
     size = table.yes.size
     n = np.zeros(size)
     for block in table.blocks:
@@ -143,7 +144,7 @@ def climb(table: Sufficient) -> Top:
 def _higher(
     table: Sufficient, easiness: FloatArray, step: FloatArray, value: float
 ) -> FloatArray | None:
-    """Return the easiness after the step, halved until it does not descend."""
+    """Return the easiness after a step, which is halved while it lowers the likelihood."""
     for halving in range(30):
         moved = easiness + 0.5**halving * step
         moved = np.asarray(moved - moved.mean(), dtype=np.float64)

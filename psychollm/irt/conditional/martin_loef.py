@@ -1,8 +1,8 @@
 r"""Martin-Loef test of whether two sets of items measure the same ability.
 
-If one Rasch model holds for all items, the scores r, s on two sets of items carry no information
-beyond their sum. With :math:`n_{rs}` of n respondents having scores r and s, :math:`n_t` the sum
-t, and conditional log-likelihoods of both sets and of all items,
+If one Rasch model is true for all items, the scores r, s on two sets of items carry no information
+beyond their sum. Let :math:`n_{rs}` of n respondents have scores r and s, and :math:`n_t` the sum
+t. With the conditional log-likelihoods of both sets and of all items,
 
 .. math:: ML = 2\Big(\sum_{rs} n_{rs}\log\frac{n_{rs}}{n} - \sum_t n_t\log\frac{n_t}{n}
                + \log L_c^{(1)} + \log L_c^{(2)} - \log L_c\Big)                        \quad (1)
@@ -48,7 +48,7 @@ class MartinLoefTest(Result):
     statistic, df, p_value : float, int, float
         Likelihood-ratio test.
     n_complete : int
-        Number of respondents without missing answers, who enter the test.
+        Number of respondents without missing answers, which are used in the test.
     respondents_per_cell : float
         Respondents per degree of freedom; the p-value is reliable from about five.
     first, second : tuple
@@ -93,7 +93,7 @@ def martin_loef_test(
     items : sequence of labels
         Items of the first set; all others form the second.
     respondents : {"models", "questions"}
-        Which side of the table holds the respondents.
+        Side of the table that contains the respondents.
 
     Returns
     -------
@@ -140,14 +140,14 @@ def martin_loef_test(
 
 
 def _chosen(items: Sequence[Any], labels: Labels) -> BoolArray:
-    """Return which items are in the first set (J,)."""
+    """Return a mask of the items in the first set (J,)."""
     inside = np.zeros(len(labels), dtype=np.bool_)
     inside[positions("item", labels, items)] = True
     return inside
 
 
 def _check(codes: IntArray, inside: BoolArray) -> None:
-    """Raise if a set cannot be fitted."""
+    """Raise an error if a set cannot be fitted."""
     for name, columns in (("items", inside), ("the other items", ~inside)):
         if columns.sum() < 2 or not connected(codes[:, columns]).all():
             msg = (

@@ -1,14 +1,15 @@
-r"""The Rasch model by conditional maximum likelihood.
+r"""Rasch models by conditional maximum likelihood.
 
 In the Rasch model a respondent's number of yes is a sufficient statistic for its ability.
 Conditioning on it removes abilities from the likelihood, so that no distribution of abilities is
-assumed. This matters for two dozen models of three families, which are not a sample from a normal
-distribution. However, the model assumes that all slopes are one.
+assumed. This is useful, for example, for two dozen models of three families, which are not a
+sample from a normal distribution. However, the model assumes that all slopes are one.
 
-Abilities given such items (`rasch_ability`) are in logits, difficulties with mean 0.
+Abilities given such items (`rasch_ability`) are in logits, on a scale on which difficulties have
+mean 0.
 
-* ML: the ability at which the expected number of yes equals the observed one, :math:`\sum_{j \in
-  S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
+* ML: the ability at which the expected number of yes equals the observed number, :math:`\sum_{j
+  \in S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
 * WLE: Warm's weighted likelihood, which is finite also for such answers.
 
 References
@@ -40,7 +41,7 @@ from psychollm.irt.answers import Oriented, Respondents, answers_to, orient, pat
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
 from psychollm.irt.families import Dichotomous
 
-MOST_ITEMS = 1500  # time is cubic, memory quadratic in the number of items
+MOST_ITEMS = 1500  # computing time is cubic, and memory is quadratic, in the number of items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -57,9 +58,9 @@ class ConditionalRasch(Expects, Result):
     conditional_log_likelihood : float
         Log-likelihood given each respondent's score.
     n_parameters, n_respondents, n_informative : int
-        Number of free difficulties, of respondents, and of respondents whose answers vary.
+        Numbers of free difficulties, of respondents, and of respondents whose answers vary.
     respondents : str
-        Which side of the table holds the respondents.
+        Side of the table that contains the respondents.
     gradient : float
         Largest derivative at the solution.
     reasons : tuple of Reason
@@ -116,11 +117,11 @@ def conditional_rasch(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers. With missing answers, each respondent's score is that on the answered
+        Binary answers. With missing answers, each respondent's score is computed from the answered
         items.
     respondents : {"models", "questions"}
-        Which side of the table the respondents are, whose scores are conditioned on; the others
-        are the items.
+        Side of the table that contains the respondents, whose scores are conditioned on; the other
+        side contains the items.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def conditional_rasch(
 
 
 def fit_conditional(answers: Oriented) -> ConditionalRasch:
-    """Fit oriented answers."""
+    """Fit the Rasch model to oriented answers."""
     reasons = answers.reasons()
     check_items(answers.codes)
     keep = connected(answers.codes)
@@ -188,7 +189,7 @@ def fit_conditional(answers: Oriented) -> ConditionalRasch:
 
 
 def check_items(codes: IntArray) -> None:
-    """Raise if there are too many items for conditional likelihoods."""
+    """Raise an error if there are too many items for conditional likelihoods."""
     if codes.shape[1] > MOST_ITEMS:
         msg = (
             f"responses: {codes.shape[1]} items are too many for conditional likelihoods (at "
@@ -200,7 +201,7 @@ def check_items(codes: IntArray) -> None:
 
 
 def _linked(codes: IntArray, keep: BoolArray) -> BoolArray:
-    """Return the items that are linked to the kept ones, even in one direction only (J,)."""
+    """Return the items that are linked to the kept items, even if only in one direction (J,)."""
     yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
     both = yes.T @ no
     return np.asarray((both[:, keep] + both[keep].T).any(axis=1), dtype=np.bool_)
@@ -220,7 +221,7 @@ def rasch_ability(
     Parameters
     ----------
     fit : ConditionalRasch
-        Fitted items; those without estimates are ignored.
+        Fitted items; items without estimates are ignored.
     responses : Responses or table
         Answers to the same items, oriented like the fitted table; respondents may differ.
     method : {"wle", "ml"}

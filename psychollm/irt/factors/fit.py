@@ -1,7 +1,7 @@
-r"""Logistic factors of dense or sparse tables of any size.
+r"""Logistic factor models of dense or sparse tables of any size.
 
-Scores are scaled to mean 0 and identity covariance in the population of models, and rotated so
-that each factor in turn explains as much of the logits as possible.
+Scores have mean 0 and identity covariance in the population of models. They are rotated so that
+each factor in turn explains as much of the variance of the logits as possible.
 
 The number of factors is chosen by the prediction of held-out answers.
 """
@@ -31,7 +31,7 @@ from psychollm.irt.factors.result import (
 from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads, packed_size, unpacked
 from psychollm.kernels.cell_draws import draw_empty, hold_out
 
-BLOCK = 1 << 20  # cells per block: small enough for several workers to share a million answers
+BLOCK = 1 << 20  # cells per block, small enough for several workers to share a million answers
 HELD_OUT = 0.02
 
 
@@ -85,7 +85,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Indicator of filled cells: 1, or 0 for empty cells sampled with probability `share`."""
+    """Indicator of filled cells, which is 1; it is 0 for a sample of empty cells."""
 
     table: CellTable
     share: float
@@ -93,7 +93,7 @@ class Asked:
 
     @classmethod
     def of(cls, table: CellTable, seed: int) -> Asked:
-        """Sample about as many empty cells as there are filled ones.
+        """Sample about as many empty cells as there are filled cells.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Asked:
         rows = (cells.start, cells.columns), self.table.n_columns, low, np.uint64(self.seed)
         begin = np.empty_like(cells.start)
         models, asked = np.empty(0, dtype=np.int64), np.empty(0)
-        draw_empty(*rows, self.share, begin, (models, asked))  # counts the cells
+        draw_empty(*rows, self.share, begin, (models, asked))  # count the cells
         models, asked = np.empty(int(begin[-1]), dtype=np.int64), np.empty(int(begin[-1]))
         draw_empty(*rows, self.share, begin, (models, asked))
         return begin, models, asked
@@ -154,7 +154,7 @@ def gain(fewer: FloatArray, more: FloatArray) -> tuple[float, float]:
 
 
 def counts_more(losses: list[FloatArray]) -> bool:
-    """Return whether the last factor improves prediction."""
+    """Return whether the last factor improves the prediction of held-out answers."""
     if len(losses) < 2:
         return True
     fall, se = gain(losses[-2], losses[-1])
@@ -240,9 +240,9 @@ Gaps: TypeAlias = Literal["ignored", "modelled"]
 
 OPENING = 10  # first iterations, with a simpler bound and fixed populations
 TOLERANCE = 1e-4  # change of the logits below which iterations end
-SETTLED = 1e-2  # change of the logits below which the model of gaps is included
+SETTLED = 1e-2  # change of the logits below which the model of missing data is included
 MAX_ROUNDS = 500
-ENDLESS = 1e5  # larger scores are diverging: those of a sound fit are below 10
+ENDLESS = 1e5  # larger scores are diverging; in a converged fit, scores are below 10
 FIRST = 0.3  # standard deviation of the starting vectors
 
 
@@ -271,12 +271,13 @@ def fit_factors(
     gaps : {"ignored", "modelled"}
         Assumption about missing data. "ignored" assumes that they are missing at random given the
         answers. "modelled" also estimates how the probability of an answer depends on the factors,
-        from the filled cells and as many random empty ones. Neither corrects missingness that
-        depends on the answer itself.
+        from the filled cells and an equal number of random empty cells. Neither option corrects
+        for missingness that depends on the answer itself.
     rng : Generator, int or None
         Random generator or seed for starting values, held-out answers and sampled empty cells.
     n_jobs : int, optional
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
@@ -349,13 +350,13 @@ def _start(
         Questions.start(read, ranges, np.ones((m, 1)), vectors(m, 1), known=known)
         for read, known in reads
     )
-    if asked is not None:  # fit the factors of the answers before those of gaps
+    if asked is not None:  # fit the factors of the answers before the factors of missing data
         _climb(Ascent(kinds[:1], models, who), bar, tolerance=SETTLED)
     return Ascent(kinds, models, who)
 
 
 def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
-    """Iterate until the logits converge."""
+    """Iterate until the logits converge, and return the state."""
     # Populations stay wide at first, because estimates from unconverged vectors would suppress
     # weak factors permanently.
     change, rounds, otherwise = np.inf, 0, "the limit of iterations was reached"

@@ -1,4 +1,4 @@
-"""Result of a fit of logistic factors."""
+"""Result of fitting a logistic factor model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LOGISTIC = np.pi**2 / 3.0  # variance of the logistic distribution
 class FactorChoice(Result):
     """Held-out prediction error for each number of factors."""
 
-    tried: IntArray  # (tries,) 0, 1, ... factors
-    log_loss: FloatArray  # (tries,) mean over held-out answers
-    gain: FloatArray  # (tries,) reduction of log loss from one factor fewer; NaN for none
+    tried: IntArray  # (tries,) numbers of factors: 0, 1, ...
+    log_loss: FloatArray  # (tries,) mean log loss of held-out answers
+    gain: FloatArray  # (tries,) reduction of log loss by the last factor; NaN without factors
     se: FloatArray  # (tries,) standard error of the gain over questions
     n_held_out: int
 
@@ -33,11 +33,11 @@ class FactorChoice(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GapModel(Result):
-    """Model of filled cells: logit P = level of the model + intercept + loadings . scores."""
+    """Model of filled cells, with logit P = level of the model + intercept + loadings . scores."""
 
     intercepts: FloatArray  # (questions,)
     loadings: FloatArray  # (questions, k)
-    levels: FloatArray  # (models,) with mean 0
+    levels: FloatArray  # (models,) levels with mean 0
     drawn: float  # proportion of empty cells in the sample
     questions: Labels
 
@@ -49,8 +49,8 @@ class LogisticFactorFit(Result):
     r"""Logistic factor model of a table of models and questions.
 
     P(yes) = logit^-1(intercept + loadings . scores). Scores have mean 0, variances 1 and no
-    correlations in the population of models. Mean and covariance of intercepts and loadings in the
-    population of questions are estimated.
+    correlations in the population of models. The mean and covariance of intercepts and loadings in
+    the population of questions are estimated.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class LogisticFactorFit(Result):
     choice : FactorChoice or None
         Comparison of numbers of factors, if chosen automatically.
     model_reasons, question_reasons : tuple of Reason
-        Why a model or a question has no estimates.
+        Reason for each model or question without estimates.
     models, questions : tuple
         Labels.
     convergence : Convergence
@@ -136,13 +136,14 @@ class LogisticFactorFit(Result):
     ) -> FloatArray:
         """Return probabilities of a yes (models, questions), averaged over the posteriors.
 
-        For graded answers this is the expected answer over the highest code. Models and questions
-        without answers are NaN.
+        For graded answers this is the expected answer divided by the highest code. The values for
+        models and questions without answers are NaN.
 
         Parameters
         ----------
         models, questions : sequence or mask, optional
-            Models and questions to predict; by default all, which takes eight bytes per cell.
+            Models and questions for which to predict. By default all are predicted, which takes
+            eight bytes per cell.
 
         Raises
         ------
@@ -164,7 +165,7 @@ class LogisticFactorFit(Result):
 
 
 def chances(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Return the expected inverse logits of normal logits, by MacKay's approximation."""
+    """Return expected inverse logits of normally distributed logits, by MacKay's approximation."""
     moved = mean / np.sqrt(1.0 + np.pi / 8.0 * variance)
     small = np.exp(-np.abs(moved))
     return np.asarray(np.where(moved < 0.0, small, 1.0) / (1.0 + small))

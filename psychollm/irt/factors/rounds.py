@@ -1,7 +1,7 @@
 """Coordinate ascent for a logistic factor model.
 
-An iteration is one pass over the questions, in blocks. It updates their posteriors given those of
-the models, and accumulates the sums for the models' posteriors
+An iteration is one pass over the questions, in blocks. It updates the posteriors of questions
+given the posteriors of models, and accumulates the sums for the models' posteriors
 (`psychollm.kernels.logistic_factors`). Then it updates the models and both populations. Only the
 vectors of questions and models are kept, so that memory does not grow with the cells. Blocks are
 summed in order, so that results are bitwise identical for any number of workers.
@@ -19,7 +19,7 @@ from psychollm._base.replicate import Workers, spread
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.kernels.logistic_factors import update_rows
 
-CONSTANT = 0.01  # prior precision of the constant's coefficients; that of features is 1
+CONSTANT = 0.01  # prior precision of the constant's coefficients; features have precision 1
 
 
 class Reads(Protocol):
@@ -31,9 +31,9 @@ class Reads(Protocol):
 
 @dataclass(slots=True)
 class Population:
-    """Prior of vectors: normal around the prediction from features."""
+    """Prior of vectors, which is normal around the prediction from features."""
 
-    features: FloatArray  # (n, p), a constant first
+    features: FloatArray  # (n, p) with a leading constant
     precision: FloatArray  # (k, k)
     coefficients: FloatArray  # (p, k)
     prior: bool  # whether constant and covariance have a prior
@@ -89,13 +89,13 @@ def records(mean: FloatArray, covariance: FloatArray, constant: int) -> FloatArr
 
 @dataclass(slots=True)
 class Questions:
-    """The vectors of questions, with the reader of their answers."""
+    """Vectors of questions, with the reader of their answers."""
 
     reads: Reads
     ranges: list[tuple[int, int]]
     population: Population
-    mean: FloatArray  # (m, d), known entries first
-    packed: FloatArray  # (m, p) their covariances
+    mean: FloatArray  # (m, d) means, known entries first
+    packed: FloatArray  # (m, p) covariances
 
     @classmethod
     def start(
@@ -123,8 +123,8 @@ class Questions:
 
     @property
     def told(self) -> FloatArray:
-        """The vectors as features, with a constant first, in units of the population."""
-        # The vectors' own SD is not the unit, because a small SD is mostly noise.
+        """Vectors as features, in units of the population, with a leading constant."""
+        # The SD of the vectors themselves is not used as unit, because a small SD is mostly noise.
         entries = self.mean[:, self.known :]
         entries = entries - entries.mean(axis=0)
         squares = (entries**2).sum(axis=0) + np.diagonal(self._loose)
@@ -162,7 +162,7 @@ class Models:
 
     @property
     def records(self) -> FloatArray:
-        """The vectors in the form that the kernel takes."""
+        """Vectors in the form that the kernel expects."""
         return records(self.mean, self.covariance, self.constant)
 
     def update(self, sums: FloatArray, levels: FloatArray | None = None) -> None:
@@ -191,7 +191,7 @@ Piece: TypeAlias = tuple[int, int, int, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """One block of questions, given the models."""
+    """Pass over one block of questions, given the models."""
 
     reads: tuple[Reads, ...]
     precisions: tuple[FloatArray, ...]
@@ -213,10 +213,10 @@ class _Pass:
 class Ascent:
     """Questions of one or two kinds, with the models that answer them.
 
-    The first kind models answers, the second models gaps. The vectors of models, except for their
-    first entries (the levels), depend on the first kind alone, so that patterns of missing data do
-    not appear as factors. Conversely, the vectors of answers have a normal population given the
-    vectors of gaps.
+    The first kind describes answers, the second kind missing data. Except for their first entries
+    (the levels), the vectors of models depend only on the first kind, so that patterns of missing
+    data do not appear as factors. Conversely, the vectors for answers have a normal population
+    given the vectors for missing data.
     """
 
     kinds: tuple[Questions, ...]

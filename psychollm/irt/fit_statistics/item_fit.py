@@ -1,14 +1,15 @@
 r"""Fit of single items: S-X2, infit, outfit, Zh.
 
-S-X2 (Orlando & Thissen, 2000) compares, at every sum score s except the lowest and highest, the
-proportion of each answer c with the expected
+S-X2 (Orlando & Thissen, 2000) compares the proportion of each answer c with its expectation, at
+each sum score s except the lowest and highest:
 
 .. math:: E_{jsc} = \frac{\int P_{jc}(\theta) f_{(j)}(s - c | \theta)\,d\Phi}
                          {\int f(s | \theta)\,d\Phi},                                 \quad (1)
 
 where f is the distribution of sum scores (Lord & Wingersky's recursion) with and without the item.
-Cells are merged until no expected count is below 1: neighbouring scores of binary items,
-neighbouring answers at one score otherwise (Kang & Chen, 2008). Only complete rows enter.
+Cells are merged until no expected count is below 1. For binary items, neighbouring scores are
+merged; for other items, neighbouring answers at one score (Kang & Chen, 2008). Only complete rows
+are used.
 
 References
 ----------
@@ -53,7 +54,7 @@ SMALLEST = 1.0  # smallest expected count of a cell
 
 
 def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the distribution of sum scores after adding an item (C, Q): (1)."""
+    """Return the distribution of sum scores after adding an item (C, Q), by (1)."""
     n = scores.shape[0]
     longer = np.zeros((n + p.shape[0] - 1, scores.shape[1]))
     for c, curve in enumerate(p):
@@ -70,7 +71,7 @@ def score_distribution(curves: Sequence[FloatArray]) -> FloatArray:
 
 
 def without_each(curves: Sequence[FloatArray]) -> Iterator[tuple[int, FloatArray]]:
-    """Yield each item with the distribution of sum scores of all others."""
+    """Yield each item with the distribution of sum scores of all other items."""
     pending = [(0, len(curves), np.ones((1, curves[0].shape[1])))]
     while pending:
         low, high, outside = pending.pop()
@@ -87,7 +88,7 @@ def without_each(curves: Sequence[FloatArray]) -> Iterator[tuple[int, FloatArray
 
 
 def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[float, int]:
-    """Merge neighbouring scores until expected counts are large enough; return X2 and cells."""
+    """Merge neighbouring scores until expected counts suffice; return X2 and number of cells."""
     cells = [list(row) for row in zip(yes, expected, n, strict=True)]
     while len(cells) > 1:
         small = [min(e, m - e) for _, e, m in cells]
@@ -103,7 +104,7 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
 
 
 def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
-    """Return X2 and free cells of answers by score (S, C), sparse cells merged."""
+    """Return X2 and free cells of answers by score (S, C), after merging sparse cells."""
     # Neighbouring answers at one score are merged until no expected count is below 1. If a score
     # then has a single cell, it is added to the next score towards the middle.
     middle = observed.shape[0] // 2
@@ -111,7 +112,7 @@ def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, i
     low, rest = _grouped(both[:middle])
     high, other = _grouped(both[middle:][::-1])
     groups = [*low, *high]
-    if groups:  # remaining scores in the middle join a neighbouring group
+    if groups:  # add remaining scores in the middle to a neighbouring group
         groups[len(low) - 1 if low else -1] += rest + other
     cells = [_merge(group) for group in groups]
     total = sum(float(((o - e) ** 2 / e).sum()) for o, e in cells)
@@ -143,7 +144,7 @@ def _merge(row: FloatArray) -> FloatArray:
     return cells
 
 
-MOST_ITEMS = 400  # largest number of items for S-X2, whose time is quadratic in it
+MOST_ITEMS = 400  # largest number of items for S-X2, whose computing time is quadratic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -153,12 +154,12 @@ class ItemFit(Result):
     Attributes
     ----------
     s_x2, df, p_value, rmsea : ndarray of shape (items,)
-        S-X2 with degrees of freedom, p-value and RMSEA. NaN without degrees of freedom, and with
-        more than 400 items.
+        S-X2 with degrees of freedom, p-value and RMSEA. These are NaN without degrees of freedom,
+        and with more than 400 items.
     infit, outfit, z_infit, z_outfit, zh : ndarray of shape (items,)
-        Mean squares (1 = as expected) at the posterior means of abilities, their z-scores, and the
-        standardised log-likelihood. Because abilities come from the same answers, mean squares are
-        usually below 1.
+        Mean squares at the posterior means of abilities (expected value 1), their z-scores, and
+        the standardised log-likelihood. Mean squares are usually below 1, because abilities are
+        estimated from the same answers.
     n_complete : int
         Number of respondents used for S-X2.
     labels : tuple
@@ -199,7 +200,7 @@ def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
     fit : IRTFit
         Fitted model.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
 
     Returns
     -------
@@ -247,7 +248,7 @@ def s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return S-X2 and degrees of freedom of the fitted items."""
     parameters = fit.parameters[fit.fitted]
     items = len(parameters)
-    free = np.isfinite(parameters).sum(axis=1)  # a shared slope counts, as in mirt
+    free = np.isfinite(parameters).sum(axis=1)  # a shared slope also counts, as in mirt
     statistic, df = np.full(items, np.nan), np.zeros(items)
     if items > MOST_ITEMS or not complete.shape[0]:
         return statistic, df

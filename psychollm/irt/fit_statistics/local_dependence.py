@@ -1,9 +1,9 @@
 r"""Local dependence: pairs of items that are dependent given the ability.
 
-* Q3 (Yen, 1984): correlation of residuals of codes (nominal model: of answers' slopes) at the
-  posterior means; about -1/(J-1) for independent answers.
-* Chen and Thissen's X2 of each pair's table against its expectation under the model, with the sign
-  of the excess correlation. It is also given as Cramer's V (phi for binary items),
+* Q3 (Yen, 1984) is the correlation of residuals of codes (in the nominal model, of answers'
+  slopes) at the posterior means. It is about -1/(J-1) for independent answers to J items.
+* Chen and Thissen's X2 compares each pair's table with its expectation under the model, and has
+  the sign of the excess correlation. It is also given as Cramer's V (phi for binary items),
   :math:`\pm\sqrt{X^2/(n (C - 1))}`, where C is the smaller number of answers.
 
 References
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MOST_ITEMS = 3000  # a dozen tables of all pairs then take 900 MB
+MOST_ITEMS = 3000  # with more items, the tables of all pairs exceed 900 MB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -56,7 +56,7 @@ class LocalDependence(Result):
         Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller number of answers.
         Positive if joint answers exceed their expectation; NaN on the diagonal.
     df : ndarray of shape (items, items)
-        Degrees of freedom: product of the two items' numbers of answers minus one.
+        Degrees of freedom: product over the two items of the number of answers minus one.
     labels : tuple
         Names of the items.
     """
@@ -70,7 +70,7 @@ class LocalDependence(Result):
     _AXES = Axes({"item": "labels", "other": "labels"}, "q3", "x2", "signed", pairs="upper")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair, the most dependent first."""
+        """Return one row per pair, with the most dependent pairs first."""
         return Result.to_frame(self).sort_values(
             "q3", ascending=False, key=np.abs, ignore_index=True
         )
@@ -84,7 +84,7 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     fit : IRTFit
         Fitted model.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _square(values: FloatArray, keep: BoolArray) -> FloatArray:
 
 
 def _correlations(residual: FloatArray, answered: BoolArray) -> FloatArray:
-    """Return correlations of residuals over the respondents that answered both."""
+    """Return correlations of residuals over the respondents that answered both items."""
     seen = answered.astype(np.float64)
     n = seen.T @ seen
     first = residual.T @ seen

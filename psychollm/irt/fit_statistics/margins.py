@@ -1,7 +1,7 @@
-r"""Low-order margins of answers: observed, expected, their covariance and derivatives.
+r"""Low-order margins of answers: observed and expected values, covariance and derivatives.
 
 A margin is the mean of a function of one answer, :math:`f_a(y_i)`, or of a product of functions of
-two, :math:`g_b(y_i) g_d(y_j)`. Statistics differ in these functions:
+two answers, :math:`g_b(y_i) g_d(y_j)`. Statistics differ in these functions:
 
 =======  =====================  =====================
 name     of single answers f    of pairs g
@@ -12,9 +12,9 @@ C2       is y = c, for c > 0    the code y
 =======  =====================  =====================
 
 For binary items all three are equal. Items are independent given the ability. Therefore margins
-that share no item covary only through their expectations. With :math:`V_i(f, g)` the covariance of
-two functions of answer i given the ability and :math:`\mu` their means, margins :math:`f(y_i) r`
-and :math:`g(y_i) r'` that share item i contribute
+without a common item covary only through their expectations. With :math:`V_i(f, g)` the covariance
+of two functions of answer i given the ability and :math:`\mu` their means, margins :math:`f(y_i)
+r` and :math:`g(y_i) r'` that share item i contribute
 
 .. math:: E[V_i(f, g)\,\mu_r\,\mu_{r'}],                                                 \quad (1)
 
@@ -33,11 +33,11 @@ Statistic: TypeAlias = Literal["auto", "m2", "m2_star", "c2"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Selected margins: values of functions at the answers, and positions of margins."""
+    """Selected margins, with values of functions at the answers, and positions of margins."""
 
     single: FloatArray  # (F, C)
     pair: FloatArray  # (G, C)
-    own_single: BoolArray  # (J, F), which functions an item has
+    own_single: BoolArray  # (J, F) mask of the functions of each item
     own_pair: BoolArray  # (J, G)
 
     @property
@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def n_single(self) -> int:
-        """Number of margins of single answers, which precede those of pairs."""
+        """Number of margins of single answers, which precede the margins of pairs."""
         return self.items * int(self.single.shape[0])
 
     @property
@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def places(self) -> IntArray:
-        """Index of the margin of functions b, d of items i < j: [i, j, b, d]."""
+        """Index [i, j, b, d] of the margin of functions b, d of items i < j."""
         i, j = self.pairs
         g = self.pair.shape[0]
         table = np.zeros((self.items, self.items, g, g), dtype=np.int64)
@@ -106,7 +106,7 @@ def observed_margins(layout: Layout, codes: IntArray) -> FloatArray:
 
 
 def _stacked(layout: Layout, single: FloatArray, both: FloatArray) -> FloatArray:
-    """Return margins in order: items with their functions, then pairs with theirs."""
+    """Return margins in order: functions of items, then functions of pairs."""
     i, j = layout.pairs
     return np.concatenate([single.ravel(), both[i, j].ravel()])
 
@@ -124,7 +124,7 @@ def expected_margins(layout: Layout, curves: FloatArray, weights: FloatArray) ->
 
 
 def margin_covariance(layout: Layout, curves: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return n times the covariance of observed margins: (1)."""
+    """Return n times the covariance of observed margins, by (1)."""
     single, pair = means(layout.single, curves), means(layout.pair, curves)
     i, j = layout.pairs
     products = pair[i][:, :, None] * pair[j][:, None]  # (pairs, G, G, Q)
@@ -174,8 +174,8 @@ def _add_shared(
 def margin_slopes(
     layout: Layout, curves: FloatArray, slopes: FloatArray, weights: FloatArray
 ) -> FloatArray:
-    """Return derivatives of margins by the parameters of each item (margins, J, p)."""
-    # slopes are the derivatives of the curves by the parameters (J, C, p, Q).
+    """Return derivatives (margins, J, p) of margins with respect to item parameters."""
+    # `slopes` are the derivatives (J, C, p, Q) of the curves with respect to parameters.
     items, _, size, _ = slopes.shape
     f, g = layout.single.shape[0], layout.pair.shape[0]
     table = np.zeros((layout.size, items, size))

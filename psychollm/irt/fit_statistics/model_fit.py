@@ -1,4 +1,4 @@
-r"""Fit of the whole model from its first and second margins: M2, M2* and C2.
+r"""Fit of the whole model from univariate and bivariate margins: M2, M2* and C2.
 
 With :math:`\hat p` and :math:`\hat\pi` the observed and expected margins of single answers and of
 pairs, :math:`\Xi` n times the covariance of :math:`\hat p` under the model, and :math:`\Delta` the
@@ -7,11 +7,11 @@ derivatives of :math:`\pi`,
 .. math:: M_2 = n\,e^T \big(\Xi^{-1} - \Xi^{-1}\Delta(\Delta^T \Xi^{-1}\Delta)^{-1}\Delta^T
                 \Xi^{-1}\big) e, \qquad e = \hat p - \hat\pi,                          \quad (1)
 
-is chi-square; its degrees of freedom are the number of margins minus that of parameters
+is chi-square; its degrees of freedom are the number of margins minus the number of parameters
 (Maydeu-Olivares & Joe, 2006). With more than two answers, pairs have many sparse cells. M2*
 therefore uses means and mean products of codes (Maydeu-Olivares & Joe, 2014). C2 uses proportions
 of single answers and mean products of codes (Cai & Monro, 2014), which retains more degrees of
-freedom. For binary items all three are equal.
+freedom. For binary items, all three statistics are equal.
 
 References
 ----------
@@ -55,7 +55,7 @@ from psychollm.irt.likelihood import grid_for
 from psychollm.irt.models import all_yes_or_no
 from psychollm.irt.result import IRTFit
 
-MOST_MARGINS = 5_050  # number of 100 binary items, whose covariance matrix takes 200 MB
+MOST_MARGINS = 5_050  # margins of 100 binary items, whose covariance matrix takes 200 MB
 LEVEL = 0.90
 NAMES = {"m2": "M2", "m2_star": "M2*", "c2": "C2"}
 
@@ -75,9 +75,9 @@ class ModelFit(Result):
     srmsr : float
         Root mean square of observed minus expected correlations of the codes of items.
     cfi, tli : float
-        Indices relative to the model of independent items.
+        Fit indices relative to the model of independent items.
     n_complete : int
-        Number of respondents without missing answers, who enter the statistics.
+        Number of respondents without missing answers, from which the statistics are computed.
     reason : Reason
         Reason why there is no value.
     """
@@ -127,18 +127,17 @@ def model_fit(
 ) -> ModelFit:
     """Compute M2 (or M2*, or C2), RMSEA, SRMSR, CFI and TLI.
 
-    M2 assumes maximum-likelihood estimates. Priors bias it, so that fits should use
-    ``priors=None``.
+    M2 assumes maximum-likelihood estimates. Priors bias it, so fits should use ``priors=None``.
 
     Parameters
     ----------
     fit : IRTFit
         Fitted model.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
     statistic : {"auto", "m2", "m2_star", "c2"}
-        Margins that are compared. "auto" is C2 if all items are ordered and some have more than
-        two answers, and M2 otherwise.
+        Statistic, which determines the margins. "auto" means C2 if all items are ordered and some
+        have more than two answers, and M2 otherwise.
 
     Returns
     -------
@@ -149,7 +148,7 @@ def model_fit(
     ------
     ShapeError
         If the items differ from those of the fit, if they have more than 5,050 margins (100 binary
-        items), or if no respondent answered all of them.
+        items), or if no respondent answered all items.
 
     Examples
     --------
@@ -185,7 +184,7 @@ def model_fit(
 
 
 def _check(complete: IntArray, n_margins: int) -> None:
-    """Raise if the statistic cannot be computed."""
+    """Raise an error if the statistic cannot be computed."""
     if n_margins > MOST_MARGINS:
         msg = (
             f"responses: {complete.shape[1]} items have {n_margins} margins, whose covariance "
@@ -199,7 +198,7 @@ def _check(complete: IntArray, n_margins: int) -> None:
 
 
 def _free(slopes: FloatArray, present: BoolArray, *, tied: bool) -> FloatArray:
-    """Return derivatives of margins by the free parameters (margins, P)."""
+    """Return derivatives (margins, P) of margins with respect to the free parameters."""
     if not tied:
         return slopes[:, present]
     return np.column_stack([slopes[:, :, 0].sum(axis=1), slopes[:, :, 1]])
@@ -222,7 +221,7 @@ def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> f
 def _baseline(
     complete: IntArray, layout: Layout, margins: FloatArray, has_answer: BoolArray
 ) -> tuple[float, int]:
-    """Return statistic and degrees of freedom of independent items with free margins."""
+    """Return statistic and degrees of freedom of the model of independent items."""
     n, items = complete.shape
     answers = layout.single.shape[1]
     shares = np.stack([(complete == c).mean(axis=0) for c in range(answers)], axis=1)[:, :, None]

@@ -20,10 +20,10 @@ class PersonFit(Result):
     Attributes
     ----------
     zh : ndarray of shape (respondents,)
-        Standardised log-likelihood (Drasgow's Zh). Values below -2 mean unlikely answers for that
-        ability, such as guessing or contamination.
+        Standardised log-likelihood (Drasgow's Zh). Values below -2 indicate answers that are
+        unlikely for the ability, for example because of guessing or contamination.
     infit, outfit, z_infit, z_outfit : ndarray of shape (respondents,)
-        Mean squares (1 = as expected) and their z-scores.
+        Mean squares (expected value 1) and their z-scores.
     labels : tuple
         Names of the respondents.
     """
@@ -46,7 +46,7 @@ def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     fit : IRTFit
         Fitted model.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
 
     Returns
     -------

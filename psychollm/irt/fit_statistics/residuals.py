@@ -1,4 +1,4 @@
-r"""Residuals of answers at each respondent's ability, the basis of fit statistics.
+r"""Residuals of answers at each respondent's ability, from which fit statistics are computed.
 
 The score of an answer is its code (0 for no, 1 for yes), or its slope in the nominal model, whose
 answers have no order. With curves :math:`P_c` at the posterior mean of the ability and scores
@@ -59,7 +59,7 @@ def answer_residuals(fit: IRTFit, responses: ResponsesLike) -> AnswerResiduals:
 
 
 def _moments(fit: IRTFit, parameters: FloatArray, at: FloatArray, codes: IntArray) -> FloatArray:
-    """Return the terms of (1), the log probability's residual and its variance (5, n, J)."""
+    """Return (5, n, J): the terms of (1), and residual and variance of the log probability."""
     logs = fit.family.log_probabilities(parameters, at)  # (J, C, n)
     p = np.exp(logs)
     scores = fit.family.answer_scores(parameters)[:, :, None]
@@ -90,9 +90,9 @@ class MeanSquares:
 
 def mean_squares(table: AnswerResiduals, axis: int) -> MeanSquares:
     """Return infit, outfit and Zh over respondents (axis 0) or items (axis 1)."""
-    # Outfit is the mean of (s - E)^2 / W, infit the same weighted by W; z scores are Wilson and
-    # Hilferty's cube roots. Zh is the log-likelihood minus its expectation over its standard
-    # deviation, large and negative for unlikely answers.
+    # Outfit is the mean of (s - E)^2 / W, and infit is this mean weighted by W. z-scores use
+    # Wilson and Hilferty's cube root. Zh is the standardised log-likelihood, which is negative for
+    # unlikely answers.
     w, square = table.variance, table.residual**2
     n = table.answered.sum(axis=axis).astype(np.float64)
     known = table.answered & (w > 0.0)

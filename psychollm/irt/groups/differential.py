@@ -1,21 +1,21 @@
 r"""`differential_items`: tests of differential item functioning by item response models.
 
-Anchors, items assumed equal in all groups, put the groups' abilities on one scale. An item is
-tested by two fits that differ in whether its parameters are equal (Thissen, Steinberg & Wainer,
-1993): twice the difference of log-likelihoods is chi-square, with one degree of freedom per freed
-parameter. Wald's statistic (Lord, 1980) needs only the larger fit: with C the contrasts of the
-item's parameters d between groups and V the covariance matrix of all parameters, abilities
-included,
+Anchors are items that are assumed to be equal in all groups. They define a common scale for the
+abilities of all groups. An item is tested by two fits that differ in whether its parameters are
+equal in all groups (Thissen, Steinberg & Wainer, 1993). Twice the difference of log-likelihoods is
+chi-square, with one degree of freedom per freed parameter. Wald's statistic (Lord, 1980) needs
+only the larger fit. With C the contrasts between groups of the item's parameters d, and V the
+covariance matrix of all parameters including abilities,
 
 .. math:: (C d)^\top (C V C^\top)^{-1} C d .                                             \quad (1)
 
-Effect sizes are differences of expected scores between the item's curves in group g and in the
-reference, over the abilities of group g, as proportions of the highest score: signed and root mean
-squared.
+Effect sizes are differences between the expected scores of an item in group g and in the reference
+group, as proportions of the highest score. The mean and the root mean square over the abilities of
+group g are reported.
 
 With all other items as anchors, an item that differs biases the tests of the others. Purification
-frees flagged items and tests again until nothing changes (Kopf, Zeileis & Strobl, 2015). With
-given anchors, all other items are free while one is tested.
+therefore frees flagged items and repeats the tests until the flags no longer change (Kopf, Zeileis
+& Strobl, 2015). With given anchors, all other items are free while one is tested.
 
 References
 ----------
@@ -60,7 +60,7 @@ ItemTest = Literal["lr", "wald"]
 
 
 class Fitted(NamedTuple):
-    """A likelihood of several groups with its maximum."""
+    """Likelihood of several groups, with its maximum."""
 
     problem: Groups
     top: Top
@@ -90,7 +90,7 @@ def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -
 def item_tests(
     answers: GroupAnswers, base: Fitted, free: BoolArray, able: BoolArray, method: ItemTest
 ) -> ItemTests:
-    """Test each item in `able`: free it, or hold it equal if it is free in the base model."""
+    """Test each item in `able` by freeing it or, if it is free, by holding it equal."""
     from scipy.stats import chi2
 
     tests = np.full((3, free.size), np.nan)
@@ -140,7 +140,7 @@ def _wald(larger: Fitted, item: int) -> tuple[float, float]:
 
 def _differences(larger: Fitted, item: int, shares: FloatArray) -> FloatArray:
     """Return signed and root mean squared differences of expected scores (2, G)."""
-    # shares (C,): scores of the item's answers, from 0 to 1.
+    # `shares` (C,) are scores of the item's answers, from 0 to 1.
     problem, top = larger
     items, means, sds = problem.unpack(top.at.x)
     out = np.zeros((2, len(items)))
@@ -177,8 +177,8 @@ class DifferentialItems(Result):
         Mean and root mean squared difference in expected score from the reference group, over the
         abilities of group g, as proportions of the highest score.
     ability_mean, ability_sd : ndarray of shape (G,)
-        Means and SDs of ability by group, with all items equal that are not flagged. The first
-        group is the reference.
+        Means and SDs of ability by group, from a fit in which all items that are not flagged are
+        equal. The first group is the reference.
     groups : tuple
         Names of the groups.
     method, adjustment : str
@@ -186,7 +186,7 @@ class DifferentialItems(Result):
     rounds : int
         Number of purification rounds.
     alpha : float
-        Significance level: error rate that `adjustment` controls.
+        Significance level: the error rate that `adjustment` controls.
     reasons : tuple of Reason
         Reason for each item that was not tested.
     labels : tuple
@@ -271,18 +271,19 @@ def differential_items(
     groups : sequence of labels, one per respondent
         Group of each respondent, two or more; the first that occurs is the reference.
     method : {"lr", "wald"}
-        Likelihood-ratio test of two fits, or Wald test of one. The two agree in large samples; in
-        small ones the likelihood ratio keeps its level better.
+        Likelihood-ratio test of two fits, or Wald test of one fit. The two agree in large samples.
+        In small samples, the size of the likelihood-ratio test is closer to its level.
     anchors : {"purified", "all_others"} or sequence of labels
-        Items that link the groups: all others, all others that were not flagged ("purified"), or
-        the given ones, which are not tested. Items that cannot be tested are also held equal.
+        Items that link the groups: all other items, all other items that were not flagged
+        ("purified"), or the given items, which are not tested. Items that cannot be tested are
+        also held equal.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. Items of the Rasch and 1PL models can differ in difficulty only.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     priors : Priors or None
         Priors added to the likelihood; the tests are then conservative.
     adjustment : {"holm", "bonferroni", "bh", "by"}
@@ -303,7 +304,7 @@ def differential_items(
 
     See Also
     --------
-    differential_functioning : by logistic regression on the score, without a model.
+    differential_functioning : tests by logistic regression on the score.
 
     Examples
     --------
@@ -360,7 +361,7 @@ def differential_items(
 
 
 def _reasons(answers: GroupAnswers) -> tuple[Reason, ...]:
-    """Return why items with estimates cannot be tested."""
+    """Return the reasons why items with estimates cannot be tested."""
     short = answers.short(FEWEST)
     few, alone = short.sum(axis=0) > 0, answers.answered.sum(axis=0) < 2
     return tuple(
@@ -370,7 +371,7 @@ def _reasons(answers: GroupAnswers) -> tuple[Reason, ...]:
 
 
 def _check_enough(answers: GroupAnswers, able: BoolArray, free: BoolArray) -> None:
-    """Refuse tests without anchors, or without items to test."""
+    """Raise an error if no anchors or no items to test remain."""
     if not able.any() or able.size < 3:
         msg = (
             f"responses: {int(able.sum())} of {able.size} items can be tested: each needs "
@@ -393,7 +394,7 @@ def _linked(answers: GroupAnswers, free: BoolArray) -> bool:
 
 
 def _abilities(base: Fitted, *, unit_slope: bool) -> dict[str, Any]:
-    """Return means and deviations of abilities, in units of the slope if Rasch."""
+    """Return means and SDs of abilities, in units of the slope for the Rasch model."""
     _, means, sds = base.problem.unpack(base.top.at.x)
     slope = float(base.top.at.x[0]) if unit_slope else 1.0
     return {"ability_mean": slope * means, "ability_sd": slope * sds}
@@ -407,7 +408,7 @@ def _spread(
     flagged: BoolArray,
     anchors: BoolArray,
 ) -> dict[str, Any]:
-    """Return the results of tested items, expanded to all items."""
+    """Expand the results of tested items to all items."""
     kept = answers.kept
     names = ("statistic", "df", "p_value")
     out: dict[str, Any] = {

@@ -1,7 +1,7 @@
 r"""`fit_irt_groups`: a joint item response model of several groups with different abilities.
 
-Items are equal in all groups except the named ones, so that all abilities are on the scale of the
-first group. The difference between a group's answers and the curves P is averaged over the
+Items are equal in all groups, except for items in `free`, so that all abilities are on the scale
+of the first group. The difference between a group's answers and the curves P is averaged over the
 distribution f of its abilities (OECD, 2017; Buchholz & Hartig, 2019). With :math:`\tilde
 P(\theta)` the expected proportion of yes among respondents whose posterior ability is
 :math:`\theta`,
@@ -9,10 +9,10 @@ P(\theta)` the expected proportion of yes among respondents whose posterior abil
 .. math:: \mathrm{RMSD} = \Big(\int (\tilde P - P)^2 f \, d\theta\Big)^{1/2}, \qquad
           \mathrm{MD} = \int (\tilde P - P) f \, d\theta .                               \quad (1)
 
-With more than two answers P is the expected score over the highest one. RMSD is never negative,
-and large with few respondents even without misfit: with n respondents it is about the root of
-:math:`P (1 - P) / n` times a number below one. Educational assessments flag items with RMSD above
-0.10 to 0.15.
+With more than two answers, P is the expected score divided by the highest score. RMSD is never
+negative, and with few respondents it is large even without misfit. With n respondents it is about
+the square root of :math:`P (1 - P) / n`, times a number below one. Educational assessments flag
+items with RMSD above 0.10 to 0.15.
 
 References
 ----------
@@ -79,24 +79,24 @@ def fit_irt_groups(
         Binary answers, or codes 0, 1, 2, ... for models of more than two answers; missing answers
         are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
-        Group of each respondent. The first that occurs is the reference, with abilities N(0, 1);
-        the other groups have their own means and SDs.
+        Group of each respondent. The first group that occurs is the reference, with N(0, 1)
+        abilities; the other groups have their own means and SDs.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. For items with different models, none with a common slope, pass
-        a sequence or a mapping from labels.
+        in their number of answers. To combine models without a common slope, pass a sequence, or a
+        mapping from item labels to models.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     free : sequence of labels
         Items with their own parameters in every group; the others anchor the scale.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
         hierarchical prior. The first group's respondents then define the scale. Otherwise weak
-        fixed priors are used. None maximises the likelihood alone.
+        fixed priors are used. None means that only the likelihood is maximised.
     max_iterations : int
         Maximum number of EM and Newton iterations.
     progress : bool
@@ -111,7 +111,7 @@ def fit_irt_groups(
     ------
     LabelError, ShapeError, CodeError, OptionError
         If groups, items or options do not match the table, or no item links a group to the first.
-        Also if an item in `free` lacks an answer in a group.
+        The same error is raised if an item in `free` lacks an answer in a group.
 
     Warns
     -----
@@ -164,7 +164,7 @@ def fit_irt_groups(
 
 
 def check_free(answers: GroupAnswers, free: BoolArray) -> None:
-    """Refuse free items without estimates in a group, and groups without anchors."""
+    """Raise an error for free items without estimates in a group, and groups without anchors."""
     for g, j in np.argwhere(answers.short(1) & free):
         msg = (
             f"free: {answers.items[j]!r} lacks an answer in group {answers.names[g]!r}, "
@@ -210,9 +210,9 @@ def _with_population(
 
 
 def _of_populations(settled: SettledItems, covariance: FloatArray) -> dict[str, FloatArray]:
-    """Return means and SDs of abilities, with standard errors that include sampling of groups."""
-    # If abilities have SD s and are measured with errors e, the information about their mean is
-    # sum 1 / (s^2 + e^2), and that about log s is 2 sum (s^2 / (s^2 + e^2))^2.
+    """Return means and SDs of abilities, with standard errors that include sampling error."""
+    # If abilities have SD s and standard errors e, the information about their mean is sum 1 /
+    # (s^2 + e^2), and the information about log s is 2 sum (s^2 / (s^2 + e^2))^2.
     abilities, parameters = settled.abilities, settled.parameters
     family = abilities.family
     mean_variance, log_variance = np.zeros((2, len(abilities.patterns)))
@@ -307,7 +307,7 @@ def inverse_information(information: FloatArray) -> FloatArray:
 def _columns(
     problem: Groups, x: FloatArray, blocks: FloatArray, group: int, kept: BoolArray
 ) -> dict[str, FloatArray]:
-    """Return the estimates of one group by field of the result, for all items."""
+    """Return the estimates of one group for all items, by name of the attribute."""
     place = problem.places.items[group]
     family = problem.problems[group].family
     columns = family.columns(x[place], blocks, np.zeros(place.shape, dtype=np.bool_))
@@ -317,7 +317,7 @@ def _columns(
 def _abilities(
     problem: Groups, x: FloatArray, covariance: FloatArray, *, unit_slope: bool
 ) -> dict[str, FloatArray]:
-    """Return means and deviations of abilities with errors, in units of the slope if Rasch."""
+    """Return means and SDs of abilities with errors, in units of the slope for Rasch models."""
     others, start = len(problem.problems) - 1, problem.places.n_items
     _, means, sds = problem.unpack(x)
     jacobian = np.zeros((2, others + 1, x.size))

@@ -4,24 +4,24 @@ For each item the answers are regressed on a matching score s and the group g,
 
 .. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
 
-and this model is compared with that of s alone (Swaminathan & Rogers, 1990). b2 measures uniform,
-b3 non-uniform differential functioning. The score is the yes rate on the other items. Flagged
-items are dropped from the score and all items are tested again, until the set of flagged items no
-longer changes (purification).
+and this model is compared with the model that contains only s (Swaminathan & Rogers, 1990). b2
+measures uniform and b3 non-uniform differential functioning. The score is the yes rate on the
+other items. Flagged items are dropped from the score and all items are tested again, until the set
+of flagged items no longer changes (purification).
 
-Scores contain measurement error. If groups differ in ability, respondents with equal scores
-therefore differ in ability, too. The score x is replaced by the estimated true score,
+Scores contain measurement error. If groups differ in ability, respondents of different groups with
+equal scores therefore also differ in ability. The score x is replaced by the estimated true score,
 
 .. math:: s = \bar x_g + \rho_g (x - \bar x_g),                                         \quad (2)
 
 with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
 score tests, which need only the smaller model. They keep their level with a dozen respondents per
-group, for which likelihood ratios reject too often. Their variance includes the sampling error of
+group, where likelihood-ratio tests reject too often. Their variance includes the sampling error of
 means and reliabilities. The standard error of coefficient alpha is (1 - alpha) sqrt(2 k / ((k - 1)
 (n - 1))), with k items and n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted
-over items. `effect` is the change of Nagelkerke's R squared; below 0.035 it is negligible, above
-0.07 large (Jodoin & Gierl, 2001). `differential_items` uses item response models, also for more
-than two groups or answers.
+over items. The effect size is the change in Nagelkerke's R squared. It is negligible below 0.035,
+and large above 0.07 (Jodoin & Gierl, 2001). `differential_items` uses item response models, and
+allows more than two groups or answers.
 
 References
 ----------
@@ -64,7 +64,7 @@ from psychollm.kernels.response_models import logistic, softplus
 STEPS = 50
 FEWEST = 5  # fewest respondents with each answer, and fewest in each group
 LEAST = 0.05  # lower limit of a score's reliability
-SINGULAR = 1e-6  # with less information, a test or shift is undefined
+SINGULAR = 1e-6  # smallest information for which a test or shift is defined
 ROUNDS = 10
 NEGLIGIBLE, LARGE = 0.035, 0.07
 
@@ -80,10 +80,10 @@ class DifferentialFunctioning(Result):
         adjusted p-values; NaN if not tested.
     uniform, nonuniform : ndarray of shape (items,)
         p-values of a shift of the curve and of a change of its slope, with 1 degree of freedom
-        each. The latter is NaN if a group has constant answers.
+        each. `nonuniform` is NaN if a group has constant answers.
     log_odds : ndarray of shape (items,)
-        Shift b2 in favour of the second group at equal score, from the model without b3. NaN if
-        not finite, as for a group with constant answers.
+        Shift b2 in favour of the second group at equal score, from the model without b3. It is NaN
+        if there is no finite estimate, as for a group with constant answers.
     effect : ndarray of shape (items,)
         Change in Nagelkerke's R squared.
     flagged : ndarray of shape (items,)
@@ -95,7 +95,7 @@ class DifferentialFunctioning(Result):
     rounds : int
         Number of purification rounds.
     alpha : float
-        Significance level: error rate that the adjustment controls.
+        Significance level: the error rate that the adjustment controls.
     reasons : tuple of Reason
         Reason for each item that was not tested: fewer than five respondents in a group or with an
         answer, a constant score in a group, or separation.
@@ -162,7 +162,7 @@ def differential_functioning(
         Group of each respondent, such as two model families; the first that occurs is the
         reference.
     respondents : {"models", "questions"}
-        Which side of the table the groups refer to.
+        Side of the table to which the groups refer.
     purify : bool
         Whether to remove flagged items from the matching score.
     adjustment : {"holm", "bonferroni", "bh", "by"}
@@ -184,7 +184,7 @@ def differential_functioning(
 
     See Also
     --------
-    differential_items : by likelihood ratio or Wald tests of item response models.
+    differential_items : likelihood-ratio or Wald tests of item response models.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def differential_functioning(
 
 
 def _size(effect: float) -> str:
-    """Return the word for an effect."""
+    """Return the size of an effect in words."""
     if np.isnan(effect):
         return ""
     if effect < NEGLIGIBLE:
@@ -343,7 +343,7 @@ def _true_scores(
 
 
 def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return columns from k on, residualised on the first k, with their information at z."""
+    """Return columns from k on, residualised on the first k columns, with information at z."""
     p, q = logistic(z)
     weight = (p * q)[:, None]
     base, extra = columns[:, :k], columns[:, k:]

@@ -1,18 +1,18 @@
-r"""The likelihood of item parameters and of the abilities' means and SDs in several groups.
+r"""Likelihood of item parameters and of means and SDs of abilities in several groups.
 
-Group g has abilities :math:`\mu_g + \sigma_g z`, z standard normal; the first has mean 0 and
-standard deviation 1. An item with parameters b on the common scale has on the scale of z the
-parameters
+Group g has abilities :math:`\mu_g + \sigma_g z` with standard normal z; the first group has mean 0
+and SD 1. On the scale of z, an item with parameters b on the common scale has the parameters
 
 .. math:: \beta = b\,M(\mu_g, \sigma_g), \quad M = M_0 + \mu_g M_\mu + \sigma_g M_\sigma, \quad (1)
 
-which are linear because curves depend on slope times ability plus intercept. The log-likelihood is
-the sum over groups of that of `irt.likelihood` at (1). Its gradient and observed information
-follow by the chain rule, with :math:`\log \sigma_g` as the parameter.
+which are linear in b, because curves depend on slope times ability plus intercept. The
+log-likelihood is the sum over groups of the log-likelihoods of `irt.likelihood` at (1). Its
+gradient and observed information follow by the chain rule, with :math:`\log \sigma_g` as the
+parameter.
 
-The optimisation is that of `irt.climb` without EM: if the information is not positive definite, or
-a step would lower the objective, an increasing diagonal is added. It stops if an item parameter
-exceeds all bounds, because the likelihood then has no maximum.
+The optimisation is the same as in `irt.climb`, without EM. If the information is not positive
+definite, or a step would lower the objective, an increasing diagonal is added. It stops if an item
+parameter exceeds all bounds, because the likelihood then has no maximum.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ from psychollm.irt.likelihood import Expectation, Grid, Problem, expectation, gr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """Positions of parameters of items (G, J, p) and abilities among the free ones."""
+    """Positions of item parameters (G, J, p) and abilities among the free parameters."""
 
     # The order is: items, means of the second to the last group, logarithms of their SDs.
 
@@ -54,7 +54,7 @@ class Places:
         return np.concatenate([self.items[group].ravel(), own])
 
     def with_free(self, x: FloatArray, larger: "Places") -> FloatArray:
-        """Return parameters x at these positions, copied to a layout with more of them."""
+        """Copy parameters x at these positions to a layout with more free parameters."""
         out = np.empty(larger.size)
         out[larger.items] = x[self.items]
         out[larger.n_items :] = x[self.n_items :]
@@ -78,12 +78,12 @@ def places_of(free: BoolArray, answered: BoolArray, p: int, *, tied: bool) -> Pl
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
-    """Objective of several groups: a likelihood for each group, and priors of the items."""
+    """Objective for several groups, with a likelihood for each group and priors of the items."""
 
     problems: tuple[Problem, ...]  # G
     places: Places
     prior_means: FloatArray  # (p,), or (J, p) if items differ
-    prior_precisions: FloatArray  # of the same shape
+    prior_precisions: FloatArray  # same shape as `prior_means`
 
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return items (G, J, p), means (G,) and standard deviations (G,)."""
@@ -99,7 +99,7 @@ class Groups:
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters, without those that are absent."""
+        """Number of free parameters, without absent parameters."""
         return self.places.size - np.unique(self.places.items[:, self.absent]).size
 
     def scaled(self, x: FloatArray) -> list[FloatArray]:
@@ -108,7 +108,7 @@ class Groups:
         return [problem.family.rescaled(b, float(m), float(s)) for problem, b, m, s in rows]
 
     def grids(self, x: FloatArray) -> list[Grid]:
-        """Return nodes fit for the narrowest posterior of each group."""
+        """Return grids that are fine enough for the narrowest posterior of each group."""
         rows = zip(self.problems, self.scaled(x), strict=True)
         return [grid_for(problem.family, beta) for problem, beta in rows]
 
@@ -128,18 +128,18 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One group's likelihood with its derivatives by items, mean and log deviation."""
+    """Likelihood of one group, with derivatives in items, mean and log SD."""
 
     state: Expectation
     gradient: FloatArray  # (J p + 2,)
     beta: FloatArray  # (J, p)
-    slope: FloatArray  # (J, p) gradient by beta
-    blocks: FloatArray  # (J, p, p) complete information
+    slope: FloatArray  # (J, p) gradient in beta
+    blocks: FloatArray  # (J, p, p) complete-data information
 
 
 @dataclass(frozen=True, slots=True)
 class Height:
-    """Objective and gradient at one point."""
+    """Objective and gradient at a point."""
 
     x: FloatArray  # (q,)
     objective: float
@@ -149,7 +149,7 @@ class Height:
 
     @property
     def steepness(self) -> float:
-        """Largest derivative."""
+        """Largest absolute derivative."""
         return float(np.abs(self.gradient).max())
 
 
@@ -197,7 +197,7 @@ def _piece(problem: Problem, items: FloatArray, mean: float, sd: float, grid: Gr
 
 
 def information(model: Groups, at: Height, grids: list[Grid]) -> FloatArray:
-    """Return the observed information (q, q), priors included."""
+    """Return the observed information (q, q), including priors."""
     items, means, sds = model.unpack(at.x)
     q = at.x.size
     total = np.zeros((q + 1, q + 1))
@@ -241,7 +241,7 @@ TOLERANCE = 1e-8  # smallest tolerance of the gradient
 ROUNDING = 1e-12  # rounding error of the gradient, per respondent
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
-# multiples of the diagonal, added in turn until the step ascends
+# multiples of the diagonal, added in turn until the step raises the objective
 DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))
 
 
@@ -255,7 +255,7 @@ class Top:
 
 
 def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
-    """Optimise from x (q,), on grids fine enough for the optimum."""
+    """Optimise, starting from x (q,), on grids that are fine enough for the optimum."""
     steps = steps or Steps(MAX_ITERATIONS)
     n = sum(problem.patterns.n_respondents for problem in model.problems)
     tolerance = max(TOLERANCE, ROUNDING * n)
@@ -281,7 +281,7 @@ def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
 
 @dataclass(frozen=True, slots=True)
 class SeveralGrids:
-    """The likelihood of several groups, each on its own grid, as `OnNodes`."""
+    """Likelihood of several groups, each on its own grid; implements `OnNodes`."""
 
     model: Groups
     grids: list[Grid]
@@ -304,7 +304,7 @@ class SeveralGrids:
         return None
 
     def em(self, point: Height, steps: Steps) -> Height | None:
-        """Return the point after a step, damped until it ascends."""
+        """Return the point after a step, damped until it raises the objective."""
         reached = (self.newton(point, root) for root in self._roots(point, DAMPING[1:]))
         return next((one for one in reached if one is not None), None)
 

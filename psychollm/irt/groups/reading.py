@@ -27,14 +27,14 @@ LEAST_SPREAD = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupAnswers:
-    """Answers split by group, with the fit of all respondents as one population."""
+    """Answers by group, with the fit of all respondents as one population."""
 
     pooled: IRTFit
-    problems: tuple[Problem, ...]  # G likelihoods of the items with estimates
+    problems: tuple[Problem, ...]  # G likelihoods for the items with estimates
     kept: BoolArray  # (J,) items with estimates
     counts: IntArray  # (G, items kept, C) counts of the answers
     prior_means: FloatArray  # (p,), or (items kept, p) if items differ
-    prior_precisions: FloatArray  # of the same shape
+    prior_precisions: FloatArray  # same shape as `prior_means`
     names: tuple[Hashable, ...]  # G
     sizes: IntArray  # (G,)
     respondents: Labels  # (N,)
@@ -47,11 +47,11 @@ class GroupAnswers:
 
     @property
     def shares(self) -> FloatArray:
-        """Codes from 0 at an item's lowest answer to 1 at its highest (items kept, C)."""
+        """Codes scaled to 0 for an item's lowest answer and 1 for its highest (items kept, C)."""
         return self.pooled.shares[self.kept]
 
     def short(self, fewest: int) -> BoolArray:
-        """Return whether a group gave some answer to an item less often (G, items kept)."""
+        """Return whether a group gave an answer to an item fewer than `fewest` times."""
         rare = (self.counts < fewest) & self.pooled.has_answer[self.kept]
         return np.asarray(rare.any(axis=2) & self.answered, dtype=np.bool_)
 
@@ -61,7 +61,7 @@ class GroupAnswers:
         return [self.pooled.labels[j] for j in np.flatnonzero(self.kept)]
 
     def chosen(self, labels: Sequence[Hashable], argument: str) -> BoolArray:
-        """Return a mask of the named items; a name without an estimate is an error."""
+        """Return a mask of the named items; raise an error for items without estimates."""
         if isinstance(labels, str) and labels not in self.items:
             labels = tuple(labels)
         wanted = [labels] if isinstance(labels, str) else list(labels)
@@ -84,8 +84,8 @@ class GroupAnswers:
 
     def with_own_items(self, places: Places) -> tuple[IntArray, IntArray, tuple[Patterns, ...]]:
         """Return group-specific versions of items, with their positions and answers."""
-        # Returns the item of each version (V,), the version in each group (G, J), and the answer
-        # patterns of each group, in which versions of other groups are missing.
+        # The function returns the item of each version (V,), the version in each group (G, J), and
+        # the answer patterns of each group, in which versions of other groups are missing.
         size = places.items.shape[2] - places.tied
         column = (places.items[:, :, -1] - places.tied) // size
         items = np.zeros(places.n_items // size, dtype=np.int64)
@@ -99,7 +99,7 @@ class GroupAnswers:
         return items, column, tuple(patterns)
 
     def start(self, places: Places) -> FloatArray:
-        """Return starting values: pooled items, and the abilities under them."""
+        """Return starting values: pooled items, and abilities under pooled items."""
         family = self.problems[0].family
         items = np.nan_to_num(self.pooled.parameters[self.kept])
         found = np.array([_ability(problem, items) for problem in self.problems])
@@ -141,7 +141,7 @@ def read_groups(
         priors = default_priors(models, link, len(answers.respondents))
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     kept = pooled.fitted
-    if isinstance(pooled.priors, ItemPopulation):  # items without variance have estimates, too
+    if isinstance(pooled.priors, ItemPopulation):  # items without variance also have estimates
         kept = pooled.estimated & (answers.codes >= 0).any(axis=0)
     family = pooled.family_of(kept)
     codes = answers.codes[:, kept]
@@ -175,7 +175,7 @@ def read_groups(
 
 
 def check_linked(answers: GroupAnswers, free: BoolArray, what: str) -> None:
-    """Refuse groups that no common item links to the first."""
+    """Raise an error for groups that no common item links to the first group."""
     links = answers.answered & ~free
     reached = np.zeros(len(links), dtype=np.bool_)
     reached[0] = True

@@ -26,49 +26,50 @@ from psychollm.irt.result import IRTFit
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupIRTFit(Expects, Result):
-    """Item response model of G groups, with standard normal abilities in the first.
+    """Item response model of G groups, with standard normal abilities in the first group.
 
     Attributes
     ----------
     model, link, respondents : str
-        Item model, link function and side of the respondents.
+        Item model, link function, and side of the table that has abilities.
     item_models : tuple of str
         Model of each item; `model` is "mixed" if they differ.
     groups, n_respondents : tuple and ndarray of shape (G,)
-        Names of the groups, reference first, and their numbers of respondents.
+        Names of the groups, with the reference first, and their numbers of respondents.
     ability_mean, se_ability_mean, ability_sd, se_ability_sd : ndarray of shape (G,)
-        Means and SDs of abilities, with standard errors. They are fixed at 0 and 1 in the first
-        group, whose SD is free in the Rasch model.
+        Means and SDs of abilities, with standard errors. In the first group they are fixed at 0
+        and 1; in the Rasch model its SD is free.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (G, items)
         Estimates, equal in all groups for items not in `free`; NaN for items that could not be
         fitted.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (G, items)
         Standard errors from the observed information, or posterior SDs with a hierarchical prior.
     steps, se_steps : ndarray of shape (items, answers - 1)
-        Intercepts of the steps between answers. The graded model has those of P(y >= c), the
-        partial credit model those of c against c - 1, and the nominal model those of c against 0.
-        NaN if an item has no answer c, or none below it. `intercept` and `difficulty` then refer
-        to the mean step, `slope` to the last answer.
+        Intercepts of the steps between answers. Step c is the log odds of P(y >= c) in the graded
+        model, of c against c - 1 in the partial credit model, and of c against 0 in the nominal
+        model. A step is NaN if an item has no answer c, or no answer below c. For items with
+        steps, `intercept` and `difficulty` refer to the mean step, and `slope` refers to the last
+        answer.
     rmsd, md : ndarray of shape (G, items)
         Root mean squared and mean difference between a group's answers and the curves, over its
         abilities, as proportions of the highest score.
     free : tuple
         Items with their own parameters in every group.
     log_likelihood, aic, bic : float
-        Marginal log-likelihood without priors.
+        Marginal log-likelihood without priors, with AIC and BIC.
     n_parameters : int
         Number of free parameters.
     gradient : float
         Largest derivative of the objective at the solution.
     priors : Priors or ItemPopulation
-        Prior that was added to the likelihood.
+        Prior of the item parameters.
     reasons : tuple of Reason
         Reason for each item without an estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     parameters : ndarray of shape (G, items, p)
-        Parameters as maximised (slope, intercept, logits of asymptotes), on the scale with N(0, 1)
-        abilities of the group.
+        Parameters on the scale of the optimisation (slope, intercept, logits of asymptotes), on
+        which the abilities of the group are N(0, 1).
     has_answer : bool ndarray of shape (items, codes)
         Mask of the codes that occur as answers of an item.
     group_of : int ndarray of shape (respondents,)
@@ -161,7 +162,7 @@ class GroupIRTFit(Expects, Result):
         Raises
         ------
         LabelError
-            If there is no such group.
+            If no group has this name.
 
         Examples
         --------

@@ -1,8 +1,8 @@
-"""Several abilities of each respondent, and test information about them.
+"""Several abilities of each respondent, and test information about these abilities.
 
-Abilities are posterior means (EAP) with posterior covariances, by the quadrature of the fit. The
-information of an item with slopes a at abilities theta is the matrix w a a' with w = P'^2 / (P (1
-- P)), which has only the direction of the slopes.
+Abilities are posterior means (EAP) with posterior covariances, computed with the quadrature rule
+of the fit. At abilities theta, an item with slopes a has the information matrix w a a' with w =
+P'^2 / (P (1 - P)). An item therefore informs only about the direction of its slopes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def multidimensional_ability(
     Parameters
     ----------
     fit : MultidimensionalIRT
-        Fitted items; those without estimates are ignored.
+        Fitted items; items without estimates are ignored.
     responses : Responses or table
         Answers to the same items, oriented like the fitted table; respondents may differ.
 
@@ -213,7 +213,7 @@ def multidimensional_information(
     Raises
     ------
     ShapeError
-        If `at` does not hold one column per ability.
+        If the number of columns of `at` differs from the number of abilities.
 
     Examples
     --------

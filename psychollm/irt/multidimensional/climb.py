@@ -1,4 +1,4 @@
-r"""Maximisation with several abilities: EM, then Newton, with increasingly fine rules.
+r"""Maximisation with several abilities by EM and Newton steps, with increasingly fine rules.
 
 The M step is one Newton step per item. Parameters are rescaled so that the abilities' mean and
 covariance under the current posteriors equal those of the model (parameter expansion). SQUAREM
@@ -7,15 +7,16 @@ rotation from the Newton steps.
 
 Each pattern has a fixed number of nodes around its own posterior. A grid common to all patterns
 would need a spacing of half the narrowest posterior over the range of all abilities. With ten
-items per ability that is about 50^m nodes, 2,500 for two abilities and 125,000 for three. With
-more items a common grid needs more nodes, whereas adaptive rules need fewer. The number of nodes
-is checked at the optimum: finer rules are adopted until the next one would not change the
-parameters appreciably.
+items per ability, this takes about 50^m nodes: 2,500 for two abilities, and 125,000 for three.
+With more items a common grid needs more nodes, whereas adaptive rules need fewer. The number of
+nodes is checked at the optimum: finer rules are adopted until the next finer rule does not change
+the parameters appreciably.
 
-Beyond three abilities product rules are too large. Each pattern is then integrated by importance
-sampling over its own segment of a quasi-random sequence. Nodes are the same in all steps, so that
-the objective is smooth. Unlike stochastic approximation, the optimisation converges to a point and
-gives the likelihood. Other segments of the sequence measure the integration error.
+With more than three abilities, product rules have too many nodes. Each pattern is then integrated
+by importance sampling over its own segment of a quasi-random sequence. Nodes are the same in all
+steps, so that the objective is smooth. Unlike stochastic approximation, the optimisation converges
+to a point, and the likelihood is available. Other segments of the sequence measure the integration
+error.
 """
 
 from dataclasses import dataclass, replace
@@ -46,7 +47,7 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
-# quasi-random nodes of all patterns together, because their errors average out
+# total number of quasi-random nodes of all patterns, whose errors average out
 LEAST_NODES = 262_144
 MATRIX_NODES = {1: 15, 2: 7, 3: 5}
 PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # refinement ends if a finer rule changes parameters less
@@ -60,7 +61,7 @@ MAX_NEWTON = 60
 MAX_SINGULAR = 8  # failures of positive definiteness that end the optimisation
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
 INEXACT = 1e-7, 1e-4  # loss accepted if the gradient fell, for product and quasi-random rules
-SHIFTS = 4  # number of further segments of the quasi-random sequence
+SHIFTS = 4  # number of other segments of the quasi-random sequence that are tried
 LARGEST_ERROR = 0.2  # a larger integration error, in standard errors, causes a warning
 
 
@@ -117,7 +118,7 @@ def _scaled(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 def improved(
     problem: Problem, point: Point, step: FloatArray, rule: Rule, *, halvings: int = 12
 ) -> Point | None:
-    """Take a step, halved if it lowers the objective; None if all fail."""
+    """Take a step, which is halved while it lowers the objective; None on failure."""
     for halving in range(halvings):
         place = point.place.moved(step, 0.5**halving)
         if not admissible(place.correlation):
@@ -137,7 +138,7 @@ def accelerated_em(
     cycles: int,
     close: float = CLOSE,
 ) -> tuple[Point, list[float]]:
-    """Run accelerated EM from a point; return also the path of objectives."""
+    """Run accelerated EM from a point; return the last point and the path of objectives."""
 
     def after(here: Point) -> Point | None:
         for expand in (True, False):  # try again without parameter expansion if the step fails
@@ -168,7 +169,7 @@ def newton(
     *,
     small: float,
 ) -> tuple[Point, Information | None, bool]:
-    """Take Newton steps until one is `small`; return also the matrix and success."""
+    """Take Newton steps until one is `small`; return the point, the matrix and success."""
     # The first rule is for the gradient, the second for the information matrix. The matrix is
     # recomputed only if a step is longer than a third of the last one.
     rule, coarse = rules
@@ -213,7 +214,7 @@ def _longest(step: FloatArray) -> float:
 def _newton_step(
     problem: Problem, point: Point, rule: Rule, matrix: Information, step: FloatArray
 ) -> Point | None:
-    """Take a Newton step, halved if it descends; None if all fail."""
+    """Take a Newton step, which is halved while it lowers the objective; None on failure."""
     # Nodes move with the parameters. Near the optimum the objective may therefore fall by an
     # integration error although the gradient decreases. Such a step is accepted if the next one is
     # at most half as long.
@@ -242,7 +243,7 @@ def climb(
     steps: Steps | None = None,
     cycles: int = 60,
 ) -> Summit:
-    """Maximise from `start`: by product rules, or by `points` quasi-random ones."""
+    """Maximise from `start` by product rules, or by `points` quasi-random points."""
     steps = steps or Steps(MAX_ITERATIONS)
     m, rows = problem.dimensions, problem.frequency.size
     if points is None:
@@ -266,7 +267,7 @@ def climb(
 
 
 def _refined(summit: Summit, steps: Steps) -> Summit:
-    """Refine product rules until the next changes no parameter appreciably."""
+    """Refine product rules until the next rule changes no parameter appreciably."""
     problem, point, matrix = summit.problem, summit.point, summit.matrix
     m = problem.dimensions
     done, error = summit.convergence.converged, np.nan

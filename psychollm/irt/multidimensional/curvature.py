@@ -2,9 +2,10 @@ r"""Observed information by Louis's identity, its solutions and inverse blocks.
 
 .. math:: I = D - V^\top V, \qquad D = \mathrm{blockdiag}(B_1, \dots, B_J, C),         \quad (1)
 
-where B is the complete information of an item, C that of the correlations of abilities, and V the
-centred scores of all nodes (`kernels.irt_multidimensional_scores`). With correlations
-:math:`\Phi`, their directions :math:`E_a`, second moments S and n respondents,
+where B is the complete-data information of an item, C the complete-data information of the
+correlations of abilities, and V the centred scores of all nodes
+(`kernels.irt_multidimensional_scores`). With correlations :math:`\Phi`, their directions
+:math:`E_a`, second moments S and n respondents,
 
 .. math:: C_{ab} = \mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b \Phi^{-1} S)
           - \tfrac{n}{2}\,\mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b).                       \quad (2)
@@ -32,14 +33,14 @@ from psychollm.irt.multidimensional.scale import constant_of
 from psychollm.kernels.adaptive_rules import Rule
 from psychollm.kernels.irt_multidimensional_scores import score_rows
 
-DENSE = 3_000  # up to this number of parameters the matrix is always formed
+DENSE = 3_000  # up to this number of parameters, the matrix is always formed
 CELLS = 8_000_000  # entries of rows of V per block
 MANY_CELLS = 250_000_000  # entries of rows of V kept in memory
 
 
 @dataclass(frozen=True, slots=True)
 class DenseInformation:
-    """The factored matrix of the free parameters."""
+    """Factored information matrix of the free parameters."""
 
     factor: tuple[FloatArray, bool]
     free: BoolArray  # (P,)
@@ -61,7 +62,7 @@ class DenseInformation:
 
 @dataclass(frozen=True, slots=True)
 class LowRankInformation:
-    """Blocks of D and the scaled rows of V: the inverse without the matrix."""
+    """Inverse from the blocks of D and the scaled rows of V, without forming the matrix."""
 
     roots: FloatArray  # (J, p, p) inverse Cholesky factors of the blocks
     tail: FloatArray  # (c, c) inverse Cholesky factor of C
@@ -99,7 +100,7 @@ class LowRankInformation:
 def information(
     problem: Problem, point: Point, rule: Rule
 ) -> DenseInformation | LowRankInformation | None:
-    """Return the observed information, factored; None if it is not positive definite."""
+    """Return the factored observed information; None if it is not positive definite."""
     blocks, end, free = _complete(problem, point)
     try:
         kept = problem.frequency.size * rule[2]
@@ -111,7 +112,7 @@ def information(
 
 
 def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the blocks of D without fixed parameters, and the free ones (P,)."""
+    """Return the blocks of D without fixed parameters, and the free parameters (P,)."""
     free = problem.free.copy()
     blocks = point.complete.copy()
     for j in np.flatnonzero(point.running):
@@ -126,7 +127,7 @@ def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, B
 
 
 def _of_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return the information (2) about the correlations, plus that of the prior."""
+    """Return the information (2) about the correlations, plus the information of the prior."""
     m, n = problem.dimensions, problem.frequency.sum()
     inverse = np.linalg.inv(point.place.correlation)
     second = n * point.moments(problem.frequency)[1]
@@ -137,7 +138,8 @@ def _of_correlations(problem: Problem, point: Point) -> FloatArray:
     turned = inverse @ directions  # (c, m, m)
     first = np.einsum("aij,bjk,ki->ab", turned, turned, inverse @ second)
     end = 0.5 * (first + first.T)
-    # The log prior has the form of a normal log-likelihood, and so has its second derivative.
+    # The log prior has the form of a normal log-likelihood, so its second derivative has the same
+    # form.
     end -= 0.5 * (n - 2.0 * problem.eta) * np.einsum("aij,bji->ab", turned, turned)
     return np.asarray(end, dtype=np.float64)
 
@@ -158,7 +160,7 @@ def _rows(problem: Problem, point: Point, rule: Rule, block: slice, width: int) 
 
 
 def _blocks_of_patterns(problem: Problem, rule: Rule, width: int) -> list[slice]:
-    """Return slices of patterns that fit into the reserved memory."""
+    """Return slices of patterns that fit into memory."""
     rows = problem.frequency.size
     step = max(1, CELLS // (rule[2] * width))
     return [slice(low, min(low + step, rows)) for low in range(0, rows, step)]
@@ -168,7 +170,7 @@ Pieces = tuple[FloatArray, FloatArray, BoolArray]
 
 
 def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseInformation:
-    """Return the information matrix (1), factored."""
+    """Return the factored information matrix (1)."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     missing = np.zeros((free.size, free.size))
@@ -184,7 +186,7 @@ def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseI
 
 
 def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> LowRankInformation:
-    """Return the information (1) in low-rank form, factored."""
+    """Return the factored information (1) in low-rank form."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     roots = np.linalg.inv(np.linalg.cholesky(blocks))
@@ -200,7 +202,7 @@ def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> Low
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Standard errors of one fit's items, and the covariance matrix if formed."""
+    """Standard errors of the items of a fit, and the covariance matrix if it was formed."""
 
     table: FloatArray  # (J, m + 1)
     correlation: FloatArray  # (m, m)
@@ -261,7 +263,7 @@ def _none() -> FloatArray:
 
 
 def _root(variance: FloatArray) -> FloatArray:
-    """Return roots of variances; NaN if negative."""
+    """Return square roots of variances; NaN for negative variances."""
     return np.sqrt(np.where(variance > 0.0, variance, np.nan))
 
 

@@ -5,14 +5,14 @@ A respondent of abilities :math:`\theta \sim N(0, \Phi)` answers item j with yes
 .. math:: P_j(\theta) = F(a_j^\top \theta + d_j),                                        \quad (1)
 
 where F is logistic or normal. The model is compensatory: one ability can compensate for another.
-In the *exploratory* form all items load on all abilities, :math:`\Phi = 1`, and slopes are
-identified up to a rotation. To fix the rotation, m items get triangular slopes (the echelon form).
-Any rotation of factor analysis can be applied afterwards. In the *confirmatory* form a table
-defines the loadings, and abilities correlate.
+In the *exploratory* form, all items load on all abilities, :math:`\Phi` is the identity, and
+slopes are identified up to a rotation. To fix the rotation, m items get triangular slopes (the
+echelon form). Any rotation of factor analysis can be applied afterwards. In the *confirmatory*
+form, a table defines which items load on which abilities, and abilities may correlate.
 
 Starting values are principal components of the answers (exploratory) or signs of item-rest
-covariances (confirmatory). Neither needs an item-by-item matrix if there are fewer respondents
-than items.
+covariances (confirmatory). With fewer respondents than items, neither method needs an item-by-item
+matrix.
 
 References
 ----------
@@ -86,26 +86,27 @@ def fit_multidimensional(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are assumed missing at random.
+        Binary answers; missing answers are assumed missing at random.
     dimensions : int, or bool table of shape (items, m)
         Number of abilities for an exploratory fit. For a confirmatory fit, a table that marks
         which items load on each ability. Columns of a DataFrame name the abilities.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     correlated : bool
         Whether abilities of a confirmatory fit correlate; use False for a bifactor model.
     priors : Priors, "auto" or None
         With fewer than 500 respondents, "auto" uses a hierarchical prior for confirmatory fits of
         up to three abilities. Otherwise it uses fixed priors of slopes, N(0, 1.25), and of
         intercepts, N(0, 2.5). With many items and few respondents, fixed priors can distort the
-        scale. None maximises the likelihood alone.
+        scale. None means that only the likelihood is maximised.
     integration : {"auto", "quadrature", "quasi_random"}
         Adaptive quadrature, or quasi-random importance sampling. "auto" uses quadrature for up to
         three abilities.
     n_points : int
-        Minimum number of quasi-random points per pattern of answers; few patterns get more.
+        Minimum number of quasi-random points per answer pattern. With few patterns, more points
+        are used.
     max_iterations : int
         Maximum number of EM and Newton iterations.
     progress : bool
@@ -185,7 +186,7 @@ def fit_multidimensional(
 def _with_population(
     answers: Oriented, shape: Shape, link: Link, steps: Steps
 ) -> MultidimensionalIRT:
-    """Fit items and their distribution together."""
+    """Fit items jointly with their distribution."""
     reasons = answers.reasons()
     keep = np.array([reason is not Reason.UNANSWERED for reason in reasons])
     reasons = tuple(
@@ -232,7 +233,7 @@ def _points(integration: IntegrationMethod, dimensions: int, n_points: int) -> i
 
 
 def _flips(place: Place, loads: BoolArray) -> FloatArray:
-    """Return signs (m,) that make most slopes positive."""
+    """Return the signs of abilities (m,) that make most slopes positive."""
     total = np.where(loads, place.slopes, 0.0).sum(axis=0)
     return np.where(total < 0.0, -1.0, 1.0)
 
@@ -314,7 +315,7 @@ def _result(
     )
 
 
-LATENT = 1.3  # ratio of correlations of latent responses to those of answers
+LATENT = 1.3  # ratio of correlations of latent responses to correlations of answers
 LARGEST_COMMUNALITY = 0.75
 START_CORRELATION = 0.2
 ATTENUATION = 2.9  # D^2 in the ratio of intercepts to thresholds of (1) in `scale`
@@ -358,7 +359,7 @@ def confirmatory_start(
 
 
 def _standard_scores(patterns: Patterns) -> tuple[FloatArray, FloatArray]:
-    """Return standardised answers (U, J), times root frequency over root n, and yes rates."""
+    """Return standardised answers (U, J) times the root of frequency / n, and yes rates."""
     answered, frequency = patterns.codes >= 0, patterns.frequency
     weight = frequency @ answered
     rates = (frequency @ (patterns.codes == 1) + 0.5) / (weight + 1.0)

@@ -1,4 +1,4 @@
-"""Pattern of loadings, its checks, and its priors."""
+"""Pattern of loadings, with checks and priors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CORRELATION_EXPONENT = 1.0  # exponent of the prior of correlations with few res
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Pattern of loadings of all items (J, m), names of abilities, and form."""
+    """Pattern of loadings of all items (J, m), with names of abilities and form of the model."""
 
     loads: BoolArray
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
 
 
 def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
-    """Raise if items or respondents are too few for the abilities."""
+    """Raise an error if there are too few items or respondents for the abilities."""
     m, items, n = shape.loads.shape[1], int(keep.sum()), len(answers.respondents)
     if n <= max(m, 1):
         msg = (
@@ -134,6 +134,6 @@ def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> P
 def correlation_exponent(
     priors: Priors | Literal["auto"] | None, shape: Shape, n_respondents: int
 ) -> float:
-    """Return the exponent of the prior of the correlations of abilities; 0 without one."""
+    """Return the exponent of the prior of the correlations of abilities; 0 means no prior."""
     wanted = isinstance(priors, str) and n_respondents < FEW
     return CORRELATION_EXPONENT if wanted and shape.correlated else 0.0

@@ -7,7 +7,7 @@ Items have the coordinates
 
 for the abilities on which an item loads. Adaptive product rules are centred on each pattern's
 posterior at the items' means. Each iteration ends by standardising abilities to mean 0 and SD 1;
-their correlation is that under the posteriors.
+their correlations are computed from the posteriors.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ SLOPE, EASINESS = (1.0, 0.4), (0.0, 1.2)  # (mean, SD) of the starting populatio
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlopeCurves:
-    """Slopes and intercepts by the coordinates (1)."""
+    """Mapping between slopes and intercepts, and the coordinates (1)."""
 
     free: BoolArray  # (J, m) mask of an item's slopes
     kappa: float
@@ -84,7 +84,7 @@ class SlopeCurves:
     def rescaled(
         self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
+        """Return coordinates and derivatives for abilities measured from `mean` in units `sd`."""
         linear = np.zeros((len(coordinates), sd.size + 1, sd.size + 1))
         linear[:, range(sd.size), range(sd.size)] = sd
         linear[:, -1, :-1], linear[:, -1, -1] = self.free * mean, 1.0
@@ -94,7 +94,7 @@ class SlopeCurves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Posterior abilities of each pattern at a few nodes, with items averaged over points."""
+    """Posteriors of abilities of each pattern on a few nodes, averaged over points of items."""
 
     theta: FloatArray  # (U, Q, m)
     share: FloatArray  # (U, Q)
@@ -228,8 +228,9 @@ def estimate_slopes(
 
 
 def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
-    """Return standard errors on these respondents' scale, with the integration error."""
-    # The method is that of `irt.one_ability.covariance_here`, with normal posteriors of abilities.
+    """Return standard errors on the scale of these respondents, and the integration error."""
+    # The method is the same as in `irt.one_ability.covariance_here`, with normal posteriors of
+    # abilities.
     abilities, free = settled.abilities, settled.kinds[0].curves.free
     patterns, parameters = abilities.patterns, settled.parameters
     items, p = parameters.shape

@@ -1,4 +1,4 @@
-r"""The marginal likelihood of items on several abilities, by one pass over the patterns.
+r"""Marginal likelihood of items on several abilities, computed in one pass over the patterns.
 
 Item parameters are slopes and intercept; ability parameters are the correlations :math:`\rho_{kl}`
 (pairs (1, 0), (2, 0), (2, 1), ...), free in the confirmatory form. With the second moments
@@ -31,7 +31,7 @@ LEAST_EIGENVALUE = 1e-4  # smallest eigenvalue of the correlations of abilities
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Values of the parameters: slopes and intercepts (J, m + 1), correlations (m, m)."""
+    """Values of the parameters: slopes and intercepts (J, m + 1), and correlations (m, m)."""
 
     table: FloatArray
     correlation: FloatArray
@@ -67,7 +67,7 @@ def pairs(dimensions: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Answers, priors and free parameters: the objective of the fit."""
+    """Objective of the fit, defined by answers, priors and free parameters."""
 
     yes: FloatArray  # (U, J') padded
     asked: FloatArray  # (U, J')
@@ -152,7 +152,7 @@ def make_problem(
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Parameters with the results of one pass at them."""
+    """Parameters, with the results of one data pass at these parameters."""
 
     place: Place
     log_likelihood: float
@@ -163,11 +163,11 @@ class Point:
     mean: FloatArray  # (U, m) posterior means of abilities
     covariance: FloatArray  # (U, m, m)
     modes: FloatArray  # (U, m)
-    running: BoolArray  # (J,) items with slopes at the bound against the gradient
+    running: BoolArray  # (J,) items with slopes at a bound beyond which the gradient points
 
     @property
     def steepness(self) -> float:
-        """Largest derivative."""
+        """Largest absolute derivative."""
         return float(np.abs(self.gradient).max(initial=0.0))
 
     def moments(self, frequency: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -214,7 +214,7 @@ def at(problem: Problem, place: Place, rule: Rule, modes: FloatArray) -> Point:
 
 
 def _by_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return the gradient (1) plus that of the prior."""
+    """Return the gradient (1) plus the gradient of the prior."""
     inverse = np.linalg.inv(point.place.correlation)
     n = problem.frequency.sum()
     second = n * point.moments(problem.frequency)[1]
@@ -232,7 +232,7 @@ def bounded(problem: Problem, place: Place) -> Place:
 
 
 def _held(place: Place, gradient: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the gradient without components across the bounds, and a mask of affected items."""
+    """Return the gradient without components beyond the bounds, and a mask of such items."""
     slopes, by = place.slopes, gradient[:, :-1]
     length = np.sqrt((slopes**2).sum(axis=1))
     outward = (slopes * by).sum(axis=1) / np.maximum(length, 1e-300)
@@ -248,7 +248,7 @@ def admissible(correlation: FloatArray) -> bool:
 
 
 def echelon(table: FloatArray, pivots: IntArray) -> FloatArray:
-    """Rotate slopes so that pivot number k loads on the first k + 1 abilities only."""
+    """Rotate slopes so that pivot number k (from 0) loads only on the first k + 1 abilities."""
     turn, triangular = np.linalg.qr(table[pivots, :-1].T)
     signs = np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)
     found = table.copy()

@@ -44,8 +44,8 @@ class MultidimensionalIRT(Expects, Result):
     Attributes
     ----------
     slopes, se_slopes : ndarray of shape (items, m)
-        Estimates and standard errors; 0 and NaN for loadings fixed at zero. NaN, with an entry in
-        `reasons`, for items that could not be fitted.
+        Estimates and standard errors, which are 0 and NaN for loadings fixed at zero. For items
+        that could not be fitted, estimates are NaN, with an entry in `reasons`.
     intercepts, se_intercepts : ndarray of shape (items,)
         Estimates and standard errors.
     factor_correlation, se_factor_correlation : ndarray of shape (m, m)
@@ -63,7 +63,7 @@ class MultidimensionalIRT(Expects, Result):
     pivots : tuple
         Labels of m items, or empty.
     log_likelihood, aic, bic : float
-        Marginal log-likelihood without priors.
+        Marginal log-likelihood without priors, with AIC and BIC.
     gradient : float
         Largest derivative of the objective at the solution.
     n_parameters, n_respondents, n_patterns, n_nodes : int
@@ -79,9 +79,9 @@ class MultidimensionalIRT(Expects, Result):
     priors : Priors or ItemPopulation
         Priors of slopes and intercepts.
     correlation_prior : float
-        Exponent of the prior on the determinant of the ability correlations; 0 is no prior.
+        Exponent of the prior on the determinant of the ability correlations; 0 means no prior.
     parameters : ndarray of shape (items, m + 1)
-        Slopes and intercepts, including those at a bound.
+        Slopes and intercepts, including parameters at a bound.
     reasons : tuple of Reason
         Reason for each item without an estimate.
     labels, respondent_labels, dimensions : tuple
@@ -163,7 +163,7 @@ class MultidimensionalIRT(Expects, Result):
 
     @property
     def difficulty(self) -> FloatArray:
-        """Distance in the item's direction with P = 1/2, -intercept / discrimination (items,)."""
+        """Distance in the item's direction at which P = 1/2: -intercept / discrimination."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = -self.intercepts / self.discrimination
         return np.where(self.discrimination > 0.0, found, np.nan)
@@ -175,7 +175,7 @@ class MultidimensionalIRT(Expects, Result):
         ----------
         by : callable
             Function of loadings (items, m) that returns an object with a `transformation` T; new
-            loadings are the old ones times inv(T).T. Examples: `psychollm.factor.rotate`, or
+            loadings are the old loadings times inv(T).T. Examples: `psychollm.factor.rotate`, or
             ``functools.partial(rotate, method="geomin")``.
 
         Raises
@@ -258,7 +258,7 @@ Rotator = Callable[[FloatArray], Any]
 
 
 def rotated(fit: MultidimensionalIRT, by: Rotator) -> MultidimensionalIRT:
-    """Return the fit with its loadings rotated by `by`."""
+    """Return the fit with loadings rotated by the function `by`."""
     m = len(fit.dimensions)
     if fit.form != "exploratory" or m == 1:
         msg = (
@@ -288,7 +288,7 @@ def rotated(fit: MultidimensionalIRT, by: Rotator) -> MultidimensionalIRT:
 
 
 def _turned(table: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return slopes and intercepts on new axes, and the axes' correlations."""
+    """Return slopes and intercepts on new axes, and the correlations of these axes."""
     new = table.copy()
     new[:, :-1] = table[:, :-1] @ np.linalg.inv(turn).T
     correlation = turn.T @ turn
@@ -297,7 +297,7 @@ def _turned(table: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _matched(turn: FloatArray, model: FloatArray) -> FloatArray:
-    """Return the columns of a transformation in the order and with the signs of a model's."""
+    """Return a transformation with columns in the order and with the signs of another one."""
     likeness = model.T @ turn
     order, signs = np.empty(len(turn), dtype=np.int64), np.empty(len(turn))
     left = np.abs(likeness)

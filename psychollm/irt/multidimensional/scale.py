@@ -44,7 +44,7 @@ def constant_of(link: Link) -> float:
 def standardised(
     table: FloatArray, correlation: FloatArray, link: Link
 ) -> tuple[FloatArray, FloatArray]:
-    """Return loadings (J, m) and thresholds (J,) of slopes and intercepts (J, m + 1): (1)."""
+    """Convert slopes and intercepts (J, m + 1) to loadings (J, m) and thresholds (J,) by (1)."""
     slopes = table[:, :-1]
     explained = np.einsum("jk,kl,jl->j", slopes, correlation, slopes)
     size = np.sqrt(constant_of(link) ** 2 + explained)
@@ -76,7 +76,7 @@ def item_slopes(
     thresholds : array of shape (items,)
         Thresholds of the latent responses.
     factor_correlation : array of shape (m, m), optional
-        Factor correlations; by default none.
+        Factor correlations; by default, factors are uncorrelated.
     link : {"logit", "probit"}
         Scale of the slopes: logistic or normal-ogive.
 

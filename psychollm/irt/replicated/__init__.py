@@ -1,1 +1,1 @@
-"""Fits of replicated answers, under the fitted model or under shuffling."""
+"""Fits to replicated answers, which are simulated from the fitted model or shuffled."""

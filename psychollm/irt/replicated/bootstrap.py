@@ -2,8 +2,8 @@ r"""Parametric bootstrap of fit statistics under the model.
 
 With few respondents or many items, S-X2, M2, X2 of pairs and Zh do not follow their reference
 distributions; Q3 has no reference distribution. The bootstrap needs no reference distribution. It
-draws answers from the fitted model with the missing data of the table, refits the model with the
-same priors, and computes the statistic.
+simulates answers from the fitted model with the missing data of the table, refits the model with
+the same priors, and computes the statistic.
 
 Abilities are drawn from N(0, 1) for statistics of items, pairs and the model, and from each
 respondent's posterior for statistics of respondents, because these compare a respondent with its
@@ -57,7 +57,7 @@ def bootstrap_fit(
     fit : IRTFit
         Fitted model.
     responses : Responses or table
-        Answers that were fitted.
+        The answers used in the fit.
     statistic : str or callable
         Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
         "objective". Statistic of items: "s_x2", "infit", "outfit", "item_zh", "slope" or
@@ -65,16 +65,18 @@ def bootstrap_fit(
         "person_infit" or "person_outfit". A callable is a function of (fit, responses) that
         returns a number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
-        Direction of the test; by default the usual one of the statistic ("greater" for functions).
+        Direction of the test; by default the usual direction for the statistic ("greater" for
+        functions).
     abilities : {"auto", "population", "posterior"}
-        Distribution of abilities: N(0, 1), or each respondent's posterior. "auto" is the posterior
-        for statistics of respondents.
+        Distribution of abilities: N(0, 1), or each respondent's posterior. "auto" means the
+        posterior for statistics of respondents, and N(0, 1) otherwise.
     n_null : int
         Number of replicates.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
@@ -128,7 +130,7 @@ def blank(size: int) -> FloatArray:
 
 
 def refitted(fit: IRTFit, answers: Oriented, statistic: FitStatistic) -> FloatArray:
-    """Return the statistic of answers refitted like `fit`, starting at its estimates; or empty."""
+    """Return the statistic of answers after a refit like `fit`, starting at its estimates."""
     try:
         again = fit_answers(
             answers,
@@ -182,11 +184,11 @@ class Sampler:
         uniform = rng.random((n, 1))
         node = (self._reached[self._place] < uniform).sum(axis=1)
         node = np.minimum(node, self._grid.nodes.size - 1)
-        # draw uniformly from the interval around a node
+        # draw uniformly from the interval around each node
         return np.asarray(self._grid.nodes[node] + self._grid.spacing * (rng.random(n) - 0.5))
 
     def answers(self, rng: np.random.Generator) -> Oriented:
-        """Return answers of all respondents; items without estimates keep theirs."""
+        """Return answers of all respondents; answers to items without estimates are unchanged."""
         at = self.abilities(rng)
         codes = self._answers.codes.copy()
         own = drawn_answers(self._fit.family, self._parameters, at, rng)

@@ -3,13 +3,14 @@ r"""Negative control: fits to shuffled answers.
 Each item's answers are shuffled among the respondents who answered it. This preserves yes rates
 and missing data, but removes all dependence between items. The same model with the same priors is
 fitted to the shuffled table. With two dozen models the slopes of a 2PL vary considerably even for
-shuffled answers. The fit's gain over chance is measured by the objective (log-likelihood with
-priors); slopes and other statistics are compared with their values in the shuffled tables.
+shuffled answers. The improvement of the fit over chance is measured by the objective
+(log-likelihood with priors). Slopes and other statistics are compared with their values in the
+shuffled tables.
 
-With G the gain of the observed objective over the mean of the shuffled ones, 2 G is approximately
-a noncentral chi-square minus its degrees of freedom, with mean :math:` u` (the noncentrality) and
-variance :math:`v + 4 u`, v being the variance of the shuffled fits. The bounds of :math:` u` solve
-:math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
+With G the difference between the observed objective and the mean objective of shuffled tables, 2 G
+is approximately a noncentral chi-square minus its degrees of freedom, with mean :math:`\nu` (the
+noncentrality) and variance :math:`v + 4 \nu`, v being the variance of the shuffled fits. The
+bounds of :math:`\nu` solve :math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
 
 .. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
 
@@ -89,7 +90,7 @@ class SlopeNull(Result):
 
     @property
     def r_squared_interval(self) -> FloatArray:
-        """95 % interval (2,) of the variance explained beyond chance (1)."""
+        """95 % interval (2,) of the variance explained beyond chance, by (1)."""
         z = 1.96
         gain = 2.0 * (self.objective - self.draws.mean())
         reach = z * np.sqrt(max(4.0 * (self.draws.var() + gain + z * z), 0.0))
@@ -147,26 +148,27 @@ def slope_null(
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. For items with different models, none with a common slope, pass
-        a sequence or a mapping from labels.
+        in their number of answers. To combine models without a common slope, pass a sequence, or a
+        mapping from item labels to models.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     n_null : int
         Number of shuffled tables.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
     Returns
     -------
     SlopeNull
-        Observed fit and slopes, and those of shuffled tables.
+        Fit and slopes of the observed table, and of shuffled tables.
 
     Raises
     ------
@@ -245,27 +247,28 @@ def shuffle_null(
         "person_infit" or "person_outfit". A callable is a function of (fit, responses) that
         returns a number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
-        Direction of values that indicate misfit; by default the usual one of the statistic
+        Direction of values that indicate misfit; by default the usual direction for the statistic
         ("greater" for functions).
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
         (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. For items with different models, none with a common slope, pass
-        a sequence or a mapping from labels.
+        in their number of answers. To combine models without a common slope, pass a sequence, or a
+        mapping from item labels to models.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
-        Which side of the table has abilities; the others are the items.
+        Side of the table that has abilities; the other side contains the items.
     priors : Priors, "auto" or None
-        Priors of item parameters. "auto" uses weak fixed priors below 500 respondents; None
-        maximises the likelihood alone.
+        Priors of item parameters. "auto" uses weak fixed priors with fewer than 500 respondents.
+        None means that only the likelihood is maximised.
     n_null : int
         Number of shuffled tables.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
@@ -316,7 +319,7 @@ def shuffle_null(
 
 
 def _shuffled(values: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return a table with answers shuffled within columns, missing data fixed."""
+    """Return a table with answers shuffled within columns; missing data keep their positions."""
     moved = values.copy()
     for j in range(values.shape[1]):
         there = np.flatnonzero(~np.isnan(values[:, j]))

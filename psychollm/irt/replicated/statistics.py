@@ -1,10 +1,10 @@
-"""Statistics of a fit that can be compared with those of replicated answers.
+"""Statistics of a fit that can be compared with their values for replicated answers.
 
-With b of n replicates at least as extreme as the observed value, the p-value is :math:`(b + 1)/(n
-+ 1)`; a two-sided p-value is twice the smaller tail. Multiple values (items, pairs, respondents)
-are standardised by their mean and SD over replicates. The adjusted p-value is the proportion of
-replicates whose most extreme value reaches the observed one, which controls the familywise error
-rate under any dependence (Westfall & Young, 1993).
+If b of n replicates are at least as extreme as the observed value, the p-value is :math:`(b +
+1)/(n + 1)`. A two-sided p-value is twice the smaller tail. Multiple values (items, pairs,
+respondents) are standardised by their mean and SD over replicates. The adjusted p-value is the
+proportion of replicates whose most extreme value reaches the observed value, which controls the
+familywise error rate under any dependence (Westfall & Young, 1993).
 
 References
 ----------
@@ -61,7 +61,7 @@ StatisticFunction: TypeAlias = Callable[[IRTFit, "Responses"], object]
 
 @dataclass(frozen=True, slots=True)
 class FitStatistic:
-    """Statistic of a fit: labels, direction of the test, and how abilities are drawn."""
+    """Statistic of a fit, with labels, direction of the test, and distribution of abilities."""
 
     name: str
     compute: Callable[[IRTFit, Responses], object]
@@ -152,7 +152,7 @@ NAMED: dict[str, FitStatistic] = {
 def statistic_of(
     statistic: StatisticName | StatisticFunction, alternative: Alternative | None
 ) -> FitStatistic:
-    """Return the statistic with a name, or that of a function."""
+    """Return the statistic that a name or a function defines."""
     if callable(statistic):
         name = getattr(statistic, "__name__", "statistic")
         return FitStatistic(name, statistic, None, alternative or "greater")
@@ -168,7 +168,7 @@ def statistic_of(
     return FitStatistic(found.name, found.compute, found.of, alternative, found.drawn)
 
 
-TIE = 1e-9  # values this close, relative to their SD, are tied
+TIE = 1e-9  # values that differ by less, relative to their SD, are tied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -180,10 +180,10 @@ class FitNull(Null):
     observed : ndarray of shape (values,)
         Statistic of the data; NaN where undefined.
     draws : ndarray of shape (n, values)
-        Statistic of each replicate. NaN, and ignored in the p-value, if an item lacks an answer in
-        the replicate.
+        Statistic of each replicate. If an item lacks an answer in the replicate, the value is NaN
+        and not used for the p-value.
     adjusted : ndarray of shape (values,)
-        p-value adjusted for all values: probability that any is as extreme.
+        p-value adjusted for all values: probability that any value is as extreme.
     n_used : int ndarray of shape (values,)
         Number of replicates with a value.
     n_unconverged : int

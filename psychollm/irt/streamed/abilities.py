@@ -25,7 +25,7 @@ from psychollm.irt.streamed.posterior import (
 def posterior_means(
     fit: IRTFit, source: Responses, method: Literal["eap"] | str, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray, tuple[Reason, ...], Labels]:
-    """Return means and deviations (N,) in units of the population, reasons and labels."""
+    """Return posterior means and SDs (N,) in population SDs, with reasons and labels."""
     if fit.model not in STREAMED or fit.link != "logit" or method != "eap":
         msg = (
             f"method={method!r} of a fit with model={fit.model!r} and link={fit.link!r} needs "

@@ -7,13 +7,13 @@ SD follow from the gradient (by integration by parts),
 .. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
-where l is the log-likelihood. With few nodes the left sides, sums over thousands of items, have a
-far larger error than the right sides. The error would shift the scale, about which answers carry
-little information. `_on_scale` therefore adjusts the gradient so that (1) holds, in the directions
-in which it changes under a shift and a stretch of the scale.
+where l is the log-likelihood. With few nodes, the left sides are sums over thousands of items and
+have a far larger error than the right sides. The error would shift the scale, about which answers
+carry little information. `_on_scale` therefore adjusts the gradient so that (1) is true, in the
+directions in which it changes under a shift and a stretch of the scale.
 
-With precise abilities, items are coupled only through mean and SD, and a few steps suffice;
-otherwise SQUAREM extrapolates. A step takes two data passes, or three if posterior modes have
+With precise abilities, items are coupled only through mean and SD, and a few steps suffice.
+Otherwise SQUAREM extrapolates. A step takes two data passes, or three if posterior modes have
 moved.
 """
 
@@ -32,15 +32,15 @@ from psychollm.irt.streamed.posterior import FINEST, Posterior, StreamedAbilitie
 SETTLING = 0.02  # diverging items are left out once the abilities' variance changes less
 WORTH = 1.5  # shortest extrapolation, in EM steps
 LEAST_VARIANCE = 0.01  # smallest variance of abilities after a step
-RIDGE = 1e-8  # added to the information
-LOSS = 1e-9  # relative loss of the objective if modes are off the centre of their nodes
+RIDGE = 1e-8  # constant added to the information
+LOSS = 1e-9  # accepted relative loss of the objective if modes are off the centre of their nodes
 UNTOLD = 1e-10  # with less information per respondent, both sides of (1) are rounding errors
 STALLED = 4  # cycles without a smaller gradient before rounding is assumed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """Parameters with the posteriors of abilities at them."""
+    """Parameters, with the posteriors of abilities at these parameters."""
 
     parameters: FloatArray  # (J, p)
     abilities: StreamedAbilities
@@ -52,7 +52,7 @@ class Seen:
 class StreamedPoint(Seen):
     """Parameters and posteriors, with gradients and information of items."""
 
-    gradient: FloatArray  # (J, p), with priors; repeated for each item for a shared slope
+    gradient: FloatArray  # (J, p) gradient with priors; a shared slope has equal entries
     expected: FloatArray  # (J, p, p)
     frozen: BoolArray  # (J, p)
     target: FloatArray  # (J, p) targets of each item's scoring step
@@ -61,13 +61,13 @@ class StreamedPoint(Seen):
 
     @property
     def steepness(self) -> float:
-        """Largest derivative by a free parameter."""
+        """Largest absolute derivative with respect to a free parameter."""
         return float(np.abs(self.gradient[~self.frozen]).max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedProblem:
-    """Objective of the fit: the answers' likelihood, by data passes, and priors."""
+    """Objective of the fit: likelihood of the answers, computed by data passes, and priors."""
 
     family: Family
     prior: NormalPrior
@@ -124,7 +124,7 @@ class StreamedProblem:
         return self.completed(self.seen(parameters, abilities))
 
     def after(self, point: StreamedPoint) -> StreamedPoint | None:
-        """Return the point after an EM step, shortened if needed; None if all descend."""
+        """Return the point after an EM step, shortened if needed; None on failure."""
         target = scoring_step(self.family, point) if self.family.tied else point.target
         mean, sd = point.mean, point.sd
         if self.prior.precisions.any():  # priors keep slopes finite
@@ -148,14 +148,14 @@ class StreamedProblem:
         step: FloatArray,
         bend: FloatArray,
     ) -> StreamedPoint | None:
-        """Return the SQUAREM point, if it is higher than after two EM steps."""
+        """Return the SQUAREM point if its objective is higher than after two EM steps."""
         aim = start.parameters + 2.0 * length * step + length**2 * bend
         seen = self.seen(aim, second.abilities)
         return self.completed(seen) if seen.objective > second.objective else None
 
 
 def _on_scale(seen: Seen, score: FloatArray, information: FloatArray) -> FloatArray:
-    """Return the correction of scores (J, 2) for which (1) holds."""
+    """Return the correction of scores (J, 2) for which (1) is true."""
     slope, posterior = seen.parameters[:, 0], seen.posterior
     means, zero = posterior.means, np.zeros(slope.size)
     shift, stretch = np.stack([zero, slope], axis=1), np.stack([slope, zero], axis=1)
@@ -175,7 +175,7 @@ def climb(
     steps: Steps,
     keep: Callable[[StreamedPoint, int], None],
 ) -> tuple[StreamedPoint, Convergence]:
-    """Maximise from a point; `keep` receives the point after each cycle."""
+    """Maximise from a point; the function `keep` is called with the point after each cycle."""
     passes = Passes(
         problem.after, lambda one, other: other.parameters - one.parameters, problem.leap, WORTH
     )

@@ -1,4 +1,4 @@
-"""The 2PL, 1PL and Rasch models of sparse tables, which store only filled cells.
+"""2PL, 1PL and Rasch models of sparse tables, which store only filled cells.
 
 A long fit can store its state in a checkpoint file and resume from it.
 """
@@ -55,10 +55,10 @@ from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Checkpoint file of a fit, written after each cycle; without a path, none."""
+    """Checkpoint file of a fit, written after each cycle if a path is given."""
 
     path: Path | None
-    of: str  # identifies the fit: another fit must not resume from it
+    of: str  # identifies the fit, because another fit must not resume from this file
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Write a checkpoint atomically."""
@@ -102,7 +102,7 @@ class KeptRounds:
     checkpoint: Checkpoint
 
     def keep(self, at: Round[StreamedAbilities]) -> None:
-        """Keep a round."""
+        """Store the state of an iteration."""
         (items,) = at.every
         values = {name: getattr(at, name) for name in _NUMBERS}
         values |= {f"items_{name}": getattr(items, name) for name in _ITEMS}
@@ -112,7 +112,7 @@ class KeptRounds:
         self.checkpoint.write(values | _peaks(at.abilities))
 
     def restored(self, start: Round[StreamedAbilities]) -> Round[StreamedAbilities]:
-        """Return the round that was kept, or the start."""
+        """Return the stored state, or `start` if none is stored."""
         names = (f"items_{name}" for name in _ITEMS)
         kept = self.checkpoint.read(*_NUMBERS, *names, "mean", "covariance", "n_items")
         if kept is None:
@@ -142,7 +142,7 @@ _UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile, N
 
 
 def place_of(checkpoint: str | PathLike[str] | None) -> Path | None:
-    """Return the path; raise an error if it is not writable or holds another file."""
+    """Return the path; raise an error if it is not writable or is a different kind of file."""
     if checkpoint is None:
         return None
     try:
@@ -204,7 +204,7 @@ def fit_cells(
     checkpoint: str | PathLike[str] | None,
     progress: bool,
 ) -> IRTFit:
-    """Fit a sparse table, as `fit_irt` does."""
+    """Fit a sparse table for `fit_irt`."""
     check_choice("respondents", respondents, Respondents)
     if not isinstance(model, str) or model not in STREAMED or link != "logit":
         msg = (
@@ -423,7 +423,7 @@ def _start(
 
 
 def _told(read: Read, model: Model, priors: Priors | ItemPopulation, keep: BoolArray) -> str:
-    """Return a string that identifies the fit."""
+    """Return a string that identifies the fit in its checkpoint."""
     labels = zlib.crc32(repr((read.respondents, read.items)).encode())
     rows = zlib.crc32(read.item_answers.tobytes())
     return f"{model}, {priors}, {keep.sum()} items, {[labels, rows, read.crc]}"
@@ -461,8 +461,8 @@ def _settled_result(
 
 
 def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> FloatArray:
-    """Return covariances (J, 2, 2), NaN if a parameter is fixed or the information singular."""
-    if family.tied:  # the error of a shared slope is that of the abilities' SD
+    """Return covariances (J, 2, 2), NaN for fixed parameters or a singular information matrix."""
+    if family.tied:  # a shared slope has the error of the abilities' SD
         information = information * np.eye(2)
         information[:, 0, 0] = np.inf
         return np.asarray(1.0 / np.where(np.eye(2) > 0.0, information, np.inf))

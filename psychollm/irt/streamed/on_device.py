@@ -1,4 +1,4 @@
-"""The data passes of `Compiled` by torch, on a GPU or any torch device.
+"""Data passes like those of `Compiled`, with torch on a GPU or any other torch device.
 
 Contributions of all cells of a block are computed at once, one row per cell, in 64 bits, and
 summed by respondent or item. On a GPU the order of these sums is not fixed.
@@ -17,7 +17,7 @@ from psychollm.data.cells import CellTable
 from psychollm.irt.streamed.readings import Task
 from psychollm.kernels.irt_streamed import MOST_STEPS, move_items
 
-PIECE = 1 << 22  # most numbers in an array over all cells of a block: 32 MB
+PIECE = 1 << 22  # largest number of entries of an array over the cells of a block: 32 MB
 
 
 def torch() -> Any:
@@ -27,7 +27,7 @@ def torch() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The cells of some items on a device, each with its respondent, item and answer (n,)."""
+    """Cells of some items on a device, each with its respondent, item and answer (n,)."""
 
     columns: Any
     items: Any
@@ -43,7 +43,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class OnDevice:
-    """Data passes by torch on a device."""
+    """Data passes with torch on a device."""
 
     device: str
 
@@ -70,7 +70,7 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information, which costs little here, even if not `curved`."""
+        """Return gradient and information, which costs little here even if `curved` is false."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)
@@ -156,7 +156,7 @@ class OnDevice:
 
 
 def _pieces(task: Task, table: CellTable, width: int) -> Iterator[tuple[int, int]]:
-    """Divide ranges so that each needs an array of at most PIECE numbers."""
+    """Divide ranges so that each range needs arrays of at most PIECE numbers."""
     for low, high in task.ranges:
         n = int(table.start[high] - table.start[low]) * width // PIECE + 1
         yield from pairwise(np.linspace(low, high, min(n, high - low) + 1).astype(int).tolist())

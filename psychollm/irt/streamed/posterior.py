@@ -6,12 +6,12 @@ the log-likelihood of each respondent at its own K nodes,
 .. math:: \theta_{iq} = c_i + s_i x_q,                                                  \quad (1)
 
 where :math:`c_i` is the mode of its posterior, :math:`s_i^{-2}` the curvature there and
-:math:`x_q` are Gauss-Hermite nodes (adaptive quadrature). The second computes the gradient and
-information of each item under the posterior weights of these nodes. Modes are those of the
-previous step; if one has moved, a parabola through the three middle nodes locates it, and the
+:math:`x_q` are Gauss-Hermite nodes (adaptive quadrature). The second pass computes the gradient
+and information of each item under the posterior weights of these nodes. The modes of the previous
+step are used. If a mode has moved, a parabola through the three middle nodes locates it, and the
 first pass is repeated. With n answers of a respondent the relative error of K nodes is of order
 :math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few nodes. Ranges are assigned to
-tasks that depend on the table alone, and results are added in the order of tasks. Sums are
+tasks that depend only on the table, and results are added in the order of tasks. Sums are
 therefore bitwise identical for any number of workers.
 
 References
@@ -40,7 +40,7 @@ MOST_TASKS = 64
 WORTH = 50  # smallest number of cells of a task per respondent
 LEAST_CELLS = 1 << 16  # smallest number of cells of a range
 PARCELS = 4  # parcels per process, because a message takes milliseconds
-LEAST_SHARED = 1 << 20  # with fewer cells one thread is faster
+LEAST_SHARED = 1 << 20  # with fewer cells, a single thread is faster
 # numbers of nodes by smallest number of answers
 NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))
 # Numbers of nodes for hierarchical priors, whose iterations end at a thousandth of a standard
@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """A table with items in rows and respondents in columns, with its reader."""
+    """Table with items in rows and respondents in columns, with its reader."""
 
     table: CellTable
     ranges: tuple[Ranges, ...]  # ranges of each task
@@ -100,7 +100,7 @@ class Answers:
 
 @lru_cache
 def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (K,) in posterior widths, and log weights without the normal kernel."""
+    """Return nodes (K,) in units of posterior widths, and log weights without normal kernel."""
     if n_nodes == FINEST:
         nodes = np.linspace(-HALF, HALF, FINEST)
         return nodes, np.full(FINEST, np.log(nodes[1] - nodes[0]))
@@ -109,13 +109,13 @@ def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
 
 
 def nodes_for(answers: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
-    """Return the number of nodes needed for these numbers of answers (N,)."""
+    """Return the number of nodes that these numbers of answers (N,) require."""
     few = float(np.quantile(answers, 0.01))
     return next(k for least, k in counts if few >= least)
 
 
 def enough_nodes(answered: AnyArray, yes: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
-    """Return the number of nodes for the likelihood itself: more for skewed posteriors."""
+    """Return the number of nodes for the likelihood, which is larger for skewed posteriors."""
     few = np.quantile(answered, 0.01)
     rarer = np.minimum(yes, answered - yes)[answered >= few].min()
     if few >= SHORT and rarer >= RARE:
@@ -195,7 +195,7 @@ def posterior_at(
         peak=peak,
         spread=spread,
     )
-    if k == FINEST:  # on an equidistant grid use moments if no parabola exists
+    if k == FINEST:  # on an equidistant grid, use moments if no parabola exists
         return replace(found, peak=found.means, spread=np.sqrt(found.variances) + 0.01 * width)
     return found
 
@@ -252,7 +252,7 @@ def _matrices(entries: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamedAbilities:
-    """Respondents whose abilities are integrated out, as `item_population.Abilities`."""
+    """Respondents with integrated abilities; implements `item_population.Abilities`."""
 
     answers: Answers
     keep: BoolArray  # (J,) mask of the rows that are items
@@ -260,7 +260,7 @@ class StreamedAbilities:
     width: FloatArray  # (N,)
     n_nodes: int
     tied: bool
-    # (kept J,) mask of items without a finite estimate, which are left out of the posteriors
+    # (kept J,) mask of items without a finite estimate, which are excluded from the posteriors
     lost: BoolArray
     far: bool = True  # whether modes may have moved
 
@@ -269,7 +269,7 @@ class StreamedAbilities:
         every, centre, width = self._every(points), self.centre, self.width
         searched, k, before = False, FEWEST if self.far else self.n_nodes, np.inf
         while True:
-            # Locate the modes with three nodes, which is cheap, as long as they improve.
+            # Locate the modes with three nodes, which is fast, as long as the modes improve.
             found = posterior_at(self.answers, every, centre, width, k)
             # With a diverging slope, the likelihood is a step function without a mode.
             near = not OFF_PEAK < found.off <= NEARER * before
@@ -330,7 +330,7 @@ class StreamedAbilities:
         )
 
     def _every(self, points: FloatArray) -> FloatArray:
-        """Expand points of items to all rows, NaN for rows that are skipped."""
+        """Expand points of items to all rows, with NaN for rows that are skipped."""
         if self.keep.all() and not self.lost.any():
             return points
         every = np.full((len(points), self.keep.size, 2), np.nan)

@@ -1,4 +1,4 @@
-"""Sums over the answers to some items, by compiled kernels."""
+"""Sums over the answers to some items, computed by compiled kernels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Ranges: TypeAlias = list[tuple[int, int]]  # consecutive ranges of rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """Ranges of items and their parameters: the input of a worker."""
+    """Ranges of items with their parameters, which are the input of a worker."""
 
     ranges: Ranges
     points: FloatArray  # (S, J of the ranges, 2)
@@ -45,8 +45,8 @@ class Task:
 class Reader(Protocol):
     """Protocol for sums over the answers to the items of a task.
 
-    Items whose points are NaN are skipped: their sums are 0 and their targets NaN. `rows` are
-    nodes, weights and means of posteriors (N, 2 K + 1).
+    Items whose points are NaN are skipped: their sums are 0 and their targets are NaN. The
+    argument `rows` contains nodes, weights and means of posteriors (N, 2 K + 1).
     """
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
