@@ -27,7 +27,7 @@ import numpy as np
 from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
-_ROUNDING = 1e-9  # in floating point, 0.29 * 100 is less than 29
+_ROUNDING = 1e-9  # tolerance, because 0.29 * 100 is less than 29 in floating point
 _TINY = 1e-300  # replaces a denominator of 0 if the numerator is also 0
 
 

@@ -262,7 +262,7 @@ def draw_abilities(a, d, mu, grid, places, uniform, ability):
                     q = min(np.searchsorted(joint, aim), n - 1)
                     before = joint[q - 1] if q > 0 else 0.0
                     share = (aim - before) / max(joint[q] - before, TINY)
-                    # A node represents the cell around it.
+                    # A node represents the interval around it.
                     ability[s, rows[k]] = nodes[q] + (share - 0.5) * step + mu[s, g]
 
 

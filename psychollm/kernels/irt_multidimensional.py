@@ -38,7 +38,7 @@ from psychollm.kernels.irt_marginal import _exponentials
 from psychollm.kernels.normal import normal_cdf
 
 LOGIT, PROBIT = 0, 1
-AT_ONCE = 32  # nodes processed together
+AT_ONCE = 32  # number of nodes processed together
 BLOCK = 256  # number of factors, each in [1, 2], multiplied before the logarithm is taken
 REACH = 37.0
 TINY = 1e-300

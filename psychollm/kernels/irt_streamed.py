@@ -24,7 +24,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.irt_marginal import _exponentials
 
-CHUNK = 512  # cells in a buffer, which must fit into the cache
+CHUNK = 512  # number of cells in a buffer, which must fit into the cache
 HIGHEST = 300.0  # bound of z, divided by the number of points, to keep products of exp(z) finite
 LONGEST = 1.5  # largest change of a parameter in one scoring step
 AGAIN = 0.5  # a step longer than this is followed by another in the same data pass

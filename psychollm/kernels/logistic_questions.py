@@ -39,7 +39,7 @@ DROP = 16.0  # decrease of the log integrand beyond which it is negligible
 FAR = math.sqrt(2.0 * DROP)  # a normal log density decreases by DROP here; no integrand is wider
 ROOT = math.sqrt(2.0 * math.pi)
 FULL = 1e120  # largest product before its logarithm is taken
-FARTHEST = 200.0  # logits; odds of e^400 times `FULL` are still finite
+FARTHEST = 200.0  # largest logit; odds of e^400 times `FULL` are still finite
 
 
 @njit
@@ -161,7 +161,7 @@ def _plain(both, hits, n, shift, slopes, bends):
     for m in range(level.size):
         ahead = odds[m] * factor
         total += hits[m] * (level[m] + shift)
-        if n[m] <= 1.0:  # one logarithm of the product of many cells
+        if n[m] <= 1.0:  # take one logarithm for the product of many cells
             product *= 1.0 + n[m] * ahead
             if product > FULL:
                 total -= math.log(product)
@@ -188,7 +188,7 @@ def _tabulated(level, kind, table, shift, slopes, bends):
         total += up * low[0] + near * low[1] + down * high[0] - far * high[1]
         slopes[m] = up * low[1] - near * low[2] + down * high[1] + far * high[2]
         bends[m] = rest * low[2] + t * high[2]
-        if there != place:  # beyond the table
+        if there != place:  # extrapolate beyond the table
             total += step * (there - place) * slopes[m]
             bends[m] = 0.0
     return total

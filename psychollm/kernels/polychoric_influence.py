@@ -41,7 +41,7 @@ from psychollm.kernels.tetrachoric import AT_BOUND, UNDEFINED
 @njit
 def _pull(shares, corners, cuts, rho, flip, pull):
     """Fill derivatives of the mean score with respect to one margin's cuts, (C + 1,)."""
-    # With `flip` the cuts are those of the columns.
+    # With `flip`, the cuts belong to the columns.
     t, u = cuts
     room = (1.0 - rho) * (1.0 + rho)
     spread = math.sqrt(room)

@@ -64,7 +64,7 @@ def selective_sums(
     # Groups are in order of increasing confidence; `table` holds harmonic numbers.
     for row in range(correct.shape[0]):
         given, errors, risks, joint = 0.0, 0.0, 0.0, 0.0
-        before = 0.0  # H at `given`
+        before = 0.0  # harmonic number at `given`
         # The loop has no branches, because a third of the groups are empty in a resample and the
         # processor cannot predict which.
         for g in range(correct.shape[1] - 1, -1, -1):
@@ -135,7 +135,7 @@ def coverages_at_risks(
                 m = correct[row, g] + w
                 now = errors + w <= risk * (given + m) + _ROUNDING
                 if met and not now and m > 1.0 and not whole_groups:
-                    # (E + j w/m) - r (N + j) rises through zero inside the group.
+                    # (E + j w/m) - r (N + j) increases and crosses zero inside the group.
                     zero = given + (risk * given - errors) / (w / m - risk)
                     most = max(most, math.floor(zero + _ROUNDING))
                 most = given + m if now else most

@@ -49,7 +49,7 @@ class MonitoringLink(Study, Result):
 
     value: float  # Spearman's coefficient
     interval: FloatArray  # (2,) NaN with fewer than four models
-    p_value: float  # two-sided, by permutations
+    p_value: float  # two-sided permutation p-value
     n_null: int
     capability: FloatArray  # (models,)
     monitoring: FloatArray  # (models,)

@@ -115,7 +115,7 @@ class InferenceBoundary(Study, Result):
     (array([0.5]), ('m',))
     """
 
-    profiles: Mapping[Hashable, BoundaryProfile]  # by type
+    profiles: Mapping[Hashable, BoundaryProfile]  # profiles by type of question
     certainty_inversion: Estimate  # pass rate on uncovered events minus answerable questions
     confabulation: Estimate | None  # pass rate on answerable questions minus undefined words
     stage_one: Estimate | None  # mean pass rate on answerable questions and undefined words
@@ -131,7 +131,7 @@ class InferenceBoundary(Study, Result):
     level: float
     # Pass rate on undefined words by keyword scoring; None if it equals the strict score.
     keyword: Estimate | None = None
-    keyword_minus_strict: Estimate | None = None  # paired by answer
+    keyword_minus_strict: Estimate | None = None  # difference of the two scores, paired by answer
     people: BesidePeople | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -78,7 +78,7 @@ from psychollm.estimates.intervals import wilson
 from psychollm.reliability.means.clustered import cluster_sums
 
 _WRONG = 0.25  # square of the number of wrong labels added per model
-_LEAST = 5  # labels below which the judge has weight zero
+_LEAST = 5  # number of labels below which the judge has weight zero
 _MOST_LEVERAGE = 0.9
 _ROUNDING = 1e-12  # tolerance of residuals for labels between 0 and 1
 _NONE_LEFT = 1e-9  # proportion of variance that remains if all answers are labelled
@@ -92,7 +92,7 @@ class Labelled:
     predicted: FloatArray  # (models, questions) g of (1): mean zero over a model's answers
     verdict: FloatArray  # (models, questions) NaN if missing
     pi: FloatArray  # (models, questions) inclusion probability, NaN outside a model's answers
-    size: FloatArray  # (models,) answers: N
+    size: FloatArray  # (models,) number of answers N
     clusters: IntArray | None  # (questions,)
     shares: bool  # labels are between 0 and 1
     sampled: bool  # the questions are a sample of a population

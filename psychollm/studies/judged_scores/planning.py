@@ -28,11 +28,11 @@ from psychollm.data.labels import Labels
 if TYPE_CHECKING:
     import pandas as pd
 
-_GROUPS = 4  # groups of graded verdicts
+_GROUPS = 4  # number of groups of graded verdicts
 _EXTRA = 0.5  # square of the number of wrong labels that the interval of a score adds
 _LEAST_SHARE = 0.25  # minimum inclusion probability, as a proportion of the mean
 _STEPS = 40
-_TRIED = 300  # numbers of labels that are tried
+_TRIED = 300  # number of sample sizes that are tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN, _GAPS = 5, 3  # models and differences in the summary
+_SHOWN, _GAPS = 5, 3  # numbers of models and of differences in the summary
 _HELPS = 1.1  # labels that one label with the judge must be worth for the judge to help
 
 
@@ -70,18 +70,18 @@ class JudgedScores(Study, Result):
     bias: Estimate  # (models,) raw minus score
     differences: ScoreDifferences  # simultaneous differences of all pairs of scores
     rank: FloatArray  # (models,) 1 for the best; NaN without a score
-    rank_interval: IntArray  # (models, 2) simultaneous; 0 without a score
+    rank_interval: IntArray  # (models, 2) simultaneous bounds of the rank; 0 without a score
     tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
     weight: FloatArray  # (models,) weight of the judge; 0 if only labels are used
     alone: FloatArray  # (models,) standard error from labels alone
     corrected: FloatArray  # (models,) standard error with the judge; both SEs ignore rare errors
-    label_variance: FloatArray  # (models, questions) variance about the judge's prediction
+    label_variance: FloatArray  # (models, questions) variance of labels around the prediction
     beyond: FloatArray  # (models,) variance that labels do not reduce, for the question population
-    n_answers: FloatArray  # (models,) answers with a verdict or label
+    n_answers: FloatArray  # (models,) number of answers with a verdict or label
     judges: Labels
     judge_weights: FloatArray  # (judges,) weights in the best combination
     family_bias: Estimate | None  # (families,)
-    family_differences: ScoreDifferences | None  # of the bias between all pairs of families
+    family_differences: ScoreDifferences | None  # differences of the bias between families
     labels: Labels  # (models,)
     questions: Labels
     target: str

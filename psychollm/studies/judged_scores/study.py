@@ -155,7 +155,7 @@ def judged_scores(
         sampled=target != "these questions",
     )
     found = fit(table)
-    # Part of the verdict not predicted by labels, for the bias in the question population.
+    # This part of the verdict is not predicted by labels; it varies in the question population.
     gap = centred(given, answers) / span - found.weight[:, None] * table.predicted
     beyond = np.diagonal(of_means(gap, table))
     score, bias = _estimates(table, found, raw, (low, span), beyond, level, comparable=comparable)

@@ -44,9 +44,9 @@ class CoderAgreement(Result):
     (array([0.667]), ('a', 'b'))
     """
 
-    codes: Mapping[Hashable, Agreement]  # of the codes 0, 1 and 2; alpha is ordinal
-    shown: Mapping[Hashable, Agreement]  # of whether the behaviour is shown
-    kappa: Mapping[Hashable, Estimate] | None  # linearly weighted, of two coders
+    codes: Mapping[Hashable, Agreement]  # agreement on the codes 0, 1 and 2; alpha is ordinal
+    shown: Mapping[Hashable, Agreement]  # agreement on whether the behaviour is shown
+    kappa: Mapping[Hashable, Estimate] | None  # linearly weighted kappa of two coders
     coders: tuple[Hashable, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -134,7 +134,7 @@ class Scaffolding(Result):
 
     before: Estimate  # accuracy without the prompt, on the pairs
     after: Estimate  # accuracy with the prompt
-    effect: Estimate  # after minus before, paired
+    effect: Estimate  # accuracy after minus before, paired
     helped: Estimate  # proportion of wrong answers that become right
     harmed: Estimate  # proportion of right answers that become wrong
     by_structure: Mapping[Hashable, Estimate]  # the effect in each kind of problem

@@ -44,10 +44,10 @@ class RevisionSkill(Study, Result):
     array([0., 0.])
     """
 
-    rates: Mapping[str, Estimate]  # by rate, such as error_catch or sycophantic_flip
+    rates: Mapping[str, Estimate]  # rates by name, such as error_catch or sycophantic_flip
     differences: Mapping[str, Estimate]  # in accuracy, such as revised minus first; paired
-    informativeness: Estimate  # rejection rate of wrong answers minus that of right ones
-    bits: tuple[float, ...]  # (models,) information of the review about correctness; NaN unknown
+    informativeness: Estimate  # rejection rate of wrong answers minus rejection rate of right ones
+    bits: tuple[float, ...]  # (models,) information of reviews about correctness; NaN if unknown
     labels: Labels  # (models,)
     people: BesidePeople | None = None
 

@@ -44,9 +44,9 @@ class StructureContrast(Result):
     array([0.])
     """
 
-    diversity: Mapping[Hashable, Estimate]  # by structure, in bits (1)
-    prevalence: Mapping[Hashable, Mapping[Hashable, Estimate]]  # by structure, then category
-    widening: Estimate | None  # diversity on the second structure minus that on the first
+    diversity: Mapping[Hashable, Estimate]  # diversity by structure, in bits (1)
+    prevalence: Mapping[Hashable, Mapping[Hashable, Estimate]]  # by structure, then by category
+    widening: Estimate | None  # diversity on the second minus on the first structure
     pair: tuple[Hashable, Hashable] | None
 
 

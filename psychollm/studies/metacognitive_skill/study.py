@@ -87,21 +87,21 @@ class MetacognitiveSkill(Study, Result):
     (array([0.5]), array([0.5]))
     """
 
-    prevalence: Mapping[Hashable, Estimate]  # by category: proportion of traces that show it
+    prevalence: Mapping[Hashable, Estimate]  # by category: proportion of traces with the behaviour
     density: Mapping[Hashable, Estimate]  # by category: spans per 1,000 tokens
     total_density: Estimate  # spans of all categories per 1,000 tokens
     diversity: Estimate  # entropy of the categories of spans, in bits
     length: Estimate  # tokens per trace
     repetition: Estimate  # proportion of checks that repeat an earlier one
     accuracy: Estimate
-    deployment: Mapping[Hashable, Deployment]  # by category
+    deployment: Mapping[Hashable, Deployment]  # association with right answers, by category
     structure: StructureContrast | None  # None without structures of problems
     scaffolding: Scaffolding | None  # None without a second arm
     prompting: Mapping[Hashable, Estimate] | None  # prevalence when prompted minus spontaneous
     agreement: CoderAgreement | None  # None for a single coder
     categories: Labels
     labels: Labels  # (models,)
-    baseline: Hashable  # the arm of all estimates except the comparison of arms
+    baseline: Hashable  # arm of all estimates except the comparison of arms
     prompted: Hashable | None
     coder: Hashable
     threshold: int  # code from which a behaviour counts as shown

@@ -52,7 +52,7 @@ class Traces:
     arm: Sequence[Hashable]
     run: Sequence[Hashable]
     structure: Sequence[Hashable]
-    codes: Mapping[Hashable, FloatArray]  # by category (traces,)
+    codes: Mapping[Hashable, FloatArray]  # codes by category (traces,)
     spans: Mapping[Hashable, FloatArray]
     numbers: Mapping[str, FloatArray]  # correct, tokens, verified, repeated (traces,)
 

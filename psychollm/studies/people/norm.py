@@ -27,7 +27,7 @@ class HumanNorm:
     29.5
     """
 
-    mean: float  # of totals
+    mean: float  # mean of totals
     sd: float
     n: int | None = None  # number of persons; None treats the norm as exact
     source: str = ""

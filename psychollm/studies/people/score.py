@@ -135,7 +135,7 @@ class _One:
     score: float
     score_se: float
     score_bounds: FloatArray
-    value: float  # model minus people
+    value: float  # score of the model minus score of people
     se: float
     bounds: FloatArray
     place: float

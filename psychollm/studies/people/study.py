@@ -17,7 +17,7 @@ from psychollm.studies.people.score import PeopleScore
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 8  # models that the text lists
+_SHOWN = 8  # number of models that the text lists
 WORDS = {
     Outcome.ABOVE: "above people",
     Outcome.BELOW: "below people",
@@ -39,7 +39,7 @@ class BesidePeople(Study, Result):
       0: 1.00 [0.91, 1.00], difference +0.39 [+0.28, +0.45]; above 100 % [76, 100] of people
     """
 
-    parts: Mapping[str, PeopleScore]  # by measure, and by condition if there are several
+    parts: Mapping[str, PeopleScore]  # scores by measure, and by condition if there are several
     level: float
 
     @property

@@ -45,7 +45,7 @@ SLOPES = ((0.0, 0.1), (0.5, 0.2), (1.0, 0.4), (1.5, 0.3))  # weights of ability,
 UNCLEAR = 2.0  # added difficulty of an unclear question, in logits
 OPEN_ALPHA = 0.25  # Dirichlet parameter of wrong options, for binary scores
 _SLIP = 0.005  # lower bound of the probabilities of a right and of a wrong answer
-_NODES = 8  # nodes of the proportion of errors on one option
+_NODES = 8  # number of nodes for the proportion of errors on one option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from psychollm.estimates.verdict import SmallestEffects
 if TYPE_CHECKING:
     from psychollm.studies.question_audit.study import QuestionAudit
 
-_MOST = 300  # questions in the table
-_TEXT = 400  # characters of a question in the table
+_MOST = 300  # number of questions in the table
+_TEXT = 400  # number of characters of a question in the table
 
 
 def exhibits(

@@ -73,15 +73,15 @@ class QuestionAudit(Study, Result):
     p_unclear: FloatArray  # (questions,) the question or its options are unclear
     p_stretch: FloatArray  # (questions,) the question is in a run of wrong keys
     score: FloatArray  # (questions,) proportion of models that chose the key
-    n: IntArray  # (questions,) models with an answer
+    n: IntArray  # (questions,) number of models with an answer
     key: Labels  # (questions,) the key, "" for binary scores
     rival: Labels  # (questions,) the most chosen wrong option, "" if no model chose one
-    n_rival: IntArray  # (questions,) models that chose the rival
+    n_rival: IntArray  # (questions,) number of models that chose the rival
     rival_ability: FloatArray  # (questions,) mean score of its choosers minus the key's choosers
     reason: tuple[str, ...]  # (questions,) evidence of a fault, or why none can be detected
     stated: FloatArray  # (levels,) false discovery rates
     found: FloatArray  # (levels,) proportion of corrupted keys that is flagged
-    false: FloatArray  # (levels,) false discovery rate of the check, NaN if nothing is flagged
+    false: FloatArray  # (levels,) false discovery rate in the check, NaN if nothing is flagged
     lowered: float  # logits by which the probabilities were lowered
     group: Labels  # (questions,) the group of each question
     n_models: int

@@ -53,7 +53,7 @@ from psychollm.studies.question_screen.redundancy import redundant_pairs
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 12  # questions, or pairs, that the summary lists
+_SHOWN = 12  # number of questions, or pairs, that the summary lists
 ALL_RIGHT, ALL_WRONG, ALL_ALIKE, UNANSWERED = "all right", "all wrong", "all alike", "no answer"
 
 
@@ -62,14 +62,14 @@ class QuestionScreen(Study, Result):
     """Screening results of each question, and duplicate pairs."""
 
     score: FloatArray  # (questions,) mean over models, NaN without answers
-    n: IntArray  # (questions,) models with a score
+    n: IntArray  # (questions,) number of models with a score
     rest_correlation: FloatArray  # (questions,) correlation with the mean of all other questions
     against_p: FloatArray  # (questions,) p-value of the negative correlation, adjusted by Holm
     dead: tuple[str, ...]  # (questions,) kind of zero variance, "" if the scores vary
     hard: BoolArray  # (questions,) mean score at most `hard`
     against: BoolArray  # (questions,) significant negative item-rest correlation
     pairs: IntArray  # (pairs, 2) indices of duplicate questions
-    alike: IntArray  # (pairs, 2) models (or families) with alike answers, and with both answers
+    alike: IntArray  # (pairs, 2) numbers of models (or families) alike, and with both answers
     pairs_p: FloatArray  # (pairs,) p-value of the number of alike answers, adjusted by Bonferroni
     n_models: int
     hard_share: float

@@ -72,7 +72,7 @@ POPULATION: Mapping[str, Typical] = {
 }
 STEPS_SD, MEANS_SD = 2.0, 3.0  # prior SDs of common steps, and of group means
 SLOPE = 1.5  # initial slope for binary ratings
-SCORING = 3  # steps before Newton's method
+SCORING = 3  # number of scoring steps before Newton's method
 LEFT_OUT = (1.0, 0.9, 0.6, 0.0)  # proportions of the missing information to omit
 LONGEST = 1.0  # largest change of a parameter in one step
 TOLERANCE, SETTLED = 1e-6, 0.01  # limits of a step's gain, and of the change of log variances
@@ -115,7 +115,7 @@ class Population:
     """Parameters of raters by kind, and typical values of each."""
 
     layout: Layout
-    kinds: Mapping[str, list[IntArray]]  # indices of raters, in each block of the kind
+    kinds: Mapping[str, list[IntArray]]  # indices of raters' parameters, in each block of the kind
     typical: Mapping[str, Typical]
     slope: float  # typical slope coordinate
 
@@ -164,7 +164,7 @@ class Population:
                 gap = at[block] - prior.centre[block]
                 own = covariance[np.ix_(block, block)]
                 free, trace = block.size, float(np.trace(own))
-                if typical.mean_sd:  # about the mean of raters
+                if typical.mean_sd:  # deviations are taken from the mean of raters
                     gap = gap - gap.mean()
                     free, trace = free - 1, trace - float(own.mean()) * block.size
                 squares += float(gap @ gap)

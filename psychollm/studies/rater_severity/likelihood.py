@@ -48,7 +48,7 @@ Sparse: TypeAlias = Any  # scipy.sparse has no types
 KAPPA = 0.5  # slope below which its coordinate is linear
 DEGREES = 12  # number of polynomials for the missing information
 NEGLIGIBLE = 1e-5
-ROWS = 4096  # things per block of scores
+ROWS = 4096  # number of things per block of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Facets:
     cell: IntArray  # (N,)
     rating: IntArray  # (N,)
     rater: IntArray  # (U,) rater of each cell
-    time: FloatArray | None  # (U,) from -1/2 to 1/2
+    time: FloatArray | None  # (U,) time from -1/2 to 1/2
     group: IntArray | None  # (U,)
     covariates: FloatArray  # (U, p) effects on the mean ability
     n_things: int
@@ -143,7 +143,7 @@ class Curves:
     places: list[Sparse]  # (U, P) for each feature after the first: derivative of its factor
     slope: FloatArray  # (U,) equal to the second derivative of the slope in its coordinate
     turn: FloatArray  # (U,) derivative of the slope in its coordinate
-    centre: FloatArray  # (U,) mean ability of the things
+    centre: FloatArray  # (U,) mean quality of the things
 
 
 def features_of(facets: Facets) -> FloatArray:

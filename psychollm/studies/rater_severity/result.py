@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN = 5  # raters at each end in the summary
+_SHOWN = 5  # number of raters at each end in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class RaterSeverity(Study, Result):
     """
 
     severity: Estimate  # (raters,) logits relative to the average rater; higher is harsher
-    difference: Estimate  # (raters,) expected mean rating minus that of the average rater
+    difference: Estimate  # (raters,) expected mean rating minus the average rater's
     rate: Estimate  # (raters,) expected mean rating of all things
     discrimination: Estimate  # (raters,) logits per SD of the things
     middle: Estimate | None  # (raters,) proportion of ratings at neither end, including "unsure"
@@ -56,13 +56,13 @@ class RaterSeverity(Study, Result):
     things: Estimate  # (things,) expected mean rating by all raters
     raw: FloatArray  # (raters,) observed mean rating
     raw_things: FloatArray  # (things,)
-    reliability: float  # of the quality of things, from all raters
+    reliability: float  # reliability of the quality of things, from all raters
     reliability_without: FloatArray  # (raters,) reliability without the rater
     turned: IntArray  # (raters,) things whose mean rating crosses the midpoint without the rater
     turned_corrected: IntArray  # (raters,) the same for corrected ratings
     agreement: Estimate  # (1,) Krippendorff's alpha
     spread: Mapping[str, float]  # SD between raters, by kind of parameter
-    categories: Labels  # from the lowest rating to the highest
+    categories: Labels  # categories from the lowest rating to the highest
     unsure: bool  # whether the middle of three categories is between no and yes
     drift_of_all: bool  # whether drift is absolute, not relative to the average rater
     tied: bool  # whether all raters have one discrimination

@@ -33,7 +33,7 @@ class Rated:
     thing: IntArray  # (N,)
     rater: IntArray  # (N,)
     rating: IntArray  # (N,) index of the category, in increasing order
-    time: FloatArray | None  # (N,) from -1/2 to 1/2
+    time: FloatArray | None  # (N,) time from -1/2 to 1/2
     group: IntArray | None  # (things,)
     things: Labels
     raters: Labels

@@ -31,7 +31,7 @@ def _efficacy(command: "OfTables", scores: "Scores", readings: "Readings") -> St
         said = "    said = psy.collect.readings(store, instrument={instrument!r}{arm})\n"
         read = said + read.replace(READ, "said")
     study = self_efficacy(scores, measures=measures, **command.replication)
-    if not study.links:  # replies do not differ in stance
+    if not study.links:  # the replies do not differ in stance
         return Studied(study=study)
     return Studied(
         study=study,

@@ -67,10 +67,10 @@ class EfficacyLink(Result):
     condition: Hashable
     value: float  # Spearman's coefficient
     interval: FloatArray  # (2,) NaN with fewer than four models
-    p_value: float  # two-sided, by permutations
+    p_value: float  # two-sided permutation p-value
     totals: FloatArray  # (models,)
     other: FloatArray  # (models,)
-    labels: Labels  # (models,) with both measures
+    labels: Labels  # (models,) models with both measures
     at_ceiling: float  # proportion of models at the highest possible value; NaN if unbounded
     ceiling: bool  # whether the ceiling reduces the power strongly
     level: float

@@ -110,18 +110,18 @@ class SelfEfficacyStudy(Study, Result):
     means: Estimate  # (conditions,) mean total over models
     consistency: Consistency  # alpha of rows and of models' means
     without_flat: Consistency | None  # alpha without flat administrations
-    stability: Mapping[Hashable, Intraclass]  # by condition: models x repeats
+    stability: Mapping[Hashable, Intraclass]  # by condition: agreement of repeats over models
     identical: Estimate  # (conditions + "all",) proportion of ratings identical in all repeats
     style: ResponseStyle
     mixed: MixedModel  # mean total of repeats ~ condition + (1 | model)
     kruskal: RankTest  # Kruskal-Wallis test of models' means
     friedman: RankTest  # Friedman test within models
-    performance: Mapping[Hashable, EfficacyLink] | None  # by condition
+    performance: Mapping[Hashable, EfficacyLink] | None  # link with performance, by condition
     revision: Revision | None
     effects: Mapping[str, FactorEffect]  # effects of personas, placements, modes, feedback
     feedback: Estimate | None  # (feedback,) shift towards accuracy
     difficulty: DifficultyEffect | None
-    links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # by measure and condition
+    links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # correlations by measure and condition
     totals: pd.DataFrame  # model, condition, mean, lower, upper, n, sd
     n_items: int
     low: int

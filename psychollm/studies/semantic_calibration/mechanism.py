@@ -81,8 +81,8 @@ class SemanticMechanism(Study, Result):
     """
 
     divergence: Estimate  # mean of D over questions, in nats
-    cross_entropy: Estimate  # mean over questions, in nats
-    link: MonitoringLink  # rank correlation of one of them with the error, over arms
+    cross_entropy: Estimate  # mean cross-entropy over questions, in nats
+    link: MonitoringLink  # rank correlation of one of these measures with the error, over arms
     predictability: str  # the measure in `link`
     error: FloatArray  # (arms,) excess smooth calibration error
     clipped: FloatArray  # (arms,) proportion of samples with a probability raised to `floor`

@@ -39,7 +39,7 @@ from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.null import Null
 
-_BLOCK = 200_000  # draws per block
+_BLOCK = 200_000  # number of draws per block
 _ROUNDING = 1e-12
 _MOST_PLACES = 20
 

@@ -105,14 +105,14 @@ class SemanticCalibration(Study, Result):
     """
 
     confidence: SemanticConfidence  # (arms, questions) proportion of the largest class
-    split_confidence: SemanticConfidence | None  # in the half not used to choose the class
+    split_confidence: SemanticConfidence | None  # proportion in the half not used for choosing
     accuracy: Estimate  # accuracy of the largest class
     mean_confidence: Estimate
     overconfidence: Estimate  # mean confidence minus accuracy
     excess_overconfidence: Estimate  # overconfidence minus its expectation under calibration
     smooth: SmoothCalibrationError
     binned: BinnedCalibrationError
-    split_smooth: SmoothCalibrationError | None  # of `split_confidence`
+    split_smooth: SmoothCalibrationError | None  # smooth error of `split_confidence`
     expected: Estimate  # smooth error of a calibrated model with as many samples, with range
     p_value: Estimate  # p-value of calibration, from simulated calibrated data sets
     excess: Estimate  # excess error (1)
@@ -122,7 +122,7 @@ class SemanticCalibration(Study, Result):
     entropy: SemanticEntropy
     contrasts: tuple[ArmContrast, ...]
     n_questions: int  # number of questions answered by all arms
-    n_left_out: IntArray  # (arms,) questions that the arm did not answer
+    n_left_out: IntArray  # (arms,) number of questions that the arm did not answer
     baseline: Hashable
     labels: Labels  # (arms,)
     level: float

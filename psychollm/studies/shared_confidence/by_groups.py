@@ -54,10 +54,10 @@ class SharedByGroups(Study, Result):
     1      1  1000          1
     """
 
-    results: Mapping[Any, SharedConfidence]  # by group, if the group could be studied
-    reasons: Mapping[Any, str]  # by group, why it could not be studied
-    common: CommonLoadings | None  # test over the groups studied; None with fewer than two
-    without: str  # why `common` is None
+    results: Mapping[Any, SharedConfidence]  # studies by group, if the group could be studied
+    reasons: Mapping[Any, str]  # reasons why a group could not be studied
+    common: CommonLoadings | None  # test over the groups studied; None with fewer than two groups
+    without: str  # reason why `common` is None
     thresholds: Mapping[str, MonitoringLink]  # by pair of groups: rank correlation over models
     congruence: FloatArray  # (pairs,) Tucker's congruence of loadings
     n: IntArray  # (groups,) number of questions

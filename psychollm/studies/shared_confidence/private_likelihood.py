@@ -85,7 +85,7 @@ class Likelihood:
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
     frequency: FloatArray  # (distinct,) in the order of the cells
     of_question: IntArray  # (used,) index of the distinct pattern of each used question
-    lapses: FloatArray  # (2,) of this model: yes and no independent of f
+    lapses: FloatArray  # (2,) probabilities of this model's yes and no that are independent of f
 
     @classmethod
     def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":

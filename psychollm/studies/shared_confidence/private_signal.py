@@ -152,7 +152,7 @@ def _profile_end(
     return z
 
 
-STRONGEST = 4  # models in the verdict
+STRONGEST = 4  # number of models in the verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,8 +170,8 @@ class PrivateSignal(Study, Result):
     2
     """
 
-    correlation: Estimate  # rho of (1)
-    statistic: FloatArray  # (models,) likelihood ratio of rho = 0
+    correlation: Estimate  # estimate of rho in (1)
+    statistic: FloatArray  # (models,) likelihood ratio statistic of rho = 0
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
     mean: float  # precision-weighted mean of z over the models, as a correlation
@@ -179,7 +179,7 @@ class PrivateSignal(Study, Result):
     mean_p: float  # two-sided p-value of mean = 0
     n_models: int  # number of models in the mean
     iterations: IntArray  # (models,)
-    reason: tuple[Reason, ...]  # (models,) why the estimate is missing
+    reason: tuple[Reason, ...]  # (models,) reason why the estimate is missing
     adjustment: str
     level: float
     labels: tuple[Any, ...]  # (models,)

@@ -51,12 +51,12 @@ class ResidualStructure(Study, Result):
     """
 
     confidence: FloatArray  # (models, models) standardised residuals of joint yes counts
-    correctness: FloatArray  # (models, models) of joint correct counts
-    correlation: float  # between the two, over pairs of models
-    p_value: float  # Mantel, two-sided
+    correctness: FloatArray  # (models, models) standardised residuals of joint correct counts
+    correlation: float  # correlation of the two over pairs of models
+    p_value: float  # two-sided p-value of Mantel's test
     n_pairs: int
     n_null: int
-    reason: Reason  # why the correlation is undefined
+    reason: Reason  # reason why the correlation is undefined
     labels: tuple[Any, ...]  # (models,) models with both tables
 
     _AXES = Axes(
@@ -185,7 +185,7 @@ def _mantel(
     pairs = np.triu_indices(len(own), 1)
     u, v = own - own[pairs].mean(), right - right[pairs].mean()
     u[np.tril_indices(len(own))] = 0.0
-    np.fill_diagonal(v, 0.0)  # its diagonal was NaN
+    np.fill_diagonal(v, 0.0)  # the diagonal is NaN
     observed, draws = np.einsum("ij,ij->", u, v), np.empty(n)
     for k in range(n):
         order = rng.permutation(len(own))

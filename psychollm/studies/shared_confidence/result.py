@@ -58,18 +58,18 @@ class SharedConfidence(Study, Result):
     screen: Screen  # validity of every model
     confusion: Confusion  # yes/no confidence as a classifier of correctness, per model
     f_beta: FBeta  # F-beta over values of beta, with best models and baselines
-    between: BetweenModels  # mean confidence against accuracy
+    between: BetweenModels  # mean confidence compared with accuracy, between models
     dimensionality: Dimensionality  # number of common factors; for the models in its `labels`
     loadings: FloatArray  # (models,) loadings of `dimensionality.one_factor`; NaN if excluded
     thresholds: FloatArray  # (models,) thresholds in the same solution
     scores: QuestionScores  # scores on the common factor, with and without each model
     individuation: Individuation  # information that each self-report adds to the factor score
-    private_signal: PrivateSignal  # the same, allowing for error in the score: privileged access
+    private_signal: PrivateSignal  # the same, allowing for error in the score (privileged access)
     ensemble: EnsembleGain  # mean vote against the best single model
     pairwise: PairwiseCalibration  # which model is correct if two disagree about whether they know
     residuals: ResidualStructure  # residuals after the factor, in confidence and correctness
     dropped: Mapping[Hashable, str]  # excluded from all results (screen="drop"), with reasons
-    uncorrelated: Mapping[Hashable, str]  # excluded from the correlations only, with reasons
+    uncorrelated: Mapping[Hashable, str]  # models excluded only from correlations, with reasons
     n_questions: int
     coding: Mapping[str, str]  # coding of "confidence" and "correctness"
     call: str  # code that reproduces this result exactly

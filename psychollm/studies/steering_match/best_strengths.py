@@ -62,10 +62,10 @@ class BestStrengths(Result):
 
     criterion: Criterion
     strength: Estimate  # (targets,)
-    plateau: FloatArray  # (targets, 2) equally good strengths
+    plateau: FloatArray  # (targets, 2) range of equally good strengths
     at_edge: BoolArray  # (targets,) the optimum may be outside the usable strengths
     wide: BoolArray  # (targets,) the plateau covers more than a tenth of the usable strengths
-    agreement: FloatArray  # (targets,) in sample, at the best strength
+    agreement: FloatArray  # (targets,) agreement in sample, at the best strength
     kappa: FloatArray  # (targets,)
     thresholds: FloatArray  # (targets,)
     line: Line  # regression of strength on threshold

@@ -11,7 +11,7 @@ from psychollm.studies.stitching.tables import ScoreTable
 
 N_FOLDS = 5
 FEWEST_CELLS, FEWEST_MODELS, FEWEST_BENCHMARKS = 60, 10, 5
-GIVEN = 3  # scores from which held-out models are predicted
+GIVEN = 3  # number of scores from which held-out models are predicted
 _LEVEL = 0.9
 _LATER = 0.93  # target coverage for the latest models; future models deviate more
 _HELD_MODELS = 0.25
@@ -19,7 +19,7 @@ _BOUNDS = (0.8, 2.5)  # bounds of the factor that scales intervals
 _ONE = 10.0  # weight of the prior factor of 1, as a number of held-out scores
 _TIMES = 4  # maximum number of sets of given scores per held-out model
 _SETS = 640  # maximum number of sets over all models
-_DRAWS = 400  # draws per held-out score; few, because quantiles are pooled over many scores
+_DRAWS = 400  # number of draws per held-out score; few, since quantiles are pooled
 _TOLERANCE, _ROUNDS = 2e-2, 30  # tolerance and iterations of fits used only for predictions
 
 
@@ -30,7 +30,7 @@ class HeldOut:
     score: FloatArray
     value: FloatArray
     interval: FloatArray  # (cells, 2) prediction interval before scaling
-    aim: float = 0.9  # coverage that scaled intervals aim at
+    aim: float = 0.9  # target coverage of scaled intervals
 
     @classmethod
     def none(cls) -> "HeldOut":

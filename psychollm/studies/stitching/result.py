@@ -46,13 +46,13 @@ class StitchedBenchmarks(Study, Result):
     ([-1.4, -0.1, 1.4, 0.1], 1)
     """
 
-    ability: Estimate  # (models,) on the scale
+    ability: Estimate  # (models,) ability on the scale
     difficulty: Estimate  # (benchmarks,) ability with an expected score of one half
     slope: Estimate  # (benchmarks,) increase of the log odds per unit of ability
     scatter: FloatArray  # (benchmarks,) residual SD of scores with an expected value of one half
     second: FloatArray  # (benchmarks,) loading on the second ability, NaN without one
     n_abilities: int
-    held_cells: tuple[HeldOut, ...]  # single scores, predicted with one ability, two, ...
+    held_cells: tuple[HeldOut, ...]  # single scores, predicted with one ability, two, and so on
     held_models: HeldOut  # scores of held-out models, predicted from three scores
     marked: Estimate  # (1,) effect of best-of-several reports, in log odds
     scale: Scale

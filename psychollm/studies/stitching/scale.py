@@ -36,7 +36,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
 from psychollm.studies.stitching.tables import ScoreTable
 
-FEW = 4.0  # weight of the dispersion of all benchmarks, in scores
+FEW = 4.0  # weight of the common dispersion, as a number of scores
 _LEAST = 1e-3  # lower bound of p (1 - p) in variances
 _CURVED = 1e-6
 _SCATTER = (2e-4, 0.5)  # bounds of dispersions
@@ -53,12 +53,12 @@ class Scale:
 
     abilities: FloatArray  # (models, K)
     curves: FloatArray  # (benchmarks, 1 + K) d, log a, further loadings
-    scatter: FloatArray  # (benchmarks,) phi of (2)
+    scatter: FloatArray  # (benchmarks,) phi in (2)
     centre: FloatArray  # (1 + K,) prior means of the curves
     spread: FloatArray  # (1 + K,) prior variances of the curves
     line: FloatArray  # (2, K) mean ability at the middle date, and its increase per year
     middle: float  # date at which the line is centred
-    marked: float  # gamma of (1)
+    marked: float  # gamma in (1)
     marked_se: float  # NaN if no benchmark has scores of both kinds
     convergence: Convergence
 

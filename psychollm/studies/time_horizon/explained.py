@@ -119,7 +119,7 @@ class Families:
 
     member: IntArray  # (tasks,)
     between: FloatArray  # (shares,) variances of the shifts
-    weights: FloatArray  # (shares,) their posterior weights, which sum to 1
+    weights: FloatArray  # (shares,) posterior weights of the variances, which sum to 1
 
     def products(self, rows: FloatArray) -> FloatArray:
         """Return sums of products over different tasks of a family (rows, rows)."""

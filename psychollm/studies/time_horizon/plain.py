@@ -38,7 +38,7 @@ from scipy.special import chdtri, expit, logit
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
 _ROUNDS, _SETTLED = 100, 1e-8
-_DIRECTIONS = 90  # directions in which the contour is computed
+_DIRECTIONS = 90  # number of directions in which the contour is computed
 _NEAR = 1e-4  # tolerance of twice the log-likelihood on the contour
 _MOST = 0.95  # maximum correlation within families
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 ALL_TASKS, TYPICAL_TASK = "all tasks", "typical task"
-_SHOWN = 10  # models in the summary
+_SHOWN = 10  # number of models in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,8 +37,8 @@ class TimeHorizon(Study, Result):
     [21.7, 5.5]
     """
 
-    all_tasks: tuple[Estimate, ...]  # by probability: (models,) minutes
-    typical_task: tuple[Estimate, ...]  # by probability
+    all_tasks: tuple[Estimate, ...]  # minutes by probability (models,)
+    typical_task: tuple[Estimate, ...]  # minutes by probability (models,)
     shares: tuple[float, ...]
     scatter: float  # SD of difficulty at equal length, in logits
     slope: float  # increase in difficulty per doubling of length, in logits
@@ -47,7 +47,7 @@ class TimeHorizon(Study, Result):
     labels: Labels  # (models,)
     tasks: Labels
     left_out: Labels  # tasks without minutes
-    n_families: int | None  # None if every task is a unit
+    n_families: int | None  # number of families; None if every task is a unit
     task_errors: FloatArray  # (definitions, shares, models, models) covariance of log2 minutes
     convergence: Convergence | None  # convergence of the item response model; None with one model
     level: float

@@ -72,7 +72,7 @@ class HorizonTrend(Result):
     share: FloatArray  # (rows,)
     definition: tuple[str, ...]  # (rows,)
     doubling_days: FloatArray  # (rows,) NaN if horizons do not grow
-    interval: FloatArray  # (rows, 2) of `doubling_days`
+    interval: FloatArray  # (rows, 2) interval of `doubling_days`
     per_year: FloatArray  # (rows,) doublings per year
     per_year_interval: FloatArray  # (rows, 2)
     intercept: FloatArray  # (rows,) log2 minutes at day 0, 1970-01-01

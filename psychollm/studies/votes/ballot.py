@@ -48,7 +48,7 @@ class Ballot:
     kinds: Labels
     covariates: tuple[str, ...]
     sided: bool  # whether the model on the left is known
-    n_without: int  # rows without a winner
+    n_without: int  # number of rows without a winner
 
 
 def ballot_of(
@@ -264,7 +264,7 @@ def _optional(
         return np.empty(0, dtype=np.int64), ()
     named = [*_plain(labels)]
     gaps = codes < 0
-    if gaps.any():  # each may be a different voter or prompt
+    if gaps.any():  # a missing label may be a different voter or prompt each time
         codes = codes.copy()
         codes[gaps] = len(named) + np.arange(gaps.sum())
         named += [f"unknown {i + 1}" for i in range(gaps.sum())]

@@ -31,8 +31,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 
-_LEAST = 1.0  # information of a pair, about that of four to five votes
-_MOST = 200_000  # triangles; if there are more, those with the most information are tested
+_LEAST = 1.0  # smallest information of a pair, about that of four to five votes
+_MOST = 200_000  # largest number of triangles; those with the most information are tested
 _LISTED = 1000
 
 
@@ -52,12 +52,12 @@ class Cycles(Result):
 
     p_value: float  # p-value of additive strengths around all triangles; NaN without enough votes
     statistic: float  # mean squared curl in units of its variance; 1 is expected
-    n_triangles: int  # triangles whose three pairs have enough votes
+    n_triangles: int  # number of triangles whose three pairs have enough votes
     first: Labels  # (triangles,) preferred to second, second to third, third to first,
     second: Labels  # (triangles,) each more often than their strengths explain
     third: Labels  # (triangles,)
-    curl: FloatArray  # (triangles,) in logits
-    z: FloatArray  # (triangles,) in standard errors, the largest first
+    curl: FloatArray  # (triangles,) curl in logits
+    z: FloatArray  # (triangles,) curl in standard errors, the largest first
     adjusted: FloatArray  # (triangles,) p-values, adjusted for all triangles
     circles: BoolArray  # (triangles,) whether the majorities are cyclic too
 

@@ -17,7 +17,7 @@ from psychollm.estimates.verdict import SmallestEffects
 if TYPE_CHECKING:
     from psychollm.studies.votes.result import BradleyTerry
 
-_VOTERS = 200  # voters on a page, those with the most votes
+_VOTERS = 200  # number of voters on a page; those with the most votes are shown
 
 
 def exhibits(

@@ -27,7 +27,7 @@ class Here(NamedTuple):
     """Votes at the modes of their voters."""
 
     terms: Terms
-    slope: FloatArray  # (votes,) discrimination, or (1,)
+    slope: FloatArray  # (votes,) discrimination; (1,) without voters
     g: FloatArray  # (votes,) difference times discrimination
 
 

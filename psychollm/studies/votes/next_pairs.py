@@ -35,7 +35,7 @@ from psychollm.studies.votes.davidson import chances
 _AHEAD = 3.0  # multiple of the present votes at which boundaries of tiers are predicted
 _EVERY = 3  # every third pair is chosen for the precision of its own difference
 _MOST = 1e6
-_TARGETS = 400  # number of targets: the inconclusive differences nearest to significance
+_TARGETS = 400  # number of targets, which are the differences nearest to significance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

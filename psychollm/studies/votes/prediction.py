@@ -8,7 +8,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.studies.votes.davidson import chances
 
 _NODES = 5
-_MANY = 200_000  # pairs above which fewer nodes are used
+_MANY = 200_000  # number of pairs above which fewer nodes are used
 
 
 def expected_chances(

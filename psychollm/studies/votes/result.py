@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_ROWS = 10  # models in the summary
-_SHOWN = 3  # differences in the summary
+_ROWS = 10  # number of models in the summary
+_SHOWN = 3  # number of differences in the summary
 _ELO = 400.0 / np.log(10.0)
 
 
@@ -48,9 +48,9 @@ class FitStatistics(Result):
     n_models: int
     n_voters: int
     n_prompts: int
-    n_without_winner: int  # omitted rows
+    n_without_winner: int  # number of omitted rows
     log_likelihood: float  # marginal log-likelihood
-    log_loss: float  # per vote, in sample
+    log_loss: float  # mean log loss per vote, in sample
     base_log_loss: float  # log loss of a model with only the rates of left, tie and right
     over: str  # clusters of the standard errors
     prior: float  # SD of strengths
@@ -72,7 +72,7 @@ class Voters(Result):
 
     labels: Labels  # (voters,)
     n_votes: IntArray  # (voters,)
-    effects: FloatArray  # (voters, 3) on the logit scale; the discrimination is a logarithm
+    effects: FloatArray  # (voters, 3) effects on the logit scale; discrimination is a logarithm
     se: FloatArray  # (voters, 3)
     roots: FloatArray  # (voters, 3, 3) roots of the effects' covariances
     kind: IntArray  # (voters,) index of the kind with deviations, -1 for the others

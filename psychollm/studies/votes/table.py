@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
-_VOTES = 50_000  # votes per part, unless a voter has more
+_VOTES = 50_000  # number of votes per part, unless a voter has more
 _VOTERS = 5_000
 
 
