@@ -1,6 +1,6 @@
-r"""Cross-validate a bank on held-out models; families of models stay together.
+r"""Cross-validate a bank on held-out models; a family of models is held out as a whole.
 
-Cross-validation selects the number of abilities that predicts best. It also estimates the
+Cross-validation selects the number of abilities with the best predictions. It also estimates the
 prediction error of each question relative to the item model, and the variance of this error
 between models. Simulated sessions of held-out models give the error of corrected scores.
 """
@@ -18,18 +18,18 @@ from psychollm.estimates.corrected import Block, answered, corrected, inside
 
 DIMENSIONS = (0, 1, 2, 4)
 EQUAL_SHARE = 0.1  # weight of equal probabilities in the mixture
-FIRST_BLOCK = 10  # questions in the first block
-GROWTH = 2  # number of answers per question of a further block
+FIRST_BLOCK = 10  # number of questions in the first block
+GROWTH = 2  # number of previous answers per question of a further block
 FEWEST_IN_BLOCK = 10
-_GAIN = 0.998  # more abilities must reduce squared errors to this ratio
+_GAIN = 0.998  # a further ability must reduce squared errors by this factor
 _ASKED = 100  # number of a held-out model's answers used for prediction
-_PRIOR_ANSWERS = 4.0  # weight of the item model, in answers, in one question's error
+_PRIOR_ANSWERS = 4.0  # weight of the item model in a question's error, in answers
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
 _FEWEST_DF, _MOST_DF = 4.0, 200.0
 _SIZES = (50, 100, 200)  # numbers of questions in simulated sessions
-_SESSIONS = 200  # sessions of each size, at least one per model
+_SESSIONS = 200  # number of sessions of each size, at least one per model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
-_WORST = 16.0  # cap of squared standardised errors, which limits outliers
+_WORST = 16.0  # maximum of squared standardised errors, which limits outliers
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Drawing:
     items: ItemModel
     error: FloatArray  # (J,) squared prediction errors, as multiples of p (1 - p)
     beforehand: FloatArray  # (J,) prior expectation of the squared errors
-    order: IntArray  # (J,) order of the questions in which neighbours are similar
+    order: IntArray  # (J,) order of questions in which neighbours are similar
 
     def taken(self, which: IntArray) -> "Drawing":
         """Return the design restricted to some questions."""
@@ -51,7 +51,7 @@ class Drawing:
         )
 
     def expected(self, predicted: FloatArray) -> FloatArray:
-        """Return the expected squared errors (J,) of given predictions."""
+        """Return the expected squared errors of given predictions (J,)."""
         return predicted * (1.0 - predicted) * self.error
 
     def block(
@@ -68,7 +68,7 @@ class Drawing:
 
 
 def block_size(n_answered: int) -> int:
-    """Return the size of the next block, from the number of answers."""
+    """Return the size of the next block, given the number of answers."""
     return max(FEWEST_IN_BLOCK, n_answered // GROWTH) if n_answered else FIRST_BLOCK
 
 
@@ -76,13 +76,13 @@ def block_size(n_answered: int) -> int:
 class Calibration:
     """Prediction errors of held-out models."""
 
-    candidates: tuple[int, ...]  # numbers of abilities compared
+    candidates: tuple[int, ...]  # compared numbers of abilities
     squared_error: FloatArray  # (candidates,) mean squared errors of predicted single scores
-    phi: float  # centre of the models' squared errors, relative to expectation
-    df: float  # degrees of freedom of their distribution over models
-    scale: float  # factor of the variance of corrected scores
+    phi: float  # centre of the models' squared errors relative to expectation
+    df: float  # degrees of freedom of the distribution of these errors
+    scale: float  # factor for the variance of corrected scores
     fold: IntArray  # (models,) fold in which each model is held out
-    held_out: tuple[ItemModel, ...]  # item models fitted without each fold
+    held_out: tuple[ItemModel, ...]  # item model fitted without each fold
 
     def taken(self, which: IntArray) -> "Calibration":
         """Return the calibration restricted to some questions."""
@@ -96,7 +96,7 @@ def calibrated(
     order: IntArray,
     rng: np.random.Generator,
 ) -> tuple[Drawing, Calibration]:
-    """Fit the items to scores (models, questions), and cross-validate over models."""
+    """Fit the item model to scores (models, questions), and cross-validate over models."""
     tried, asked = [], _asked(scores, rng)
     for k in DIMENSIONS:
         if k >= min(scores.shape[0] - 1, scores.shape[1]):
@@ -122,7 +122,7 @@ def calibrated(
     shown = _Shown(scores, predicted)
     spread = _beforehand(whole, theta)
     drawing = Drawing(whole, shown.error(), spread * shown.error(), order)
-    # The sampling design of a held-out model must not use its own errors.
+    # The sampling design for a held-out model must not depend on its own errors.
     of_model = [
         Drawing(apart[f][0], error, spread * error, order)
         for f, error in zip(fold, map(shown.error, range(len(scores))), strict=True)
@@ -141,7 +141,7 @@ def calibrated(
 
 
 def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Choose the scores of each model from which the others are predicted, at random."""
+    """Select random scores of each model, from which its other scores are predicted."""
     asked = np.zeros(scores.shape, dtype=bool)
     for row, own in enumerate(scores):
         have = np.flatnonzero(np.isfinite(own))
@@ -170,7 +170,7 @@ class _Shown:
 
 
 def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
-    """Return the mean of p (1 - p) over the bank's models (J,), with p from the item model."""
+    """Return the mean over models of p (1 - p), with p from the item model (J,)."""
     nothing = np.zeros((items.n_dimensions,) * 2)
     p = np.array([items.predicted(row, nothing) for row in theta])
     return np.asarray((p * (1.0 - p)).mean(axis=0))
@@ -179,7 +179,7 @@ def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
 def _population(
     drawings: Sequence[Drawing], scores: FloatArray, predicted: FloatArray
 ) -> tuple[float, float]:
-    """Fit an inverse chi-squared distribution to the models' errors by moments of logarithms."""
+    """Fit an inverse chi-squared distribution to the models' errors by log moments."""
     logs = np.empty(len(scores))
     for row, (drawing, y, p) in enumerate(zip(drawings, scores, predicted, strict=True)):
         known = np.isfinite(y)
@@ -214,7 +214,7 @@ def _played(
     scores: FloatArray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[float, float, float]]:
-    """Simulate sessions of held-out models; yield corrected score, its variance and the truth."""
+    """Simulate sessions of held-out models; yield corrected score, variance and true score."""
     n = len(scores)
     for size in _SIZES:
         for run in range(-(-_SESSIONS // n) * n if n < _SESSIONS else _SESSIONS):
@@ -252,7 +252,7 @@ def judged(
     population: tuple[float, float],
     within: BoolArray | None = None,
 ) -> tuple[float, float, float]:
-    """Return the corrected score from the answers, its variance and degrees of freedom."""
+    """Return the corrected score, its variance and degrees of freedom, from the answers."""
     predicted = drawing.items.given(scores)
     expected, blocks = drawing.expected(predicted), answered(drawn, scores)
     if within is not None:

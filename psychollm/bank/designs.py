@@ -1,9 +1,10 @@
-r"""Published and simple designs for selecting and scoring questions, compared with sessions.
+r"""Published and simple designs for selecting and scoring questions, for comparison.
 
-Published designs follow their descriptions. *anchors* (Vivek and others 2024; Polo and others
-2024) asks the question nearest to each k-means centre of the items and weights it by its cluster.
-*p_irt* predicts unasked questions by the 2PL with items treated as known. *gp_irt* averages both,
-weighted by the error of p_irt for models of the bank (Polo and others 2024).
+Published designs are implemented as described by their authors. *anchors* (Vivek and others 2024;
+Polo and others 2024) uses the question nearest to each k-means centre of the items, weighted by
+the size of its cluster. *p_irt* predicts the scores of all other questions by the 2PL, with items
+treated as known. *gp_irt* averages both estimates, with weights that depend on the error of p_irt
+for models of the bank (Polo and others 2024).
 
 References
 ----------
@@ -32,15 +33,15 @@ Design = Literal[
     "bank", "random", "stratified", "assisted", "information", "anchors", "p_irt", "gp_irt"
 ]
 _STRATA = 10  # number of difficulty strata, used without domains
-_CLUSTERINGS = 3  # repetitions of k-means; the one with the least variance is kept
+_CLUSTERINGS = 3  # number of repetitions of k-means, of which the best is used
 _AT_ONCE = 10  # number of questions per block of a session
 
 
 class Guess(NamedTuple):
-    """Estimated score of one model by one design."""
+    """Score of one model, estimated by one design."""
 
     value: float
-    low: float  # NaN without an interval
+    low: float  # NaN if the design has no interval
     high: float
     asked: int
 
@@ -50,7 +51,7 @@ def _around(value: float, half_width: float, asked: int) -> Guess:
     return Guess(float(value), float(low), float(high), asked)
 
 
-# bank, true scores (J,), number of questions, level, generator
+# arguments: bank, true scores (J,), number of questions, level, generator
 Play: TypeAlias = Callable[[ItemBank, FloatArray, int, float, np.random.Generator], Guess]
 
 
@@ -116,7 +117,7 @@ def _stratified(
 
 
 def strata(bank: ItemBank) -> IntArray:
-    """Return the stratum of each question: its domain, or its decile of difficulty."""
+    """Return the stratum of each question: its domain or, without domains, difficulty decile."""
     if bank.domains is not None:
         names = {name: k for k, name in enumerate(bank.domain_names)}
         return np.array([names[domain] for domain in bank.domains])
@@ -132,13 +133,13 @@ def _anchors(
 
 
 def anchors(items: ItemModel, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """Return the item nearest to each cluster's centre, and the clusters' proportions of items."""
+    """Return the item nearest to each cluster's centre, and each cluster's proportion of items."""
     from scipy.cluster.vq import kmeans2
 
     features = items.items / items.items.std(axis=0).clip(1e-9)
     best = (np.inf, np.zeros(0), np.zeros(0))
     for _ in range(_CLUSTERINGS):
-        with warnings.catch_warnings():  # k-means warns of empty clusters, which have no anchor
+        with warnings.catch_warnings():  # k-means warns of empty clusters; these have no anchor
             warnings.simplefilter("ignore", UserWarning)
             start = features[rng.choice(len(features), n, replace=False)]
             centres, cluster = kmeans2(features, start, minit="matrix")

@@ -1,37 +1,40 @@
-r"""Compute anytime-valid evidence that a model's answers to the same questions have changed.
+r"""Compute anytime-valid evidence of a change in a model's answers to the same questions.
 
-A look is one round of answers, such as a day. Without a change, each question j is answered
+A look is one round of answers, such as a day. Without a change, the model answers question j
 correctly with the same unknown probability :math:`p_j` at all looks and in the baseline. The
-answers to one question are then exchangeable. Let :math:`\bar y_j` be the mean of the answers in a
+answers to a question are then exchangeable. Let :math:`\bar y_j` be the mean of the answers in a
 window of looks, and :math:`\bar r_j` the mean of the answers before the window. Then
 
 .. math:: D_j = \bar y_j - \bar r_j, \qquad E[D_j] = 0, \qquad
           E[D_j^2 \mid \text{all answers}] = V_j =
               \frac{n_j}{u_j v_j (n_j - 1)} \sum (y - \bar y)^2,                          \quad (1)
 
-with u answers in the window, v answers before it, and n = u + v. Questions are independent, so
-bets on them are multiplied. Without a change the product has mean one:
+with :math:`u_j` answers in the window, :math:`v_j` answers before it, and :math:`n_j = u_j + v_j`.
+Because questions are independent, bets on them are multiplied. Without a change, each product has
+mean one:
 
 .. math:: E_\lambda = \prod_j (1 + \lambda w_j D_j), \qquad
           E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big).                      \quad (2)
 
-The first product detects better or worse models (:math:`\lambda` of either sign). The second
-detects changed answers even if the accuracy is the same. The weight :math:`w_j \le 1` increases
-with the number of answers. Noise in the baseline, such as single answers sampled at a temperature,
-is part of :math:`D_j` and needs no correction.
+The first product detects a change in accuracy: :math:`\lambda` is positive for better and negative
+for worse models. The second product detects changes in answers even if the accuracy is the same.
+The weight :math:`w_j \le 1` increases with the number of answers. Noise in the baseline, such as
+single answers sampled at a positive temperature, is part of :math:`D_j` and requires no
+correction.
 
-The evidence is valid at any time, for two reasons. (i) Bets on the first new answer to each
-baseline question form a martingale :math:`M_t`, because both answers of a pair are revealed
-together. (ii) Each window is bet on once, with a proportion :math:`\omega` of the stake, and all
+The evidence is valid at any time, for two reasons. First, bets on the first new answer to each
+baseline question form a martingale :math:`M_t`, because both answers of a pair are used at the
+same time. Second, each window has one bet, with a proportion :math:`\omega` of the stake, and all
 proportions sum to at most one:
 
 .. math:: A_t = \omega_0 M_t + \sum_{\text{windows that ended by } t} \omega E.           \quad (3)
 
-The sum never decreases, and its total expectation is at most one, so :math:`E[A_\tau] \le 1` at
-any stopping time :math:`\tau`: the probability of ever reaching :math:`1/\alpha` is at most
-:math:`\alpha`. Windows start at the baseline or a later look; for later windows the reference is
-all previous answers. The choice of questions must not depend on baseline answers: repeating only
-the correct ones makes the model look worse.
+The sum never decreases, and its total expectation is at most one. Therefore :math:`E[A_\tau] \le
+1` at any stopping time :math:`\tau`, and the probability of ever reaching :math:`1/\alpha` is at
+most :math:`\alpha`. A window starts at the baseline or at a later look; for later windows, the
+reference consists of all previous answers. The choice of questions must not depend on baseline
+answers. For example, if only correctly answered questions are repeated, the model appears to
+become worse.
 
 References
 ----------
@@ -56,8 +59,8 @@ from psychollm._base.types import FloatArray
 Kind = Literal["worse", "better", "different"]
 KINDS: tuple[Kind, ...] = ("worse", "better", "different")
 _STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # proportion of the stake by kind of window
-_FIRST = (0.5, 0.5)  # split of the first answers' stake between worse and better
-_KINDS = (0.4, 0.4, 0.2)  # split of a window's stake: worse, better, different
+_FIRST = (0.5, 0.5)  # division of the first answers' stake: worse, better
+_KINDS = (0.4, 0.4, 0.2)  # division of a window's stake: worse, better, different
 _LINEAR = np.array([0.12, 0.3, 0.75])
 _SQUARE = np.array([0.2, 0.5, 0.8])
 _ROUNDING = 1e-9
@@ -95,7 +98,8 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
     tilt = gap * weight / weight.max()
     linear = _mixed(-_LINEAR, tilt), _mixed(_LINEAR, tilt)
     n, total, squares = (reference + window).table[:, here]
-    # Only binary answers are used here: other scores may be means, for which V in (1) is wrong.
+    # Only binary answers are used here, because other scores may be means, for which V in (1) is
+    # invalid.
     spread = total - total**2 / n
     plain = (np.abs(squares - total) < _ROUNDING) & (spread > _ROUNDING) & (n > 2)
     u, v, n = u[plain], v[plain], n[plain]
@@ -104,18 +108,18 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
 
 
 def _mixed(stakes: FloatArray, what: FloatArray) -> float:
-    """Return the logarithm of the mean over stakes of the product of 1 + stake * what."""
+    """Return the log of the mean over stakes of the product of 1 + stake * what."""
     logs = np.log1p(stakes[:, None] * what).sum(axis=1)
     return float(np.logaddexp.reduce(logs) - np.log(stakes.size))
 
 
 def _share(i: int) -> float:
-    """Return the ith term, from 1, of an infinite series that sums to one."""
+    """Return the ith term (from 1) of an infinite series with sum one."""
     return float(1.0 / np.log2(i + 1.0) - 1.0 / np.log2(i + 2.0))
 
 
 def windows(t: int) -> Iterator[tuple[int, float]]:
-    """Yield, for each window that ends at look t, the look before the window and its stake."""
+    """Yield the look before the window and its stake, for each window that ends at look t."""
     if t & (t - 1) == 0 and t > 1:
         k = t.bit_length() - 1
         yield 0, _STAKE["baseline"] / (k * (k + 1.0))
@@ -129,10 +133,10 @@ def windows(t: int) -> Iterator[tuple[int, float]]:
 
 
 def needed_from(t: int) -> list[int]:
-    """Return the looks up to t at which future windows may start."""
+    """Return the looks up to t from which future windows may start."""
     kept = {0}
     step = 1
-    while step <= max(t, 1):  # windows of twice the step start at its multiples
+    while step <= max(t, 1):  # windows of length 2 * step start at multiples of step
         first = max(step, (t - 2 * step) // step * step)
         kept |= set(range(first, t + 1, step))
         step *= 2
@@ -141,12 +145,12 @@ def needed_from(t: int) -> list[int]:
 
 @dataclass(slots=True)
 class Evidence:
-    """Accumulated evidence, with the past answers that future windows need."""
+    """Accumulated evidence, with the past answers that future windows require."""
 
     past: dict[int, Counted]  # all answers up to each look; look 0 is the baseline
     look: int = 0
     first: FloatArray = field(default_factory=lambda: np.zeros((2, _LINEAR.size)))  # logs of M
-    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of sum (3)
+    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of the sum
     best: tuple[float, int, int] = (-np.inf, 0, 0)  # largest log term, window
 
     @property

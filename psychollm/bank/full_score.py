@@ -1,41 +1,41 @@
 r"""Estimate the score on a whole bank from answers to some of its questions.
 
-* *design*: the weighted mean of the sampled answers. It requires only known inclusion
-probabilities.
-* *assisted*: the prediction of all scores, corrected by the weighted prediction errors of the
-  sampled answers (`psychollm.estimates.corrected`). It also needs inclusion probabilities, and is
+* *design*: the weighted mean of the sampled answers. It requires only the inclusion probabilities.
+* *assisted*: the predicted score, corrected by the weighted prediction errors of the sampled
+  answers (`psychollm.estimates.corrected`). It also requires the inclusion probabilities, and is
   valid for any model. Better predictions give narrower intervals.
-* *model*: the prediction without correction. Its interval comes from the models of the bank. Each
-  is predicted from the same questions with its family held out. The regression of the true scores
-  on the predictions,
+* *model*: the predicted score without correction. Its interval is based on the models of the bank,
+  each of which is predicted from the same questions while its family is held out. The regression
+  of the true scores on the predictions,
 
   .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
 
-  predicts the score of the new model. The interval is valid for models like those of the bank, for
-  any selection of questions.
+  then predicts the score of the new model. The interval is valid for models from the same
+  population as the models of the bank, and for any selection of questions.
 
-The remaining sections treat the bias that results from stopping at a margin of error.
+The remaining paragraphs describe the bias that results from stopping at a margin of error.
 
-The number of questions needed depends on the score, because extreme scores have less variance.
-Scores near 0 or 1 have few answers of the rarer kind. If a session has even fewer by chance, its
-score is too extreme and it stops too early, so scores are biased towards 0 or 1. If a margin of
-error needs n(p) questions, the bias is
+The required number of questions depends on the score, because extreme scores have less variance.
+If the score is near 0 or 1, one of the two answers, correct or wrong, is rare. If a session by
+chance has fewer rare answers than expected, its score is too extreme and it stops too early.
+Scores are therefore biased towards 0 or 1. If a margin of error requires n(p) questions, the bias
+is
 
 .. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (1)
 
 Two corrections are made. First, the margin of error is computed at the score :math:`\tilde p`
-after adding :math:`z^2 / 2` right and as many wrong answers (Agresti and Coull), so that a run
-without rare answers does not appear precise. Second, the bias is subtracted from the score of a
-stopped session. With :math:`s_j` the standard deviations of the errors expected by the item model,
-the predictions moved to the mean :math:`\tilde p` by one step on the scale of logits, :math:`n
-\propto (\sum_j s_j)^2` and
+after adding :math:`z^2 / 2` correct and :math:`z^2 / 2` wrong answers (Agresti and Coull), so that
+a session without rare answers does not appear precise. Second, the bias is subtracted from the
+score of a stopped session. Let :math:`s_j` be the standard deviations of the errors expected under
+the item model, after all predictions are shifted by a constant on the logit scale so that their
+mean is about :math:`\tilde p`. Then :math:`n \propto (\sum_j s_j)^2` and
 
 .. math:: L = \frac{d \log n}{d \tilde p}
           = \frac{\sum s_j (1 - 2 p_j) / \sum s_j}{\sum p_j (1 - p_j) / J}, \qquad
           \frac{d \log n}{dp} = \frac{L n / m}{1 + L n (m - n) (1 - 2 p) / 2 m^2}, \quad
           m = n + z^2.                                                                   \quad (2)
 
-The second formula is needed because :math:`\tilde p` itself depends on n.
+The second formula is required because :math:`\tilde p` depends on n.
 
 References
 ----------
@@ -63,11 +63,11 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 
 _STEPS = 8
-_LEAST = 1e-6  # smallest prediction used
+_LEAST = 1e-6  # lower limit of predictions
 
 
 def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple[float, float]:
-    """Return the factor of the variance at the adjusted score, and the slope (2).
+    """Return the variance at the adjusted score, as a factor, and the slope (2).
 
     The arguments are predictions (J,), squared errors as multiples of p (1 - p) (J,), the number
     of answers, and the margin of error in standard errors.
@@ -88,14 +88,14 @@ def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple
 
 Method = Literal["auto", "design", "assisted", "model"]
 METHODS: tuple[Method, ...] = ("design", "assisted", "model")
-FEWEST = 10  # a score from fewer answers is flagged
-_FEWEST_SHARED = 10  # required models of the bank that answered the same questions
-_SHARED = 0.8  # proportion of the asked questions that such a model answered
+FEWEST = 10  # scores from fewer answers are flagged
+_FEWEST_SHARED = 10  # required number of models that answered the same questions
+_SHARED = 0.8  # proportion of these questions that a model must have answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FullScore(Estimate):
-    """Scores on a whole bank, or on one of its domains, with estimates by each method.
+    """Scores on a whole bank or on one of its domains, estimated by each method.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class _One:
 
     found: Mapping[str, tuple[float, float, float]]
     n: int
-    extrapolated: bool  # whether few models of the bank answered these questions
+    extrapolated: bool  # whether too few models of the bank answered these questions
 
 
 _NOTHING = (np.nan, np.nan, np.nan)
@@ -167,14 +167,14 @@ _NOTHING = (np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stopping rule of a session: the margin of error, and its ratio to the standard error."""
+    """Stopping rule of a session: margin of error, and its ratio to the standard error."""
 
     width: float | None
     anytime: float | None
     level: float
 
     def multiplier(self, df: Any, level: float) -> Any:
-        """Return the margin of error in standard errors."""
+        """Return the margin of error in units of the standard error."""
         return stdtrit(df, 0.5 + level / 2.0) if self.anytime is None else self.anytime
 
 
@@ -185,7 +185,7 @@ def one_score(
     within: BoolArray,
     stop: Stop | None = None,
 ) -> _One:
-    """Estimate one model's score on the questions `within` from its answers (J,)."""
+    """Estimate one model's score on the questions `within`, from its answers (J,)."""
     found: dict[str, tuple[float, float, float]] = dict.fromkeys(METHODS, _NOTHING)
     found["model"], extrapolated = _by_model(bank, scores, within)
     if drawn and np.isfinite(scores).any():
@@ -249,7 +249,7 @@ def _by_design(
     if n < 2:
         return _NOTHING
     level = float(np.nanmean(y))
-    for _ in range(2):  # a prediction of every score by the mean, then corrected
+    for _ in range(2):  # all scores are predicted by the mean, then corrected
         found = corrected(np.full(y.size, level), np.ones(y.size), blocks, y)
         level = found.value
     phi = found.phi if np.isfinite(found.phi) else 0.0
@@ -259,7 +259,7 @@ def _by_design(
 def _by_model(
     bank: CalibratedQuestions, scores: FloatArray, within: BoolArray
 ) -> tuple[tuple[float, float, float], bool]:
-    """Return the predicted score, with its error for held-out models of the bank."""
+    """Return the predicted score, with the prediction error for held-out models of the bank."""
     asked = np.isfinite(scores)
     if not asked.any():
         return _NOTHING, True
@@ -308,7 +308,7 @@ def assembled(
     stop: Stop | None = None,
     missing: bool = False,
 ) -> FullScore:
-    """Return the scores of several models by one method, together with the other methods."""
+    """Return the scores of several models by one method, with estimates by the other methods."""
     used = method if method != "auto" else "assisted" if drawn else "model"
     why = {
         "assisted": "questions were drawn by the bank, so the correction is valid for any model",

@@ -1,4 +1,4 @@
-"""Bank of questions, calibrated on some models and partly answered by new ones."""
+"""Bank of calibrated questions, of which new models answer only some."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _PREDICTORS = {0: "item means", 1: "2PL"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemBank(CalibratedQuestions):
-    """Calibrated questions; a new model needs to answer only some of them.
+    """Bank of calibrated questions, from which new models are scored by few answers.
 
     Attributes
     ----------
     questions, models : tuple
-        Labels of the questions, and of the models in the calibration sample.
+        Labels of the questions and of the models in the calibration sample.
     scores : ndarray of shape (models, questions)
         Scores of the calibration sample, from 0 to 1; NaN if missing.
     families, domains : tuple or None
@@ -102,17 +102,19 @@ class ItemBank(CalibratedQuestions):
         size : int, optional
             Maximum number of questions; by default the whole bank.
         half_width : float, optional
-            Margin of error (half the interval) at which the session stops.
+            Margin of error (half the length of the interval) at which the session stops.
         better_than : float, optional
-            Stop when the score differs significantly from this value. The interval is then
-            simultaneous over all numbers of answers, because the answers decide when to stop.
+            Value from which the score must differ significantly for the session to stop. The
+            interval is then simultaneous over all numbers of answers, because the stopping time
+            depends on the answers.
         select : {"random", "information"}
             "random" samples with known inclusion probabilities. "information" selects the most
-            informative questions; the score is then estimated from the model only, and flagged.
+            informative questions; the score is then estimated by the item model alone, with a
+            flag.
         level : float
             Coverage of the interval.
         rng : Generator, int or None
-            Seed: the same seed and the same answers give the same questions.
+            Generator or seed. The same seed and the same answers give the same questions.
 
         Returns
         -------
@@ -151,15 +153,16 @@ class ItemBank(CalibratedQuestions):
         return resumed(self, path)
 
     def watch(self, baseline: Any, *, alpha: float = 0.05) -> Watch:
-        """Start a watch for changes in a model's answers.
+        """Start to monitor a model for changes in its answers.
 
         Parameters
         ----------
         baseline : mapping, Series, Responses, table or hashable
-            Current answers: a mapping from question to score (0 to 1) or several scores, or the
-            label of a model of the bank. More answers per question detect smaller changes.
+            Current answers: a mapping from each question to one score (0 to 1) or several scores,
+            or the label of a model of the bank. With more answers per question, smaller changes
+            are detected.
         alpha : float
-            Upper bound on the probability of ever raising an alarm without a change.
+            Upper bound of the probability of a false alarm, over all looks.
 
         Returns
         -------
@@ -172,7 +175,7 @@ class ItemBank(CalibratedQuestions):
         CodeError
             If an answer is outside [0, 1].
         ShapeError
-            If there are several models, or no answer.
+            If there are several models, or no answers.
 
         Examples
         --------
@@ -213,13 +216,13 @@ class ItemBank(CalibratedQuestions):
         Parameters
         ----------
         answers : mapping, Series, Responses or table
-            Scores from 0 to 1 by question, of one model; or a table of several models.
+            Scores from 0 to 1 of one model by question, or a table of several models.
         method : {"auto", "design", "assisted", "model"}
-            Method of the returned score; `values` has the scores of all applicable methods. "auto"
-            is "assisted" if questions were sampled at random, and "model" otherwise.
+            Method of the returned score; `values` contains the scores of all applicable methods.
+            "auto" is "assisted" if questions were sampled at random, and "model" otherwise.
         drawn : "random", optional
             Pass "random" if the questions are a simple random sample of the bank. For the answers
-            of a session use `Session.estimate`, which has the inclusion probabilities.
+            of a session, use `Session.estimate`, which knows the inclusion probabilities.
         domain : hashable, optional
             Domain to score; by default the whole bank.
         level : float
@@ -237,7 +240,7 @@ class ItemBank(CalibratedQuestions):
         CodeError
             If an answer is outside [0, 1].
         OptionError
-            If the method needs questions drawn at random.
+            If the method requires randomly sampled questions.
 
         Examples
         --------
@@ -279,7 +282,7 @@ class ItemBank(CalibratedQuestions):
         *,
         level: float = 0.95,
     ) -> Plan:
-        """Compute the number of questions for a margin of error, and margins for given numbers.
+        """Compute the number of questions for a margin of error, or margins for given numbers.
 
         Parameters
         ----------
@@ -293,7 +296,8 @@ class ItemBank(CalibratedQuestions):
         Returns
         -------
         Plan
-            For a weak, a median and a strong model of the bank (quantiles .1, .5 and .9).
+            Numbers and margins for a weak, a median and a strong model of the bank (quantiles .1,
+            .5 and .9).
 
         Examples
         --------
@@ -305,7 +309,7 @@ class ItemBank(CalibratedQuestions):
         return plan(self, half_width, sizes, level=level)
 
     def _as_drawn(self, scores: FloatArray, drawn: str | None) -> list[Block] | None:
-        """Return the answered questions as a block of a simple random sample."""
+        """Return the answered questions in the form of a simple random sample."""
         if drawn is None:
             return None
         items = np.flatnonzero(np.isfinite(scores))
@@ -336,20 +340,20 @@ class ItemBank(CalibratedQuestions):
 def item_bank(
     responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
 ) -> ItemBank:
-    """Calibrate questions on the answers of models, so that new models answer only few.
+    """Calibrate questions on the answers of models, so that new models need few questions.
 
     Parameters
     ----------
     responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
-        Binary answers, or scores from 0 to 1; repeated answers are averaged, and missing ones are
-        allowed.
+        Binary answers, or scores from 0 to 1. Repeated answers are averaged, and missing answers
+        are allowed.
     families : sequence or mapping, optional
-        Family of each model (its maker or base model). Models of a family are held out together in
-        cross-validation.
+        Family of each model, such as its developer or base model. Models of a family are held out
+        together in cross-validation.
     domains : sequence or mapping, optional
         Domain of each question, used for scores by domain and for proportional sampling.
     rng : Generator, int or None
-        Seed of the folds, and of simulated sessions of held-out models.
+        Generator or seed for the folds and for simulated sessions of held-out models.
 
     Returns
     -------
@@ -365,8 +369,9 @@ def item_bank(
 
     Notes
     -----
-    Logistic models with none, one, two or four abilities are fitted (`psychollm.bank.item_model`);
-    the one that best predicts scores of held-out models is used.
+    Logistic models with zero, one, two and four abilities are fitted
+    (`psychollm.bank.item_model`). The model that best predicts the scores of held-out models is
+    used.
 
     Examples
     --------

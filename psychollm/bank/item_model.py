@@ -1,15 +1,15 @@
-r"""Logistic item model with few abilities, which predicts unknown answers from known ones.
+r"""Logistic item model with few abilities, which predicts unknown from known answers.
 
-A score y in [0, 1] of a model on question j has the mean
+The score y of a model on question j, inside [0, 1], has the mean
 
 .. math:: p_j(\theta) = \frac{1}{1 + \exp(-b_j - a_j^T \theta)}, \qquad
           \theta \sim N(0, 1), \quad (b_j, a_j) \sim N(\mu_d, T), \quad
           \mu_d \sim N(\mu, \operatorname{diag} \omega^2),                              \quad (1)
 
-where d is the domain of the question. The population parameters are estimated as well. Scores
-between 0 and 1 enter the Bernoulli likelihood unchanged. Items are posterior modes given the mean
-and covariance of the abilities, and conversely. A prediction integrates over both by the probit
-approximation
+where d is the domain of the question. The population parameters are also estimated. Scores between
+0 and 1 are used in the Bernoulli likelihood without change. Item parameters are posterior modes
+given the mean and covariance of the abilities, and abilities are posterior modes given those of
+the items. A prediction integrates over items and abilities by the probit approximation
 
 .. math:: E[p] \approx \operatorname{expit}\big(\eta / \sqrt{1 + \pi v / 8}\big),         \quad (2)
 
@@ -26,9 +26,9 @@ from psychollm.kernels.logistic_rows import mean_chances, newton_rows
 
 _ROUNDS = 30
 _ROUNDS_OF_MEANS = 3
-_SETTLED = 0.01  # tolerance of the root mean square change of abilities, in SD
-_STEPS = 8  # Newton steps for one model's abilities
-_LEAST_VARIANCE = 0.01  # minimum variance of an item population, in any direction
+_SETTLED = 0.01  # tolerance for the root mean square change of abilities, in SD
+_STEPS = 8  # number of Newton steps for one model's abilities
+_LEAST_VARIANCE = 0.01  # smallest variance of an item population in any direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ItemModel:
 
     @property
     def n_dimensions(self) -> int:
-        """K of (1)."""
+        """Number of abilities, K."""
         return int(self.items.shape[1]) - 1
 
     def taken(self, which: IntArray) -> "ItemModel":
@@ -49,7 +49,7 @@ class ItemModel:
 
     @property
     def regressors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Intercepts (J,), slopes (J, K) and their covariances, to regress on abilities."""
+        """Intercepts (J,), slopes (J, K) and their covariances, for estimating abilities."""
         slopes, covariance = self.items[:, 1:], self.covariance[:, 1:, 1:]
         return (
             self.items[:, 0].copy(),
@@ -58,7 +58,7 @@ class ItemModel:
         )
 
     def posterior(self, scores: FloatArray) -> "tuple[FloatArray, FloatArray]":
-        """Return the abilities (K,) of one model from its scores (J,), with covariance."""
+        """Return the abilities (K,) of one model and their covariance, from its scores (J,)."""
         k = self.n_dimensions
         theta, spread = np.zeros((1, k)), np.zeros((1, k, k))
         asked = np.isfinite(scores)
@@ -76,7 +76,7 @@ class ItemModel:
     def predicted(
         self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
     ) -> FloatArray:
-        """Return prediction (2) of every question (J,), each without that question's score."""
+        """Return prediction (2) of every question, without the use of its own score (J,)."""
         chance = np.empty(len(self.items))
         if scores is None:
             scores = np.full(len(self.items), np.nan)
@@ -84,17 +84,17 @@ class ItemModel:
         return chance
 
     def given(self, scores: FloatArray) -> FloatArray:
-        """Return predictions (J,) from one model's scores, each without the score it predicts."""
+        """Return predictions from one model's scores, each without the predicted score (J,)."""
         return self.predicted(*self.posterior(scores), scores)
 
 
 def item_model(
     scores: FloatArray, n_dimensions: int, domain: IntArray, start: FloatArray | None = None
 ) -> tuple[ItemModel, FloatArray]:
-    """Fit model (1) to scores (models, questions); return it with abilities (models, K).
+    """Fit model (1) to scores (models, questions); return the model and abilities (models, K).
 
-    Missing scores are NaN. Domains (questions,) are numbered from 0. Initial abilities, if given,
-    save iterations.
+    Missing scores are NaN. Domains (questions,) are numbered from 0. Initial abilities reduce the
+    number of iterations.
     """
     n, j, k = *scores.shape, n_dimensions
     theta = _starting_abilities(scores, k) if start is None else start.copy()
@@ -108,7 +108,8 @@ def item_model(
     for round_ in range(_ROUNDS):
         x, held = np.column_stack([np.ones(n), theta]), np.zeros((n, 1 + k, 1 + k))
         held[:, 1:, 1:] = spread
-        # In each iteration, items are standardised by the mean and covariance of their population.
+        # In each iteration, item parameters are standardised by the mean and covariance of their
+        # population.
         root, inverse = _roots(population, _LEAST_VARIANCE)
         units = np.zeros(n), x @ root, root @ held @ root
         scaled, prior = items @ inverse, (mean @ inverse, np.ones(1 + k))
@@ -123,8 +124,8 @@ def item_model(
         before = theta.copy()
         regressors = ItemModel(items, covariance).regressors
         newton_rows(scores, regressors, _standard(n, k), 1, theta, spread)
-        # Abilities are rescaled to variance one, and slopes inversely, which leaves predictions
-        # unchanged.
+        # Abilities are rescaled to unit variance and slopes inversely, which does not change
+        # predictions.
         turn = np.eye(1 + k)
         turn[1:, 1:], back = _roots((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
         theta, spread = theta @ back, back @ spread @ back
@@ -153,12 +154,12 @@ def _expected_items(items: FloatArray, variance: FloatArray, domain: IntArray) -
     means = np.stack([np.bincount(domain, column) for column in items.T], axis=1) / size
     error = variance / size
     between = np.maximum(means.var(axis=0) - error.mean(axis=0), 0.0)
-    share = between / np.maximum(between + error, 1e-300)  # avoids 0 / 0 if all items are equal
+    share = between / np.maximum(between + error, 1e-300)  # avoid 0 / 0 if all items are equal
     return np.asarray((share * means + (1.0 - share) * items.mean(axis=0))[domain])
 
 
 def _starting_abilities(scores: FloatArray, k: int) -> FloatArray:
-    """Return the first principal components of the models (n, k), with mean square one."""
+    """Return the first principal components of the models, with mean square one (n, k)."""
     present = np.isfinite(scores)
     known = np.maximum(present.sum(axis=0), 1)
     residual = np.where(present, scores - np.nansum(scores, axis=0) / known, 0.0)

@@ -26,7 +26,8 @@ class Plan(Result):
     Attributes
     ----------
     strength : tuple of str
-        Weak, median and strong models: quantiles .1, .5 and .9 of the bank's scores.
+        Names of the models: weak, median and strong, at the quantiles .1, .5 and .9 of the bank's
+        scores.
     score : ndarray of shape (3,)
         Scores of these models on the bank.
     sizes : ndarray of shape (sizes,)
@@ -34,9 +35,9 @@ class Plan(Result):
     half_widths : ndarray of shape (3, sizes)
         Expected margins of error.
     half_width : float
-        Requested margin of error; NaN if none.
+        Requested margin of error; NaN if not given.
     needed : ndarray of shape (3,)
-        Number of questions needed for the requested margin of error.
+        Number of questions required for the requested margin of error.
     """
 
     strength: tuple[str, ...]
@@ -58,7 +59,7 @@ class Plan(Result):
     )
 
     def summary(self) -> str:
-        """Return the numbers of questions needed, and the expected margins of error."""
+        """Return the required numbers of questions, and the expected margins of error."""
         lines = []
         if np.isfinite(self.half_width):
             low, high = (count(int(n)) for n in (self.needed.min(), self.needed.max()))
@@ -116,7 +117,7 @@ def plan(
 
 
 def _half_width(bank: CalibratedQuestions, expected: FloatArray, n: int, level: float) -> float:
-    """Return the expected margin of error of n questions, sampled by their expected errors."""
+    """Return the expected margin of error of n questions."""
     everything = np.ones(expected.size, dtype=bool)
     pi = mixed(np.sqrt(expected), everything, n, equal_share=EQUAL_SHARE)
     variance = bank.calibration.scale * bank.calibration.phi * ((1.0 / pi - 1.0) @ expected)

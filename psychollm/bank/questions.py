@@ -1,4 +1,4 @@
-"""Calibrated questions, and parsing of answers to them."""
+"""Calibrated questions, and conversion of answers to scores on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibratedQuestions(Result):
-    """Calibrated questions, with the answers and results of the calibration sample."""
+    """Calibrated questions, with the answers of the calibration sample and the calibration."""
 
     questions: Labels
     models: Labels
@@ -68,7 +68,7 @@ class CalibratedQuestions(Result):
         )
 
     def within(self, domain: Any) -> BoolArray:
-        """Return which questions belong to a domain (questions,); None means all."""
+        """Return a mask of the questions in a domain (questions,); None means all questions."""
         if domain is None:
             return np.ones(len(self.questions), dtype=bool)
         if self.domains is None:
@@ -86,7 +86,7 @@ class CalibratedQuestions(Result):
         return () if self.domains is None else tuple(dict.fromkeys(self.domains))
 
     def read(self, answers: Any, argument: str = "answers") -> tuple[Labels, FloatArray]:
-        """Return the labels of models, and their scores (models, questions); NaN if not asked."""
+        """Return the labels and scores (models, questions) of models; NaN without an answer."""
         labels: Labels
         values: Any
         if isinstance(answers, Mapping):
@@ -111,7 +111,7 @@ class CalibratedQuestions(Result):
         return labels, scores
 
     def answered_alike(self, asked: BoolArray, share: float) -> BoolArray:
-        """Return which models of the bank answered enough of the asked questions."""
+        """Return a mask of the bank's models that answered enough of the given questions."""
         known = np.isfinite(self.scores[:, asked]).sum(axis=1)
         return np.asarray(known >= share * max(int(asked.sum()), 1))
 
@@ -119,7 +119,7 @@ class CalibratedQuestions(Result):
 def numbers_of(
     values: Any, labels: Labels, questions: Labels, argument: str = "answers"
 ) -> FloatArray:
-    """Return scores from 0 to 1 (models, questions), or raise for the first invalid one."""
+    """Return scores from 0 to 1 (models, questions); raise an error for an invalid score."""
     try:
         given = np.array([[np.nan if v is None else float(v) for v in row] for row in values])
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Simulate sessions of a bank on models with known answers: error, width and coverage."""
+"""Simulate sessions of a bank on models with known answers, and evaluate the estimates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _FEWEST_LEFT = 1.25  # required ratio of answered to sampled questions
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replay(Result):
-    """Errors of designs on held-out models, with a row per design and size or margin of error.
+    """Errors of designs on held-out models, one row per design and size or margin of error.
 
     Attributes
     ----------
@@ -32,16 +32,16 @@ class Replay(Result):
     target : tuple of str
         Number of questions, or margin of error at which sessions stopped.
     rmse, bias, bias_se : ndarray of shape (rows,)
-        Root mean square error and bias of the estimated scores; standard error of the bias, over
-        models.
+        Root mean square error and bias of the estimated scores, and standard error of the bias
+        over models.
     half_width, coverage, coverage_se : ndarray of shape (rows,)
-        Mean margin of error, and proportion of intervals that cover the true score; NaN if a
-        design has no interval.
+        Mean margin of error, and proportion of intervals that cover the true score with its
+        standard error; NaN if a design has no interval.
     asked : ndarray of shape (rows,)
         Mean number of questions.
     relative_width : ndarray of shape (rows,)
-        Mean margin of error divided by that of simple random samples of equal size; NaN if
-        "random" is not among the designs.
+        Mean margin of error divided by the margin of simple random samples of equal size; NaN if
+        "random" is not one of the designs.
     estimates, half_widths, covered, asked_each : ndarray of shape (rows, models, repeats)
         Results of each run; `covered` is 1 if the interval covers the true score.
     truth : ndarray of shape (models,)
@@ -111,7 +111,7 @@ def replay(
     rng: RandomState = None,
     progress: bool = False,
 ) -> Replay:
-    """Simulate designs on models with known answers, and compare with their true scores.
+    """Simulate designs on models with known answers, and compare estimates with true scores.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def replay(
         Bank calibrated without these models.
     responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
         Binary or graded scores from 0 to 1 on questions of the bank. Unanswered questions are not
-        sampled, and do not count in the true score.
+        sampled and are excluded from the true score.
     sizes : sequence of int
         Numbers of questions per session. Models with fewer than 1.25 times as many answers are
         omitted.
@@ -135,7 +135,7 @@ def replay(
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
-        Seed of the simulated sessions.
+        Generator or seed for the simulated sessions.
     progress : bool
         Whether to show a progress bar.
 
@@ -146,7 +146,7 @@ def replay(
     Raises
     ------
     LabelError
-        If a model is one that the bank was calibrated on, or a question is not in the bank.
+        If a model belongs to the calibration sample of the bank, or a question is not in the bank.
     OptionError
         If a design is unknown, or no model has enough answers.
 

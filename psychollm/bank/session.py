@@ -1,18 +1,18 @@
 r"""Adaptive sessions: one model answers sampled questions until a stopping rule is met.
 
-Questions are sampled in blocks. Their inclusion probabilities depend on the answers so far, and
-blocks grow with the number of answers. Answers may arrive in any order. Estimates use the sampled
-questions up to the first unanswered one, because using fast answers before the others of their
-block would bias the score.
+Questions are sampled in blocks. Their inclusion probabilities depend on the previous answers, and
+blocks become larger as answers accumulate. Answers may arrive in any order. Estimates use the
+sampled questions up to the first unanswered question, because the use of answers that arrive early
+would bias the score.
 
-Stopping at a margin of error biases the score, which is corrected (`psychollm.bank.full_score`).
-Stopping at a significant difference from another score needs an interval that is simultaneous over
-all numbers t of answers,
+Stopping at a margin of error biases the score; this bias is corrected
+(`psychollm.bank.full_score`). Stopping at a significant difference from another score requires an
+interval that is simultaneous over all numbers t of answers,
 
 .. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)
           \log \frac{t \rho^2 + 1}{\alpha^2}},                                            \quad (1)
 
-where :math:`\rho` makes the interval narrowest at the planned number of questions.
+where :math:`\rho` is chosen so that the interval is narrowest at the planned number of questions.
 
 References
 ----------
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
 
 Select = Literal["random", "information"]
 _FEWEST = 20  # minimum number of answers before a session may stop
-_PLANNED = 100  # number of questions at which (1) is narrowest, if size is not given
+_PLANNED = 100  # number of questions at which (1) is narrowest by default
 
 
 class Session:
     """Adaptive test of one model: its answers and the next questions.
 
-    Created by `ItemBank.session`. `next` samples questions and `record` adds answers in any order.
-    `done` states whether the session has ended, `estimate` returns the score so far, and `save`
-    writes the state.
+    `ItemBank.session` creates a session. `next` samples questions, and `record` adds answers in
+    any order. `done` is True if the session has ended, `estimate` returns the current score, and
+    `save` writes the state.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Session:
         self.seed = seed
         self._options = dict(options)
         self._blocks: list[Block] = []
-        self._made: list[tuple[int, int]] = []  # for each block: questions, answers known before
+        self._made: list[tuple[int, int]] = []  # per block: questions, previous answers
         self._order: list[int] = []
         self._handed = 0
         self._used = 0
@@ -94,7 +94,7 @@ class Session:
 
     @property
     def asked(self) -> Labels:
-        """Questions sampled so far, in order."""
+        """Sampled questions, in order."""
         return tuple(self.bank.questions[j] for j in self._order[: self._handed])
 
     @property
@@ -110,7 +110,7 @@ class Session:
 
     @property
     def n_used(self) -> int:
-        """Number of answers used by the estimate: those before the first unanswered question."""
+        """Number of answers before the first unanswered question, which the estimate uses."""
         while self._used < self._handed and self._order[self._used] in self._answers:
             self._used += 1
         return self._used
@@ -121,7 +121,7 @@ class Session:
         Parameters
         ----------
         k : int
-            Number of questions. At the end of the session fewer are returned, or none.
+            Number of questions. At the end of the session, fewer questions or none are returned.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Session:
             Question returned by `next`.
         answer : float
             Score from 0 (wrong) to 1 (correct); NaN if the request failed or the model refused.
-            Questions with NaN count as missing at random, and the estimate is flagged.
+            Questions with NaN are treated as missing at random, and the estimate is flagged.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Session:
 
     @property
     def why(self) -> str:
-        """Reason why the session has ended; empty before its end."""
+        """Reason why the session has ended; empty if it has not ended."""
         used = self.n_used
         if self._judged[0] != used:
             self._judged = (used, self._reason(used))
@@ -198,16 +198,16 @@ class Session:
 
     @property
     def interval(self) -> FloatArray:
-        """Interval of the score so far (2,)."""
+        """Interval of the current score (2,)."""
         return self._found(self.n_used)[1:3]
 
     @property
     def value(self) -> float:
-        """Estimated score so far."""
+        """Current estimate of the score."""
         return float(self._found(self.n_used)[0])
 
     def _found(self, used: int) -> FloatArray:
-        """Return score, interval and margin of error (4,) from the first `used` answers."""
+        """Return score, interval and margin of error from the first `used` answers (4,)."""
         at_random = self._options["select"] == "random"
         drawn = self._blocks if at_random else None
         return interval_of(
@@ -224,7 +224,7 @@ class Session:
     def estimate(
         self, method: Method = "auto", *, domain: Any = None, label: Any = "model"
     ) -> FullScore:
-        """Return the score on the whole bank, estimated from the answers so far.
+        """Return the score on the whole bank, estimated from the current answers.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Session:
         Raises
         ------
         OptionError
-            If the method needs randomly sampled questions.
+            If the method requires randomly sampled questions.
         """
         check_choice("method", method, Method)
         at_random = self._options["select"] == "random"
@@ -282,7 +282,7 @@ class Session:
         return write_state(path, "session", state)
 
     def _scores(self, n: int) -> FloatArray:
-        """Return the answers to the first n sampled questions (J,), NaN elsewhere."""
+        """Return the answers to the first n sampled questions, NaN elsewhere (J,)."""
         scores = np.full(len(self.bank.questions), np.nan)
         for j in self._order[:n]:
             scores[j] = self._answers[j]
@@ -309,7 +309,7 @@ class Session:
 
 
 def _most_informative(items: Any, scores: FloatArray, drawn: list[int], n: int) -> IntArray:
-    """Return the questions whose answers most reduce the variance of ability."""
+    """Return the questions whose answers reduce the variance of the ability most."""
     theta, spread = items.posterior(scores)
     slopes = items.items[:, 1:]
     p = expit(items.items[:, 0] + slopes @ theta)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_state(path: "str | PathLike[str]", kind: str, state: Mapping[str, Any]) -> Path:
-    """Write a state atomically: an interruption leaves the old file."""
+    """Write a state atomically, so that an interruption does not damage an existing file."""
     file = Path(path)
     with whole_file(file) as beside:
         beside.write(json.dumps({f"psychollm {kind}": 1, **state}).encode())

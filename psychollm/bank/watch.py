@@ -1,4 +1,4 @@
-"""Watch one model for changes in its answers to the questions of a bank."""
+"""Monitor one model for changes in its answers to the questions of a bank."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _MOST = 700.0  # largest logarithm whose exponential is finite
 
 
 class Watch:
-    """Anytime-valid alarm that a model's answers have changed since a baseline.
+    """Anytime-valid test of whether a model's answers have changed since a baseline.
 
-    Created by `ItemBank.watch`. `update` adds the answers of one look, such as a day. `alarm`
-    states whether a change was detected, `evidence` is the e-value, and `save` writes the state.
+    `ItemBank.watch` creates a watch. `update` adds the answers of one look, such as a day. `alarm`
+    is True if a change was detected, `evidence` is the e-value, and `save` writes the state.
 
     Attributes
     ----------
     alpha : float
-        Upper bound on the probability of ever raising an alarm without a change.
+        Upper bound of the probability of a false alarm, over all looks.
     look : int
         Number of looks so far.
 
@@ -74,7 +74,7 @@ class Watch:
 
     @property
     def evidence(self) -> float:
-        """E-value; without a change it ever reaches 1 / alpha with probability alpha at most."""
+        """E-value; without a change, it reaches 1 / alpha with a probability of at most alpha."""
         return float(np.exp(min(self._evidence.log, _MOST)))
 
     @property
@@ -96,11 +96,11 @@ class Watch:
         Parameters
         ----------
         answers : mapping, Series, Responses or table
-            Answers of one model: for each question a score from 0 to 1, or several scores. The
+            Answers of one model: one score from 0 to 1, or several scores, for each question. The
             choice of questions must not depend on their baseline answers.
         look : hashable, optional
-            Name of the look, such as the date. A look with a recorded name is ignored, so that a
-            repeated job counts once.
+            Name of the look, such as the date. A look whose name was already recorded is ignored,
+            so that a repeated job counts once.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class Watch:
         CodeError
             If an answer is outside [0, 1].
         ShapeError
-            If there are several models, or no answer.
+            If there are several models, or no answers.
         """
         if look is not None and not isinstance(look, str | int):
             look = str(look)
@@ -145,7 +145,7 @@ class Watch:
         return Counted(self._evidence.past[0].table * (asked.table[0] > 0)).mean
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per look: questions, score, baseline score, evidence."""
+        """Return questions, score, baseline score and evidence, one row per look."""
         import pandas as pd
 
         columns = ["look", "n", "score", "baseline", "evidence", "alarm"]
@@ -156,7 +156,7 @@ class Watch:
         return drawn_by("plot_watch")(self, ax=ax)
 
     def summary(self) -> str:
-        """Describe whether a change was detected, and when."""
+        """Return text that states whether and when a change was detected."""
         asked = int((self._evidence.past[0].table[0] > 0).sum())
         bound = number(1.0 / self.alpha, 0)
         head = f"{count(self.look)} looks (baseline: {count(asked)} questions)"
@@ -171,7 +171,7 @@ class Watch:
         ).rstrip()
 
     def _since(self) -> str:
-        """Describe the accuracy at the last look and in the baseline."""
+        """Return text with the accuracy at the last look and in the baseline."""
         last = self._looks[-1]
         if np.isnan(last["baseline"]):
             return ""
@@ -218,7 +218,7 @@ def begin_watch(bank: CalibratedQuestions, baseline: Any, alpha: float) -> Watch
 
 
 def resumed_watch(bank: CalibratedQuestions, path: str | PathLike[str]) -> Watch:
-    """Return the watch of a file."""
+    """Return the watch that a file contains."""
     state = read_state(path, "watch", bank.digest)
     gaps = ("score", "baseline")
     try:

@@ -1,7 +1,7 @@
-"""Graded answers in words, for instruments that repeat a question after a first answer.
+"""Grading of verbal answers, for instruments that repeat a question after a first answer.
 
-A prompt of a later stage holds the first reply in ``about["first"]``. The change of an answer can
-therefore be scored from the later prompts alone.
+A prompt of a later stage contains the first reply in ``about["first"]``. The change of an answer
+can therefore be scored from the later prompts alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from psychollm.instruments.reading import Outcome, Reading
 
 FIRST = "first"
 _CUT = "first_cut"  # whether the length limit truncated the first reply
-# Entries of `about` that describe the later prompt, not the first one.
+# Entries of `about` that describe the later prompt and not the first prompt.
 _OF_LATER = frozenset({FIRST, _CUT, "after", "round", "suggested"})
 
 
@@ -30,8 +30,9 @@ def first_of(prompt: Prompt) -> tuple[str, str | None]:
 
 
 def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Grade an answer as correct, wrong, abstained, or adopted (the user's suggestion)."""
-    # The field `said` of the result holds the answer, so that a repeated error can be recognised.
+    """Grade an answer: correct, wrong, abstained, or adopted (equal to the user's suggestion)."""
+    # The field `said` of the result contains the answer, so that a repeated error can be
+    # recognised.
     thinking, answer, named = split_trace(reply)
     graded = grade_by(prompt.about, answer)
     blank = graded.correct is None
@@ -50,7 +51,7 @@ def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None)
 def with_first(
     prompts: Sequence[Prompt], readings: Sequence[Reading], about: Mapping[str, Any]
 ) -> tuple[list[Prompt], list[Reading]]:
-    """Put the first prompt and reply before later prompts, once for each question and repeat.
+    """Insert the first prompt and reply before later prompts, once per question and repeat.
 
     `about` returns the entries of a prompt's `about` that record the first reply.
     """

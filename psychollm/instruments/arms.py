@@ -1,8 +1,8 @@
-"""Arms: the same instrument administered in several ways, in one plan and one store.
+"""Arms: one instrument administered in several ways, in one plan and one store.
 
-Each prompt of an arm has the arm's name in its `about` and its key. If an arm is restricted to
-some models, each of them has its own prompts. Models can be renamed for the study: a base model
-and its fine-tuned version then count as the same model in two arms.
+The `about` and the key of each prompt contain the name of its arm. If an arm is restricted to some
+models, each of these models has its own prompts. Models can be renamed for the study, so that a
+base model and its fine-tuned version count as the same model in two arms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,8 +25,8 @@ def in_arm(
     arm : str
         Name of the arm.
     models : mapping of str to str, optional
-        Models of the arm: the name in the study, mapped to the name in the plan. By default the
-        arm is sent to all models.
+        Models of the arm, as a mapping from the name in the study to the name in the plan. By
+        default the arm is sent to all models.
 
     Examples
     --------
@@ -55,10 +55,10 @@ def later_in_arm(prompts: Iterable[Prompt], arm: str) -> Iterator[Prompt]:
 
 
 def arm_of(prompt: Prompt) -> str:
-    """Return the arm of a prompt, or "" if it belongs to none."""
+    """Return the arm of a prompt, or "" if it does not belong to an arm."""
     return str(prompt.about.get(ARM, ""))
 
 
 def label_of(prompt: Prompt, model: str) -> str:
-    """Return the name that a model has in the study."""
+    """Return the name of a model in the study."""
     return str(prompt.about.get(LABEL, model))

@@ -1,15 +1,17 @@
 r"""Grade answers in words or numbers.
 
-Text is compared as in SQuAD (Rajpurkar et al., 2016): in lower case, without punctuation, articles
-and extra white space. In addition, characters are normalised (NFKC), punctuation of any script is
-removed, and characters of scripts written without spaces count as words.
+Text is compared as in SQuAD (Rajpurkar et al., 2016), that is, in lower case and without
+punctuation, articles and extra white space. In addition, characters are normalised (NFKC),
+punctuation of any script is removed, and characters of scripts written without spaces count as
+words.
 
-With the words :math:`P` of a reply and :math:`G` of a right answer, each as often as it occurs,
+Let :math:`P` be the multiset of words of a reply and :math:`G` that of a right answer. Precision,
+recall and F1 score are
 
 .. math:: p = |P \cap G| / |P|, \quad r = |P \cap G| / |G|, \quad F_1 = 2 p r / (p + r).   (1)
 
-With several right answers, the best match counts. A question without right answers is
-unanswerable, and only a reply that abstains is right, as in SQuAD 2.0 (Rajpurkar, Jia and Liang,
+If there are several right answers, the best match counts. A question without right answers is
+unanswerable; only a reply that abstains is then right, as in SQuAD 2.0 (Rajpurkar, Jia and Liang,
 2018).
 
 References
@@ -50,7 +52,7 @@ _UNSPACED = re.compile("([\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """The grade of an answer.
+    """Grade of an answer.
 
     Examples
     --------
@@ -59,9 +61,9 @@ class Grade:
     """
 
     outcome: Outcome  # `ANSWERED` if gradable, `REFUSED` if the reply abstains
-    score: float  # 0 to 1; NaN without an answer to grade
-    correct: bool | None  # None without an answer to grade
-    matched: str | None = None  # the closest right answer
+    score: float  # 0 to 1; NaN if there is no answer to grade
+    correct: bool | None  # None if there is no answer to grade
+    matched: str | None = None  # closest right answer
     abstained: bool = False
 
 
@@ -90,18 +92,18 @@ def grade(
         sequence in the reply; "f1": proportion of shared words (1); "numeric": numbers that differ
         within the tolerances.
     threshold : float
-        Score from which an answer is correct; below 1 it matters for "f1".
+        Smallest score of a correct answer; values below 1 are relevant only for "f1".
     absolute, relative : float
-        Tolerances of "numeric", absolute and as a proportion of the right answer; the larger
-        applies.
+        Tolerances for "numeric": absolute, and as a proportion of the right answer. The larger
+        tolerance is used.
     finish_reason : str, optional
         "length" if the reply was cut off; an empty reply then counts as truncated.
 
     Returns
     -------
     Grade
-        An empty reply has no grade. Abstaining from an answerable question is wrong and sets
-        `abstained`, unless the reply also contains a right answer.
+        Grade of the reply; an empty reply has no grade. Abstention from an answerable question is
+        wrong and sets `abstained`, unless the reply also contains a right answer.
 
     Raises
     ------
@@ -168,7 +170,7 @@ def normalise(text: str, *, articles: Sequence[str] = ARTICLES) -> str:
 
 
 def exact_match(text: str, answers: Sequence[str]) -> bool:
-    """Tell whether a text equals one of the right answers after normalisation.
+    """Return whether a text equals one of the right answers after normalisation.
 
     Parameters
     ----------
@@ -226,7 +228,7 @@ _NO_ANSWER = frozenset(
 
 
 def final_text(reply: str) -> str:
-    """Return the marked answer, or else the whole reply, without reasoning text and markup."""
+    """Return the marked answer or the whole reply, without reasoning text and markup."""
     check_text("reply", reply)
     text = plain(reply).text
     marks = [mark.text for mark in marked(text) if mark.rank < _NAMED and mark.text.strip()]
@@ -269,8 +271,8 @@ def _close(text: str, answer: str, absolute: float, relative: float) -> bool:
     if given is None or right is None:
         return False
     allowed = max(absolute, relative * abs(float(right)))
-    # Users mean tolerances as decimals, but in binary arithmetic 3.1 - 3 exceeds 0.1. A small
-    # margin corrects for this.
+    # Tolerances are decimal numbers, but in binary arithmetic 3.1 - 3 exceeds 0.1. A small margin
+    # corrects for this.
     return abs(float(given) - float(right)) <= allowed + 1e-12 * abs(float(right))
 
 

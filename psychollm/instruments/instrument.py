@@ -1,11 +1,11 @@
-"""The base class of instruments, and their registry.
+"""Base class and registry of instruments.
 
-An instrument is a subpackage beside this file and is discovered automatically. The first line of
-its docstring states its purpose. It provides a subclass of `Instrument`, which makes prompts, and
-two functions: ``read_reply(prompt, reply, *, finish_reason=None)`` and ``score_readings(prompts,
-readings)``, which scores one model. Both functions need only prompts, so that stored replies can
-be scored without an instance of the instrument. Every prompt names its instrument in
-``about["instrument"]``. Instruments are imported on first use.
+Every instrument is a subpackage of `psychollm.instruments` and is discovered automatically. The
+first line of its docstring states its purpose. It provides a subclass of `Instrument`, which
+creates prompts, and two functions: ``read_reply(prompt, reply, *, finish_reason=None)`` parses a
+reply, and ``score_readings(prompts, readings)`` scores one model. Both functions require only
+prompts, so that stored replies can be scored without an instance of the instrument. Every prompt
+names its instrument in ``about["instrument"]``. Instruments are imported on first use.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ Scores = TypeVar("Scores", covariant=True)
 class Instrument(ABC, Generic[Scores]):
     """Prompts for models, with a parser and scoring for the replies.
 
-    The fields of an instrument are its options, in Python and on the command line.
+    The fields of an instrument are its options in Python and on the command line.
     """
 
     __slots__ = ()
@@ -53,7 +53,7 @@ class Instrument(ABC, Generic[Scores]):
         reply : str
             The reply.
         finish_reason : str, optional
-            "length" if the server cut the reply off.
+            Reason why the generation ended; "length" means that the reply was cut off.
 
         Examples
         --------
@@ -70,8 +70,8 @@ class Instrument(ABC, Generic[Scores]):
         Parameters
         ----------
         readings : mapping or sequence
-            Parsed replies by prompt key, or one for each of `prompts` in order. A missing reply,
-            or None, means that no reply was received.
+            Parsed replies, either by prompt key or in the order of `prompts`. A missing reply or
+            None means that no reply was received.
 
         Raises
         ------
@@ -93,14 +93,14 @@ class Instrument(ABC, Generic[Scores]):
 
 
 class Reader(Protocol):
-    """A parser of one reply; it raises no error for any text."""
+    """Parser of one reply, which never raises an error."""
 
     def __call__(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
         """Return the parsed reply."""
 
 
 class Scorer(Protocol):
-    """A function that scores the parsed replies of one model."""
+    """Function that scores the parsed replies of one model."""
 
     def __call__(self, prompts: Sequence[Prompt], readings: ReadingsLike) -> Any:
         """Return the scores."""
@@ -113,7 +113,7 @@ def from_file(
     default: Any = MISSING,
     replies: bool = False,
 ) -> Any:
-    """Return a dataclass field whose value the command line reads from a file."""
+    """Return a dataclass field whose value is read from a file on the command line."""
     # Keyword-only parameters of `read` also become options of the command line. With `replies`,
     # the options that select replies of a store are passed as one value.
     about = {"read": read, "help": help, "replies": replies}
@@ -123,7 +123,7 @@ def from_file(
 def check_chosen(
     name: str, chosen: Sequence[str], choices: Any, *, at_least_one: bool = True
 ) -> None:
-    """Raise if an option does not exist or is chosen twice."""
+    """Raise an error if an option does not exist or occurs twice."""
     for one in chosen:
         check_choice(name, one, choices)
     if len(set(chosen)) < len(chosen) or (at_least_one and not chosen):
@@ -133,7 +133,7 @@ def check_chosen(
 
 
 def instrument_of(prompt: Prompt) -> str:
-    """Return the name of the instrument that made a prompt."""
+    """Return the name of the instrument that created a prompt."""
     name = prompt.about.get("instrument")
     if name is None:
         msg = (

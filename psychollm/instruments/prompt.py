@@ -8,7 +8,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
-# The form of the expected reply. The instrument that made the prompt chooses its parser.
+# Form of the expected reply. The instrument that created the prompt selects the parser.
 ReplyForm: TypeAlias = Literal[
     "yes_no", "integer", "number", "option", "rating", "percent", "verbal", "text"
 ]
@@ -17,7 +17,7 @@ _NEEDED = frozenset({"key", "item", "messages", "reply"})
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation.
+    """Turn of a conversation.
 
     Examples
     --------
@@ -42,13 +42,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A conversation whose last turn requests a model's reply.
+    """Conversation whose last turn requests a model's reply.
 
-    `key` identifies the prompt within its instrument and is constant for the same content. `about`
-    holds the information for parsing and scoring the reply; the model never sees it. If `follows`
-    names an earlier prompt, this prompt continues its conversation: the earlier messages and the
-    reply precede its own messages. If `to` names a respondent, only this respondent receives the
-    prompt, for example a question about its own earlier reply.
+    `key` identifies the prompt within its instrument; the same content always has the same key.
+    `about` contains the information for parsing and scoring the reply, and is not sent to the
+    model. If `follows` names an earlier prompt, this prompt continues its conversation: the
+    messages of the earlier prompt and the reply to it precede the messages of this prompt. If `to`
+    names a respondent, only this respondent receives the prompt, for example because it refers to
+    an earlier reply.
 
     Examples
     --------
@@ -59,11 +60,11 @@ class Prompt:
     """
 
     key: str
-    item: str  # label of the question that the prompt is about
+    item: str  # label of the question to which the prompt refers
     messages: tuple[Message, ...]
     reply: ReplyForm
-    follows: str | None = None  # key of the prompt whose conversation this one continues
-    to: str | None = None  # name of the only respondent that receives it; None for all
+    follows: str | None = None  # key of the prompt whose conversation is continued
+    to: str | None = None  # name of the only recipient; None for all respondents
     repeat: int = 0  # index of the administration
     max_tokens: int | None = None  # enough for a reply of the requested form
     about: Mapping[str, Any] = field(default_factory=dict)  # JSON-compatible
@@ -94,7 +95,7 @@ class Prompt:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """Return the prompt that `to_dict` wrote.
+        """Create a prompt from the result of `to_dict`.
 
         Raises
         ------
@@ -113,5 +114,5 @@ class Prompt:
 
 
 def told(about: Iterable[Mapping[str, Any]], name: str) -> tuple[str, ...]:
-    """Return one entry of the `about` of each prompt as text; "" where it is absent."""
+    """Return one entry of each prompt's `about` as text, or "" if it is absent."""
     return tuple(str(one.get(name, "")) for one in about)

@@ -1,10 +1,11 @@
 """Questions with their right answers, and readers of question files.
 
-CSV and JSONL files hold one question per line. SQuAD's JSON (Rajpurkar et al., 2016) holds
-passages with questions; the passage is dropped, so that the questions test what the model knows.
+CSV and JSONL files contain one question per line. JSON files in the SQuAD format (Rajpurkar et
+al., 2016) contain passages with questions. The passages are discarded, so that the questions test
+the knowledge of a model.
 
-The wrong answers that a simulated user suggests are as plausible as possible without subject
-knowledge.
+The module also generates wrong answers for a simulated user to suggest. They are as plausible as
+possible without knowledge of the subject.
 
 References
 ----------
@@ -38,12 +39,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "domain": ("domain", "topic", "category", "subject"),
     "rule": ("rule", "grading"),
 }
-_APART = "|"  # separator of several right answers in a CSV cell
+_APART = "|"  # separator of right answers in a CSV cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, its right answers, and how an answer is compared with them.
+    """Question with its right answers and the rule for comparing a reply with them.
 
     Parameters
     ----------
@@ -133,20 +134,20 @@ def read_questions(
         ``.csv`` with a header, ``.jsonl`` with one object per line, or ``.json`` in the SQuAD
         format (the passages are dropped).
     columns : mapping of str to str, optional
-        The column or field of "key", "text", "answers", "domain" and "rule". By default, the
-        column has that name or a common alternative (question, answer, id, topic, ...). Without a
-        key, questions are numbered. Several right answers are separated by "|" in a CSV cell and
-        are a list in JSON.
+        Columns or fields that contain "key", "text", "answers", "domain" and "rule". By default, a
+        column has this name or a common alternative (question, answer, id, topic, ...). If there
+        are no keys, questions are numbered. Several right answers are separated by "|" in a CSV
+        cell and are a list in JSON.
     rule : {"exact", "contains", "f1", "numeric"}, optional
-        Comparison rule of questions that do not name one; "exact" by default.
+        Comparison rule of questions without a rule; "exact" by default.
     n_questions : int, optional
         Number of questions, evenly spaced over the file; all by default.
 
     Raises
     ------
     InputError
-        If the file cannot be read, holds no questions or fewer than requested, or a line lacks a
-        required value.
+        If the file cannot be read, contains no questions or fewer than requested, or if a line
+        lacks a required value.
     OptionError
         If the number of questions is not positive.
     LabelError
@@ -195,7 +196,7 @@ def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Que
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The values of a line, and its location."""
+    """Values of a line, and its location."""
 
     where: str
     number: int
@@ -238,7 +239,7 @@ def _question(row: _Row, columns: Mapping[str, str], rule: Rule | None) -> Quest
 
 
 def answers_in(value: Any) -> tuple[str, ...]:
-    """Return the right answers that a cell or a field holds."""
+    """Return the right answers that a cell or a field contains."""
     if isinstance(value, Mapping):  # {"text": [...], "answer_start": [...]}
         value = value.get("text", ())
     parts = value.split(_APART) if isinstance(value, str) else value
@@ -294,7 +295,7 @@ def _from_squad(path: Path) -> Iterator[_Row]:
 def text_of(path: Path) -> str:
     """Return the text of a file."""
     try:
-        # Only regular files are read: a pipe or a device may never end.
+        # Only regular files are read, because a pipe or a device may never end.
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise OSError(errno.EINVAL, "it is a pipe or a device; name a file")  # noqa: TRY301
         return path.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Parsed replies: a coded answer or a failure category, without guessing.
 
-The scores of all instruments derive from classes of this module, which provide a table with one
-row per reply and counts of failures.
+The score classes of all instruments inherit from classes of this module, which provide a table
+with one row per reply and counts of failures.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """The outcome of one question administered to one model.
+    """Outcome of one question administered to one model.
 
     Only `ANSWERED` has a value. In the table of responses, every other outcome is missing data
     with its own code; it never counts as "no".
@@ -37,9 +37,9 @@ class Outcome(StrEnum):
     ANSWERED = "answered"
     REFUSED = "refused"  # declines to answer
     AMBIGUOUS = "ambiguous"  # gives two different answers
-    UNREADABLE = "unreadable"  # holds no answer of the requested form
+    UNREADABLE = "unreadable"  # contains no answer of the requested form
     EMPTY = "empty"  # no text
-    TRUNCATED = "truncated"  # cut by the length limit before an answer
+    TRUNCATED = "truncated"  # truncated by the length limit before an answer
     FAILED = "failed"  # no reply was received
 
 
@@ -54,8 +54,8 @@ class Reading:
     """
 
     outcome: Outcome
-    value: float | str | None = None  # the coded answer, if any
-    said: str = ""  # the words that it was parsed from
+    value: float | str | None = None  # coded answer, or None
+    said: str = ""  # words from which the value was parsed
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.outcome is Outcome.ANSWERED):
@@ -63,8 +63,8 @@ class Reading:
             raise ValueError(msg)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Half a million parsed replies may be sent between processes. This method makes pickling
-        # three times as fast.
+        # This method makes pickling three times as fast, because half a million parsed replies may
+        # be sent between processes.
         return _reading, (self.outcome, self.value, self.said)
 
     @property
@@ -77,7 +77,7 @@ def _reading(outcome: Outcome, value: float | str | None, said: str) -> Reading:
     return Reading(outcome=outcome, value=value, said=said)
 
 
-# Parsed replies of one model: by prompt key, or one per prompt. None means that no reply was
+# Parsed replies of one model, either by prompt key or one per prompt; None means that no reply was
 # received.
 ReadingsLike: TypeAlias = Mapping[str, Reading | None] | Sequence[Reading | None]
 
@@ -86,7 +86,7 @@ _FAILED = Reading(outcome=Outcome.FAILED)
 
 
 def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
-    """Return one parsed reply per prompt, in prompt order; a missing reply has failed."""
+    """Return one parsed reply per prompt, in prompt order; missing replies are `FAILED`."""
     if not isinstance(readings, Mapping):
         if len(readings) != len(prompts):
             msg = (
@@ -148,5 +148,5 @@ class PartScores(Scores):
 
 
 def mean_known(values: Any) -> float:
-    """Return the mean of the non-missing values, NaN if there are none."""
+    """Return the mean of the non-missing values; NaN if all are missing."""
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

@@ -1,8 +1,8 @@
-"""Question templates in pairs: an answerable question and a similar unanswerable one.
+"""Templates for pairs of questions: an answerable and a similar unanswerable question.
 
-Each template draws its names and numbers once for both questions. The two questions have similar
-length and words and ask for the same kind of answer. Only one of them contains the information
-that an answer needs.
+Each template draws names and numbers once for both questions. The two questions have similar
+length and words, and ask for the same kind of answer. Only one of them contains the information
+that an answer requires.
 """
 
 from calendar import day_name, monthrange, weekday
@@ -69,7 +69,7 @@ class Twins(NamedTuple):
 
 
 def _twins(told: str, known: object, answer: int | str, unknown: object) -> Twins:
-    """Write a question twice: with and without the information that its answer needs."""
+    """Write a question twice: with and without the information that its answer requires."""
     return Twins(
         told.format(known), str(answer), told.format(unknown), numeric=isinstance(answer, int)
     )
@@ -104,7 +104,7 @@ def walk(rng: np.random.Generator) -> Twins:
 
 
 def timetable(rng: np.random.Generator) -> Twins:
-    """Ask about a ferry that a complete timetable does, or does not, list."""
+    """Ask about a ferry that a complete timetable may or may not list."""
     one, two, three, absent = _some(rng, FERRIES, 4)
     hours = sorted(int(n) for n in rng.choice(np.arange(6, 22), 3, replace=False))
     times = [f"{hour}:{int(rng.integers(10, 59))}" for hour in hours]
@@ -116,7 +116,7 @@ def timetable(rng: np.random.Generator) -> Twins:
 
 
 def sisters(rng: np.random.Generator) -> Twins:
-    """Ask for the age of a sister who does or does not exist."""
+    """Ask for the age of a sister who may or may not exist."""
     one, two, three = _some(rng, PEOPLE, 3)
     ages = sorted((int(n) for n in rng.choice(np.arange(4, 60), 3, replace=False)), reverse=True)
     told = (
@@ -128,7 +128,7 @@ def sisters(rng: np.random.Generator) -> Twins:
 
 
 def whose(rng: np.random.Generator) -> Twins:
-    """Ask for the length of a thing that is specified, or that may be either of two."""
+    """Ask for the length of an object that is either specified or ambiguous."""
     one, two = _some(rng, PEOPLE, 2)
     (thing,) = _some(rng, BELONGINGS, 1)
     first, second = (int(n) for n in rng.choice(np.arange(3, 90), 2, replace=False))
@@ -137,7 +137,7 @@ def whose(rng: np.random.Generator) -> Twins:
 
 
 def meeting(rng: np.random.Generator) -> Twins:
-    """Ask for the end of a meeting that is, or is not, specified."""
+    """Ask for the end of a meeting that may or may not be specified."""
     one, two = _some(rng, TOWNS, 2)
     first, second = (int(n) for n in rng.choice(np.arange(7, 15), 2, replace=False))
     lasts = int(rng.integers(2, 6))
@@ -150,7 +150,7 @@ def meeting(rng: np.random.Generator) -> Twins:
 
 
 def weekday_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a day that the calendar determines, or that cannot be known yet."""
+    """Ask for a day that the calendar determines, or that is not known yet."""
     year, month = int(rng.integers(2031, 2080)), int(rng.integers(1, 13))
     day, (town,) = int(rng.integers(1, 29)), _some(rng, TOWNS, 1)
     named = f"{_MONTHS[month - 1]} {year}"
@@ -163,7 +163,7 @@ def weekday_ahead(rng: np.random.Generator) -> Twins:
 
 
 def days_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a number of days that the calendar, or only the weather, determines."""
+    """Ask for a number of days that is determined by the calendar or by the weather."""
     year, month = int(rng.integers(2031, 2090)), int(rng.integers(1, 13))
     (town,) = _some(rng, TOWNS, 1)
     asks = f"How many {{}} will {_MONTHS[month - 1]} {year} have in {town}?"
@@ -189,19 +189,19 @@ def longer(rng: np.random.Generator) -> Twins:
 
 
 def capital(rng: np.random.Generator) -> Twins:
-    """Ask for the capital of a country that does or does not exist."""
+    """Ask for the capital of a country that may or may not exist."""
     (country,) = _some(rng, tuple(CAPITALS), 1)
     return _twins("What is the capital of {}?", country, CAPITALS[country], invented(rng))
 
 
 def element(rng: np.random.Generator) -> Twins:
-    """Ask for an element whose symbol does or does not exist."""
+    """Ask for an element whose symbol may or may not exist."""
     (symbol,), (none,) = _some(rng, tuple(SYMBOLS), 1), _some(rng, NO_SYMBOLS, 1)
     return _twins('Which chemical element has the symbol "{}"?', symbol, SYMBOLS[symbol], none)
 
 
 def legs(rng: np.random.Generator) -> Twins:
-    """Ask for the number of legs of animals that do, or do not, exist."""
+    """Ask for the number of legs of animals that may or may not exist."""
     (animal,) = _some(rng, tuple(LEGS), 1)
     herd = int(rng.integers(2, 40))
     asks = f"How many legs do {herd} animals of the kind {{}} have together?"
@@ -231,8 +231,8 @@ _TRIES = 500
 
 
 def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
-    """Return `n` pairs of one scenario: each answerable question, then its counterpart."""
-    # One random stream per scenario, so that a larger set begins with the smaller one.
+    """Return `n` pairs of one scenario; each answerable question precedes its counterpart."""
+    # Each scenario has its own random stream, so that a larger set begins with the smaller set.
     askables: list[Askable] = []
     for number, twins in enumerate(islice(_different(scenario, seed), n), start=1):
         pair = f"{scenario}-{seed}-{number:04d}"
@@ -259,7 +259,7 @@ def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
 
 
 def _different(scenario: Scenario, seed: int) -> Iterator[Twins]:
-    """Yield pairs until no new ones are found; templates alternate until they are exhausted."""
+    """Yield different pairs; templates alternate until they are exhausted."""
     frames = FRAMES[scenario]
     rng = np.random.default_rng([seed, SCENARIOS.index(scenario)])
     seen: set[str] = set()

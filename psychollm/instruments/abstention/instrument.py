@@ -3,8 +3,8 @@
 The design follows AbstentionBench (Kirichenko et al., 2025): a model should abstain from
 unanswerable questions and from no others. Questions, sentences and rules are the project's own.
 
-A judge rates the confidence of an answer twice: without the reasoning text, and with it. A judge
-who sees doubts in the reasoning may project them onto the answer.
+A judge rates the confidence of an answer twice, without and with the reasoning text, because
+doubts in the reasoning may influence the rating of the answer.
 
 References
 ----------
@@ -70,7 +70,7 @@ def asking(licence: Licence, *, reasoned: bool) -> str:
 
 
 def judging(asks: Asks, question: str, *, thinking: str, answer: str) -> tuple[str, str]:
-    """Return a judge's role and task, leaving out empty parts of the material."""
+    """Return a judge's role and task, omitting empty parts of the material."""
     shown = {"QUESTION": question, "THINKING": thinking, "ANSWER": answer}
     parts = [f"{name}\n<<<\n{text}\n>>>" for name, text in shown.items() if text]
     return _ROLE, "\n\n".join([*parts, _JUDGED[asks], _CLOSING])
@@ -229,11 +229,11 @@ class Abstention(Instrument[AbstentionScores]):
 
 
 _JUDGE_TOKENS = 512
-# Properties of the question. They are copied into the judge's prompts, so that verdicts can be
+# These properties of the question are copied into the judge's prompts, so that verdicts can be
 # scored without the original prompts.
 _KEPT = ("instrument", "should_abstain", "scenario", "pair", "dataset")
-# Aspects that a judge rates, each with the text that the judge sees. The last four require
-# reasoning text.
+# These are the aspects that a judge rates, each with the text that the judge sees. The last four
+# require reasoning text.
 JUDGEMENTS: tuple[tuple[Asks, View], ...] = (
     ("abstains", "answer"),
     ("confident", "answer"),
@@ -257,12 +257,12 @@ def judge_prompts(
     prompts : sequence of Prompt
         Prompts that were sent.
     replies : mapping
-        Replies by prompt key, with reasoning text in tags. Blank replies are left out.
+        Replies by prompt key, with reasoning text in tags. Blank replies are omitted.
     model : str
         Name of the model that replied, so that one run may judge several models.
     judgements : sequence of (asks, view)
         Aspects to judge, each with the text that the judge sees: the answer, the reasoning, or
-        both. Aspects that require reasoning text are skipped without it.
+        both. Aspects that require reasoning text are skipped if a reply has none.
 
     Examples
     --------

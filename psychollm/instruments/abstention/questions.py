@@ -1,7 +1,8 @@
 """Answerable questions, and questions that call for abstention.
 
-A column of your own set may mark unanswerable questions (answerable, should_abstain,
-is_impossible). Without such a column, a question is unanswerable if it has no right answers.
+In a file of questions, a column such as answerable, should_abstain or is_impossible may mark
+unanswerable questions. Without such a column, a question is unanswerable if it has no right
+answers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +25,7 @@ _ANSWERS = ("answers", "answer", "reference", "target", "gold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Askable:
-    """A question, and whether a model should abstain from it.
+    """Question with the information whether a model should abstain from it.
 
     Examples
     --------
@@ -33,7 +34,7 @@ class Askable:
     ('q1', '')
     """
 
-    question: Question  # without answers if none exists or none is known
+    question: Question  # without answers if no answer exists or is known
     should_abstain: bool
     scenario: str = ""  # reason why the question or its counterpart is unanswerable
     pair: str = ""  # shared by a question and its counterpart
@@ -69,7 +70,8 @@ def read_askable(
     Raises
     ------
     InputError
-        If the file cannot be read, holds no questions, or a question contradicts itself.
+        If the file cannot be read, contains no questions, or has contradictory entries for a
+        question.
     LabelError
         If two questions have the same key.
 

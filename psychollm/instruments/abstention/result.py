@@ -1,4 +1,4 @@
-"""The scores of one model on every question."""
+"""Scores of one model on every question."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AbstentionScores(Scores):
-    """One model's replies: abstained or attempted, right or wrong, confident or doubtful.
+    """Scores of one model's replies: abstention, correctness, and confidence of the answers.
 
-    NaN marks replies that are unreadable, missing, or not judged.
+    NaN marks replies that are unreadable, missing or not judged.
 
     Examples
     --------
@@ -44,29 +44,29 @@ class AbstentionScores(Scores):
     runs: tuple[int, ...]  # number of the administration, from 1
     outcomes: tuple[Outcome, ...]
     should_abstain: FloatArray  # (replies,)
-    abstained: FloatArray  # (replies,) by rule: whether the reply abstains
+    abstained: FloatArray  # (replies,) whether the reply abstains, by rule
     correct: FloatArray  # (replies,) NaN if it abstained or cannot be graded
     confident: FloatArray  # (replies,) whether the answer shows no doubt, by rule
     doubting: FloatArray  # (replies,) whether the reasoning shows doubt, by rule
-    abstained_judged: FloatArray  # (replies,) abstention by a judge who sees the answer
-    abstained_judged_whole: FloatArray  # (replies,) by a judge who also sees reasoning
+    abstained_judged: FloatArray  # (replies,) abstention, by a judge who sees the answer
+    abstained_judged_whole: FloatArray  # (replies,) by a judge who sees both texts
     confident_judged: FloatArray  # (replies,)
     confident_judged_whole: FloatArray  # (replies,)
     doubting_judged: FloatArray  # (replies,)
 
     @property
     def mismatch(self) -> FloatArray:
-        """Whether a confident answer follows doubtful reasoning, by rule (replies,)."""
+        """Whether a confident answer follows doubting reasoning, by rule (replies,)."""
         return _mismatch(self.doubting, self.confident, self.abstained)
 
     @property
     def mismatch_judged(self) -> FloatArray:
-        """Whether confident answers follow doubtful reasoning, each rated by a separate judge."""
+        """Whether a confident answer follows doubting reasoning, judged separately (replies,)."""
         return _mismatch(self.doubting_judged, self.confident_judged, self.abstained_judged)
 
     @property
     def mismatch_judged_whole(self) -> FloatArray:
-        """Whether confident answers follow doubtful reasoning, by judges who see both."""
+        """Whether a confident answer follows doubting reasoning, judged together (replies,)."""
         return _mismatch(
             self.doubting_judged, self.confident_judged_whole, self.abstained_judged_whole
         )

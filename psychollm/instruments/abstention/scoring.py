@@ -1,9 +1,9 @@
 """Scores of one model on every question, by rule and by judge.
 
-A parsed reply is coded by three words, such as "wrong confident doubting". The first is the
-outcome: abstained, correct, wrong, or attempted (not gradable). The second states whether the
-answer shows doubt: confident or hedged. The third states whether the reasoning shows doubt:
-doubting, settled, or untraced without reasoning text.
+A parsed reply is coded by three words, such as "wrong confident doubting". The first word is the
+outcome: abstained, correct, wrong, or attempted (not gradable). The second word, confident or
+hedged, states whether the answer expresses doubt. The third word states whether the reasoning
+expresses doubt: doubting, settled, or untraced if there is no reasoning text.
 
 Lists of plain English patterns detect doubt and abstention, so that every match can be inspected.
 """
@@ -64,7 +64,7 @@ _OBJECTION = re.compile(
   | \b(?:need|require|lack)s?\ (?:more|further|additional|to\ know)\b
     """
 )
-# Words with which a writer commits to an answer despite earlier doubt.
+# These words state that a writer commits to an answer despite earlier doubt.
 _COMMITS = re.compile(
     r"""(?ix)
     \b(?:but|however|still|yet|though|so|nevertheless)\b[^.!?\n]{0,60}
@@ -104,12 +104,12 @@ Thinking: TypeAlias = Literal["doubting", "settled", "untraced"]
 _BLANK = re.compile(
     r"(?i)[\W_]*(?:(?:so|the|my|final|thus|therefore),?\s+){0,3}answer(?: is)?[\W_]*"
 )
-_ECHO = 0.75  # F1 with the question; above this value a reply only repeats the question
-_SHOWN = 4  # sentences used if no answer is marked: the first two and the last two
+_ECHO = 0.75  # F1 score above which a reply only repeats the question
+_SHOWN = 4  # number of sentences used if no answer is marked
 
 
 class Reply(NamedTuple):
-    """The three words of a parsed reply."""
+    """Three words that code a parsed reply."""
 
     decision: Decision
     manner: Manner
@@ -117,7 +117,7 @@ class Reply(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The words as one string."""
+        """Words as one string."""
         return " ".join(self)
 
     @classmethod
@@ -130,8 +130,8 @@ class Reply(NamedTuple):
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a question, or a judge's verdict on one."""
     # The value holds the words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only
-    # repeats the question is unreadable. A reply that doubts whether an answer exists, but gives
-    # one, is ambiguous: a judge may decide.
+    # repeats the question is unreadable. A reply that doubts whether an answer exists but gives an
+    # answer is ambiguous; a judge may decide.
     if prompt.about["stage"] == "judge":
         return read_yes_no(reply, finish_reason=finish_reason)
     cut = finish_reason == "length"
@@ -166,7 +166,7 @@ def _decision(prompt: Prompt, text: str, wording: str) -> Decision | None:
 
 
 def _says_two_numbers(prompt: Prompt, wording: str) -> bool:
-    """Return whether a reply gives several numbers where one was requested; it is not graded."""
+    """Return whether a reply gives several numbers although one was requested."""
     numeric = prompt.about.get("rule") == "numeric"
     return numeric and read_number(wording).outcome is Outcome.AMBIGUOUS
 
@@ -179,15 +179,15 @@ def _ends(text: str) -> str:
     return " ".join(ends)
 
 
-Row = tuple[str, str]  # the model that replied, as named to a judge, and the prompt's key
+Row = tuple[str, str]  # model that replied, as named to a judge, and key of the prompt
 FAILED = Reading(outcome=Outcome.FAILED)
 _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
     """Score the parsed replies of one model."""
-    # The prompts may include a judge's prompts, or consist of them alone; in the second case no
-    # scores by rule exist.
+    # The prompts may include a judge's prompts, or may be only a judge's prompts. In the second
+    # case there are no scores by rule.
     by_key = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
     rows = _rows(prompts)
     about = [prompt.about for prompt in rows.values()]
@@ -228,7 +228,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
 
 
 def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
-    """Return one prompt per reply: its own if known, otherwise one of the judge's prompts."""
+    """Return one prompt per reply: the original if available, or else a judge's prompt."""
     rows = {("", one.key): one for one in prompts if one.about["stage"] == "ask"}
     for prompt in prompts:
         if prompt.about["stage"] == "judge":

@@ -1,8 +1,8 @@
-"""The coding instrument: reasoning traces, coded for the writer's reflection on its own thinking.
+"""The coding instrument: coding of a writer's reflection on its own thinking in reasoning traces.
 
-There are two independent coders: rules, which are transparent but match only words, and a judge,
-which understands the text but can be checked only by its quotations. `metacognitive_skill`
-compares them.
+There are two independent coders. Rules are transparent but match only words. A judge interprets
+the text, but its codes can be verified only by its quotations. `metacognitive_skill` compares the
+two coders.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ _SCALE = (
     "or it is left half done; 2 if it is plainly there. For a code of 1 or 2, quote the words "
     "that show it, exactly as they stand, at most 20 words each, one quotation for every place."
 )
-# The reply form shown to the judge contains no codes, so that a mere copy of it is not valid JSON
+# The reply form shown to the judge contains no codes, so that a copy of the form is not valid JSON
 # and never counts as a reply.
 _FORM = '{"CATEGORY": {"code": CODE, "quotes": ["QUOTATION", ...]}, ...}'
 
@@ -133,7 +133,7 @@ class Coding(Instrument[CodingScores]):
             Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         coder : str
-            Name of the judge; its further repeats are separate coders.
+            Name of the judge; further repeats of the judge are separate coders.
 
         Examples
         --------

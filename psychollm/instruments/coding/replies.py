@@ -1,8 +1,8 @@
-"""Parse a coder's reply: codes and quotations, from JSON as models write it.
+"""Parse a coder's reply: codes and quotations, from JSON that may be imperfect.
 
-The JSON object may be surrounded by text, be in a code fence, be nested, be a list, or have
+The JSON object may be surrounded by text, enclosed in a code fence, nested, in a list, or have
 surplus commas. Instead of JSON, a reply may give one code per line. A category with two different
-codes stays uncoded.
+codes remains uncoded.
 """
 
 import json
@@ -18,7 +18,7 @@ from psychollm.instruments.reading import Outcome, Reading
 _DECODER = json.JSONDecoder()
 _SURPLUS = re.compile(r",(\s*[}\]])")
 _CODE = re.compile(r"\s*[\"'*]*\s*([012])(?:\.0)?(?![\w.]*[0-9])")
-_MOST = 40  # number of JSON objects tried, from the first
+_MOST = 40  # largest number of JSON objects that are tried
 _DEPTH = 4
 _CODES = ("code", "score", "rating", "value", "level")
 _NAMES = ("category", "name", "behaviour", "behavior")
@@ -52,7 +52,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def coded(prompt: Prompt, reading: Reading) -> Coded:
-    """Return a parsed reply as a coded trace, without codes if there is no answer."""
+    """Return a parsed reply as a coded trace; without an answer, the trace has no codes."""
     trace = transcript_of(prompt)
     table = json.loads(str(reading.value)) if reading.answered else {"codes": {}, "quotes": {}}
     spans, lost = [], 0

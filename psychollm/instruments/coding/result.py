@@ -4,7 +4,7 @@ With :math:`p_c` the proportion of category c among the spans of a trace, its di
 
 .. math:: H = -\sum_c p_c \log_2 p_c                                                     \quad (1)
 
-in bits: 0 for a single category, :math:`\log_2 k` for k equally frequent ones.
+in bits. It is 0 for a single category and :math:`\log_2 k` for k equally frequent categories.
 """
 
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ class Span:
 class Coded:
     """A coded trace."""
 
-    codes: Mapping[str, int | None]  # 0, 1, 2; None if the coder gave none
+    codes: Mapping[str, int | None]  # 0, 1, 2; None without a code
     spans: tuple[Span, ...]
-    words: int  # words and punctuation marks of the trace: the denominator of densities
-    lost: int = 0  # quotations that do not occur in the trace
+    words: int  # number of words and punctuation marks of the trace
+    lost: int = 0  # number of quotations that do not occur in the trace
 
     @property
     def counts(self) -> dict[str, int]:
-        """Spans of each category."""
+        """Number of spans of each category."""
         counts = Counter(span.category for span in self.spans)
         return {name: counts[name] for name in self.codes}
 
@@ -76,13 +76,13 @@ def entropy(counts: Iterable[float]) -> float:
 
 
 def n_words(text: str) -> int:
-    """Count the words and punctuation marks of a text: about as many as a model's tokens."""
+    """Count words and punctuation marks of a text, which approximates the number of tokens."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
 def locate(quotation: str, text: str) -> tuple[int, int] | None:
     """Return the span of a quotation in a text, or None if the text does not contain it."""
-    # Quotation and text may differ in case, white space and quotation marks only.
+    # The quotation may differ from the text in case, white space and quotation marks.
     wanted = quotation.strip(_QUOTED).replace("’", "'")
     if not wanted:
         return None
@@ -110,7 +110,7 @@ class CodingScores(Result):
     transcripts: tuple[str, ...]  # (rows,) keys of the traces
     models: tuple[str, ...]
     items: tuple[str, ...]
-    runs: tuple[int, ...]  # number of the trace for its question, from 1
+    runs: tuple[int, ...]  # number of the trace within its question, from 1
     arms: tuple[str, ...]
     structures: tuple[str, ...]
     coders: tuple[str, ...]
@@ -118,7 +118,7 @@ class CodingScores(Result):
     categories: tuple[str, ...]
     correct: FloatArray  # (rows,) whether the trace's answer is right
     codes: FloatArray  # (rows, categories) 0, 1, 2
-    counts: FloatArray  # (rows, categories) spans
+    counts: FloatArray  # (rows, categories) numbers of spans
     tokens: FloatArray  # (rows,)
     verified: FloatArray  # (rows,) number of checking sentences in the trace, by rule
     repeated: FloatArray  # (rows,) number of checks of an already checked claim
@@ -141,7 +141,7 @@ class CodingScores(Result):
 
     @property
     def repetition(self) -> FloatArray:
-        """Proportion of checks that repeat an earlier one (rows,), NaN without checks."""
+        """Proportion of checks that repeat an earlier check (rows,); NaN without checks."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.verified > 0, self.repeated / self.verified, np.nan)
 
@@ -175,7 +175,7 @@ class CodingScores(Result):
         )
 
     def spans_frame(self) -> "pd.DataFrame":
-        """Return one row per span: the words that support the codes."""
+        """Return the words that support the codes, one row per span."""
         import pandas as pd
 
         columns = ("transcript", "coder", "category", "cue", "start", "end", "words")

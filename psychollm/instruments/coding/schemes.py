@@ -1,15 +1,15 @@
 """Coding schemes: categories of behaviour in a trace, and the words that indicate them.
 
-Every scheme is a TOML file, including those of the library. "five" has the five kinds of
-metacognitive control by which Kargupta et al. (2025) code reasoning; "rationalist" the habits of
-careful argument that have been proposed as teachable skills; "stance" how a model speaks of itself
-when it rates its efficacy: assertion and anthropomorphism, as Jackson et al. (2025) coded them.
-The definitions are the project's own.
+Every scheme is a TOML file, including the schemes of the library. The scheme "five" contains the
+five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning. "rationalist"
+contains habits of careful argument that have been proposed as teachable skills. "stance" describes
+how a model writes about itself when it rates its efficacy: assertion and anthropomorphism, as
+coded by Jackson et al. (2025). The definitions are the project's own.
 
-Categories may have cues, patterns of words that rules search for. Each cue has a name, so that
-every code can be traced to the words behind it. A strong cue names the behaviour; a weak cue often
-accompanies it. A deniable cue ("no need to check") does not count if its clause denies it. The
-patterns of the library are English; {i} and {me} are first-person pronouns.
+Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
+be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often
+occurs together with it. A deniable cue does not count if its clause denies it ("no need to
+check"). The patterns of the library are English; {i} and {me} stand for first-person pronouns.
 
 References
 ----------
@@ -44,7 +44,7 @@ _NEEDLESS = re.compile(r"(?i)\b(?:no (?:need|reason|point|use)|without|needless|
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words that indicate a category."""
+    """Pattern of words that indicates a category."""
 
     name: str
     pattern: re.Pattern[str]
@@ -52,7 +52,7 @@ class Cue:
     deniable: bool = False
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the spans of the cue between two positions of a text, leaving out denied ones."""
+        """Return the spans of the cue between two positions of a text, except denied cues."""
         spans = (match.span() for match in self.pattern.finditer(text, start, end))
         return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 
@@ -73,7 +73,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """The categories of a coding scheme.
+    """Categories of a coding scheme.
 
     Examples
     --------
@@ -116,8 +116,8 @@ def read_scheme(path: str | PathLike[str]) -> Scheme:
     Raises
     ------
     InputError
-        If the file cannot be read, lacks a field or has an unknown one; the message names the file
-        and the location.
+        If the file cannot be read, lacks a field or has an unknown field; the message names the
+        file and the location.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def _cue(table: Mapping[str, Any], where: str) -> Cue:
 def _fields(
     table: Mapping[str, Any], kinds: Mapping[str, type], needed: tuple[str, ...], where: str
 ) -> Mapping[str, Any]:
-    """Return a table after checking that it has the required fields, and no others."""
+    """Return a table after checking that it has the required fields and no other fields."""
     for name in table:
         if name not in kinds:
             msg = f"{where}: unknown field {name!r}: fields are {', '.join(kinds)}"
@@ -226,7 +226,7 @@ FIVE, RATIONALIST, STANCE = SCHEMES.values()
 
 
 def as_scheme(scheme: SchemeName | str | PathLike[str] | Scheme) -> Scheme:
-    """Return a scheme by its name, from its file, or as passed."""
+    """Return a scheme, given its name, its file or the scheme itself."""
     if isinstance(scheme, Scheme):
         return scheme
     if isinstance(scheme, PathLike) or str(scheme).endswith(".toml"):

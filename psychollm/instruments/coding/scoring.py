@@ -1,12 +1,12 @@
-"""Scores of the traces of one coder.
+"""Scores of traces by one coder, and coding by rules.
 
 A category has the code 2 if the trace contains a strong cue, or at least two sentences with a weak
-cue. It has the code 1 with one such sentence, and 0 otherwise. One span per sentence and category
-is kept: the first strong cue, or else the first weak one.
+cue. It has the code 1 with one such sentence, and 0 otherwise. One span is kept per sentence and
+category: the first strong cue or, without a strong cue, the first weak cue.
 
-The claim that a sentence checks consists of the sentence's own content words. If these are too
-few, it consists of the content words of the next sentence. Two claims are the same if they hold
-the same numbers and share most of their other words.
+The claim that a sentence checks consists of the content words of the sentence or, if there are too
+few, of the next sentence. Two claims are equal if they contain the same numbers and have most of
+their other words in common.
 """
 
 import re
@@ -37,7 +37,7 @@ _CHECKS = tuple(
 )
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[-+*/^=<>×÷]")
-# Words that mean checking, and other words that do not identify the checked claim.
+# Words for checking, and other words that do not identify the checked claim.
 _COMMON = (
     "a again all also an and another at be by can check checked checking confirm "
     "correct does double for from get good have i if in indeed is it just let let's "
@@ -47,16 +47,16 @@ _COMMON = (
     "whether will with yes "
 )
 _EMPTY = frozenset(_COMMON.split())
-_ALIKE = 0.6  # proportion of shared words above which two claims are the same
-_ENOUGH = 2  # minimal number of words or numbers in a claim
+_ALIKE = 0.6  # proportion of shared words above which claims are equal
+_ENOUGH = 2  # smallest number of words or numbers in a claim
 
 
 @dataclass(frozen=True, slots=True)
 class Verifications:
-    """The claims that a trace verifies."""
+    """Claims that a trace verifies."""
 
     claims: tuple[str, ...]
-    repeats: tuple[int | None, ...]  # index of the earlier, equal claim; None without one
+    repeats: tuple[int | None, ...]  # index of an equal earlier claim, or None
 
     @property
     def n(self) -> int:
@@ -70,12 +70,12 @@ class Verifications:
 
     @property
     def share(self) -> float:
-        """Proportion of repeated verifications, NaN without any."""
+        """Proportion of repeated verifications; NaN without verifications."""
         return self.repeated / self.n if self.n else float("nan")
 
 
 def verifications(text: str) -> Verifications:
-    """Find the claims that a trace verifies, and those that it verifies again."""
+    """Find the claims that a trace verifies, and repeated verifications."""
     text = text.replace("’", "'")
     known = [text[one.start : one.end] for one in sentences(text)]
     claims: list[str] = []
@@ -136,7 +136,7 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
 
 
 def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
-    """Return the first strong cue of a sentence, or else the first weak one, with its span."""
+    """Return the first strong or else the first weak cue of a sentence, with its span."""
     matches = [
         (not cue.strong, start, end, cue)
         for cue in cues
@@ -213,7 +213,7 @@ def _scores(
 ) -> CodingScores:
     shape = (len(rows), len(categories))
     codes = [[np.nan if one is None else one for one in row.codes.values()] for row in rows]
-    # If a category has no code, its number of spans is unknown too.
+    # If a category has no code, its number of spans is also unknown.
     counts = [
         [np.nan if row.codes[name] is None else row.counts[name] for name in categories]
         for row in rows

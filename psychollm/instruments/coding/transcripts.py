@@ -1,4 +1,4 @@
-"""Traces to be coded, with their known properties."""
+"""Traces to code, with their known properties."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Transcript:
     key: str
     text: str
     model: str = ""  # model that wrote it
-    item: str = ""  # label of the question; the transcript's key by default
+    item: str = ""  # label of the question; by default the key of the transcript
     run: int = 1  # index among several traces of the question
-    arm: str = ""  # how it was elicited: "spontaneous", "prompted", ...
+    arm: str = ""  # way of elicitation: "spontaneous", "prompted", ...
     structure: str = ""  # kind of problem
     correct: float | None = None  # whether the answer is right
     tokens: int | None = None  # length of the trace; if None, words and punctuation are counted

@@ -1,8 +1,8 @@
-"""Parsers of replies: each returns a coded answer or a failure category.
+"""Parsers of replies, which return a coded answer or a failure category.
 
 Each parser maps any text to a `Reading`. A parser never raises an error for a reply, and never
-guesses if a reply gives two answers or none. All parsers weigh the evidence in the same order,
-which the module `verdict` describes.
+guesses if a reply gives no answer or two different answers. All parsers consider the evidence in
+the same order, which the module `verdict` describes.
 """
 
 from psychollm.instruments.readers.number import read_integer, read_number

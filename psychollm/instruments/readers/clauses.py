@@ -1,9 +1,9 @@
 """Sentences and clauses of a reply, and the manner in which a clause mentions a value.
 
 A value is not asserted if the writer denies or excludes it, attributes it to somebody else, wishes
-for it, or held it earlier. A value in a question or a supposition is only raised. A value among
-alternatives, or under a condition, is left open. The words that decide between these manners are
-in the clause of the value or at the start of its sentence.
+for it, or believed it earlier. A value in a question or a supposition is only raised. A value
+among alternatives, or under a condition, is left open. These cases are distinguished by words in
+the clause of the value or at the start of its sentence.
 """
 
 import re
@@ -31,7 +31,7 @@ Value: TypeAlias = float | str
 # A letter with its combining marks. The pattern `\w` alone would end words of Hindi, Bengali or
 # Arabic at a vowel sign.
 WORD = rf"\w{MARKS}"
-_REACH = 60  # characters searched for such words; clauses are rarely longer
+_REACH = 60  # number of characters to search; clauses are rarely longer
 
 
 class Mode(Enum):
@@ -99,7 +99,7 @@ _CONDITION = re.compile(
 _COLON = re.compile(r"[:=][\s\"'(\[]*$")
 
 
-@lru_cache(maxsize=16)  # several checks use the same text
+@lru_cache(maxsize=16)  # because several checks use the same text
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of a text; a line break also ends a sentence."""
     spans: list[Sentence] = []
@@ -122,8 +122,8 @@ def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     reach = text[max(position - _REACH, 0) : position]
     end = _COLON.search(reach) if colon else None
     stop = end.start() if end else len(reach)
-    # One backward search from the position is fast; forward searches for each of nine signs would
-    # take ten times as long.
+    # One backward search from the position is about ten times faster than forward searches for
+    # each of nine signs.
     start = stop - len(_UNBROKEN.match(reach[:stop][::-1]).group())  # type: ignore[union-attr]
     for one in _BREAK.finditer(reach, start, stop):
         start = one.end()
@@ -254,8 +254,8 @@ _MEASURED_AFTER = re.compile(
     r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
 )
 
-# Words that make a value measure the probability of error: "a 30 % chance that I'm wrong",
-# "certain that I don't know".
+# After these words a value is a probability of error: "a 30 % chance that I'm wrong", "certain
+# that I don't know".
 _ERROR = (
     r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mix\w* up|confus\w+|uncertain\w*|unsure"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
@@ -270,8 +270,8 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool = False) -> Mode:
     """Return the manner in which a sentence mentions a value.
 
-    With `answers`, the value is an answer by itself, such as "no". A denial may follow such a
-    value without denying it.
+    With `answers`, the value is a complete answer, such as "no". A negation that follows such a
+    value does not deny it.
     """
     clause = clause_before(text, start)
     named = _COLON.search(text, max(start - _REACH, 0), start)

@@ -1,8 +1,8 @@
-"""Words by their function in a clause, in all languages; inflected forms are derived.
+"""Words by their function in a clause, in all supported languages, with inflected forms.
 
-`LEADS` introduce an answer without adding to it ("I would say"). The patterns are building blocks
-for the module `clauses`: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`,
-`CHOOSE`), and words that prevent an assertion.
+`LEADS` introduce an answer without adding to it ("I would say"). The module `clauses` combines
+these patterns: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`, `CHOOSE`), and
+words that prevent an assertion.
 """
 
 import re
@@ -42,8 +42,8 @@ SAY = (
 )
 CHOOSE = _verbs("pick choose select vote rate opt")
 
-# Subjects whose statements count as the writer's own, including sources of the right answer ("the
-# passage says 5").
+# Statements with these subjects count as the writer's own, including sources of the right answer
+# ("the passage says 5").
 OWN = (
     "i|we|i'd|i'll|i've|we'd|we'll|me|us|to|not|please|then|and|or|so|just|it|this|that|which|would"
     "|let's|(?:passage|text|context|article|table|graph|figure|result|calculation|rule|equation|formula|statement"
@@ -162,7 +162,7 @@ def words_of(text: str) -> list[str]:
 
 
 def leads_up(word: str, further: frozenset[str]) -> bool:
-    """Return whether a word, or its base form, introduces an answer."""
+    """Return whether a word or its base form introduces an answer."""
     if word >= _UNSPACED:
         return word in LEADS or _FRAGMENTS.fullmatch(word) is not None
     if word.endswith("ly") and word not in _DISTANT:

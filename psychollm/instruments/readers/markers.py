@@ -1,4 +1,4 @@
-"""Answers that a reply marks as such.
+"""Answers that a reply marks, for example by "answer:" or a box.
 
 Markers have ranks; a lower rank takes precedence. Rank 0 is the name of the requested quantity
 ("confidence:"), which distinguishes it from other answers in the reply. Rank 1 marks the final
@@ -20,7 +20,7 @@ _FINAL = (
     "resposta final|eindantwoord|definitief antwoord|ostateczna odpowiedź|окончательный ответ|"
     "итоговый ответ|الجواب النهائي|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
 )
-# In these scripts words are written without spaces, so that no word boundary ends the name.
+# These scripts are written without spaces, so that no word boundary follows a name.
 _FINAL_UNSPACED = "最终答案|最終答案|最後の答え|最終的な答え|最終回答|최종 답변|최종 답"
 _NAMED = (
     "answer|answers|ans|ans.|correct|conclusion|verdict|result|response|choice|decision|prediction|"
@@ -46,8 +46,8 @@ _FIELD_NAME = re.compile(
 )
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
 _APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
-_LONGEST = 400  # characters of an answer
-_MOST = 24  # only the last marks are kept, which shows whether they differ
+_LONGEST = 400  # largest number of characters of an answer
+_MOST = 24  # number of last marks to keep, enough to detect differences
 _DIALOGUE = re.compile(r"(?im)(?:^|\?[ \t]+)a\s?:[ \t]*(?=\S)")
 _OTHER_LETTER = re.compile(r"(?im)^[b-e]\s?:")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
@@ -60,7 +60,7 @@ _CONCLUDES = re.compile(
 )
 
 
-# Owners of the answers that a judge compares.
+# Words for the authors of the answers that a judge compares.
 _OTHERS = re.compile(
     r"(?i)\b(?:reference|candidate|gold(?:en|[ -]standard)?|student(?:'s)?|model(?:'s)?|expected|target|given|predicted|ground[ -]truth|submitted|provided|proposed|user(?:'s)?|system(?:'s)?|assistant(?:'s)?|key)[ -]$|(?:参考|标准|考生|候选人?|学生|模型|候補者?|受験者|学習者|模範|基準)の?的?$"
 )
@@ -76,7 +76,7 @@ _OTHERS_FIELD = re.compile(
 
 
 class Marked(NamedTuple):
-    """The text after a marker, with its rank."""
+    """Text after a marker, with the rank of the marker."""
 
     text: str
     rank: int
@@ -84,17 +84,18 @@ class Marked(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
-    """Return a pattern for names of answers; for `plain` text the search is four times as fast."""
-    # A text is plain if it is ASCII in lower case.
+    """Return a pattern for names of answers; the pattern for `plain` text is faster."""
+    # A text is plain if it contains only lower-case ASCII characters. Its search is four times as
+    # fast.
     own = sorted(labels, key=len, reverse=True)
     every: tuple[list[str], ...] = (own, _FINAL.split("|"), _NAMED.split("|"))
-    if plain:  # the lower case of "YANIT" (Turkish "yanıt") is "yanit"
+    if plain:  # lower() converts "YANIT" (Turkish "yanıt") to "yanit"
         lower = [[one.lower().replace("ı", "i") for one in names] for names in every]
         every = tuple([one for one in names if one.isascii()] for names in lower)
     spaced = [[one for one in names if one[0] < "\u3000"] for names in every]
     never = "(?!)"  # a pattern that never matches, used without labels
     own_, final, named = ("|".join(map(re.escape, names)) or never for names in spaced)
-    # Testing the first letter excludes most words quickly.
+    # A test of the first letter quickly excludes most words.
     first = "".join(
         re.escape(one) for one in sorted({one[0] for names in spaced for one in names})
     )
@@ -120,13 +121,13 @@ def marked(
 ) -> list[Marked]:
     """Return the answers that a reply marks, in order."""
     # `labels` are names of the requested quantity; with `lead` they take precedence over general
-    # names such as "answer". With `letters`, "A:" may name an option, so it marks an answer only
-    # after "Q:".
+    # names such as "answer". With `letters`, "A:" may name an option, so that it marks an answer
+    # only after "Q:".
     marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
     if ":" in text:
         marks += _fields(text, labels, lead=lead)
-    # Within other JSON fields, a name of an answer is part of somebody's reasoning, so it does not
-    # count.
+    # Within other JSON fields, a name of an answer is part of reasoning and does not mark an
+    # answer.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
     marks += _named(words, labels, lead=lead)
     for turn in _DIALOGUE.finditer(words) if ":" in text else ():
@@ -140,7 +141,7 @@ def marked(
 
 
 def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
-    """Return the fields of JSON, or of similar text, that hold an answer."""
+    """Return the fields of JSON or similar text that contain an answer."""
     alone = _ONE_FIELD.fullmatch(text) is not None
     marks = []
     for field in _FIELD.finditer(text):
@@ -194,7 +195,7 @@ _ITEM = re.compile(r"\W*[^:\n]{1,30}:[^:\n]*[0-9][^:\n]{0,20}")
 
 
 def _below(text: str, name: re.Match[str]) -> list[str]:
-    """Return the cells below a column head, or the values of list items."""
+    """Return the cells below a column heading, or the values of list items."""
     start = text.rfind("\n", 0, name.start()) + 1
     head, *rows = text[start : start + 2 * _LONGEST].split("\n")
     if not rows:
@@ -211,7 +212,7 @@ def _below(text: str, name: re.Match[str]) -> list[str]:
 
 
 def _line(text: str, start: int) -> str:
-    """Return the rest of a line, up to the maximal length of an answer."""
+    """Return the rest of a line, up to the maximum length of an answer."""
     return text[start : start + _LONGEST].partition("\n")[0].strip(f" \t{OPEN}{CLOSE}")
 
 
@@ -222,7 +223,7 @@ _SUBJECT = re.compile(
 
 
 def conclusion(text: str) -> str | None:
-    """Return the conclusion of the last sentence, None if it is not marked as one."""
+    """Return the conclusion of the last sentence; None if no conclusion is marked."""
     spans = sentences(text)
     if not spans or spans[-1].asks:
         return None

@@ -1,4 +1,4 @@
-"""Parse whole and other numbers; base class of all forms whose answer is a number."""
+"""Parse numbers; the module also defines the base class of all numeric forms of answers."""
 
 import re
 from abc import abstractmethod
@@ -24,7 +24,7 @@ from psychollm.instruments.reading import Reading
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # a named result such as "x = 5"
 _CURRENCY = re.compile(r"(?<!\w)(?:USD|EUR|GBP|CHF|JPY|CNY|INR|US|Rs\.?)\s?\$?\s?$")
-_NAMED = 32  # maximal number of characters between the name of a scale and its ends
+_NAMED = 32  # largest number of characters between the name of a scale and its ends
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
@@ -60,8 +60,8 @@ _STATES = re.compile(
 )
 
 
-# This matches a measure with its value ("高さは3,776メートル"), but not a count or a year
-# ("高さは3つの要因で").
+# The pattern matches a measure with its value ("高さは3,776メートル"), but not a count ("高さは3つの要因で") or a
+# year.
 _MEASURES = re.compile(
     r"(?:高さ|長さ|深さ|重さ|面積|人口|人数|[^\s、,]の数|個数|年齢|距離|速度|気?温度?|値段|価格|合計|標高|身高|高度|长度|深度|面积|距离|总数|높이|길이|깊이|무게|면적|인구|거리|가격)\s?(?:は|是|为|約|约|은|는|이|가)(?:約|约|大约|およそ|\s약)?\s?$"
 )
@@ -69,8 +69,8 @@ _THERE_ARE = re.compile(r"(?:[约大共计]有|共计?|约为|约是|等于|等�
 _NO_MEASURE = re.compile(r"\s?(?:つ|[個个]の|年|月|日|[%位番号回倍]|위|가지|개|년|월)")
 
 
-# Verbs that follow their number ("ایران ۳۱ استان دارد"), and a number at the end of a reply that
-# is called a year.
+# The patterns match verbs that follow their number ("ایران ۳۱ استان دارد"), and a year at the end
+# of a reply.
 _VERB_BEHIND = re.compile(
     r"\s?(?![つ位番回倍章위가]|[個个]の)\S{0,12}(?:\s\S{1,14}){0,2}?\s?(?:دارد|است|بود|আছে|ছিল|है|हैं|थे|थी|था|あります|います|です|ある|いる|있습니다|있다|입니다|이다|vardır|var|உள்ளன|உள்ளது|ఉన్నాయి|ఉంది|આહે|છે|आहेत|आहे|ਹਨ|ہے|ہیں)\W*$"
 )
@@ -87,7 +87,7 @@ _CONTRAST = re.compile(
 
 
 def _states_behind(text: str, one: Numeral) -> bool:
-    """Return whether a reply of one sentence states its only number as the answer."""
+    """Return whether a one-sentence reply states its only number as the answer."""
     if "?" in text or len(sentences(text)) > 1 or one.percent or one.out_of is not None:
         return False
     if len(re.findall("[0-9]+(?:[.,' ][0-9]+)*", text)) > 1:
@@ -108,7 +108,7 @@ _OF_ITSELF = re.compile(
 )
 
 
-# Words that explain a scale point: '1 = "never"'.
+# Words that explain a point of a scale, as in '1 = "never"'.
 MEANS = r"(?:=|–|is(?:\sfor)?|means|meaning|being|stands for|bedeutet|für|steht für|est|signifie|es|significa|è|é|betekent|oznacza|означает|veut dire|vuol dire|quer dizer|代表|表示|تعني|は)"
 MEANING = r"(?:\"[^\"\n]{1,40}\"|[^\",;.()\d\n]{1,40}?)"
 POINT_NAME = r"(?:\s\([^()\n]{1,40}\))?"
@@ -124,10 +124,11 @@ SCALE = re.compile(
 )
 
 
-# Asides in brackets: the measure in another unit, a source with its year, or the parts of a whole.
+# Asides in brackets contain the measure in another unit, a source with its year, or the parts of a
+# total.
 _UNIT = r"(?:m|km|cm|mm|ft|feet|foot|mi|miles?|kg|g|lbs?|pounds?|°\s?[CF]|l|lit(?:er|re)s?|gal(?:lons)?|in|inches|yd|yards|acres|ha|hectares|sq\.? \w+|mph|km/h|knots|hours|h|min(?:utes)?|s|seconds|stone|oz|met(?:er|re)s?|K)"
 _IN_UNITS = re.compile(rf"(?<=[0-9])(?P<unit>\s?{_UNIT})\s?\([0-9][0-9.,' ]*\s?{_UNIT}\)(?![\w])")
-# Asides that divide a counted total or count it differently: "88 keys (52 white, 36 black)".
+# Other asides divide a total or count it differently: "88 keys (52 white, 36 black)".
 _COUNTED_ALSO = re.compile(
     r"(?i)(?<=[0-9] )(?P<named>[^\W\d_]{3,}) \((?!or\b|maybe|perhaps|oder|ou\b|o\b|not\b|actually|no\b|out of|of\b|von|sur|de\b)[0-9]+ [^\W\d_][^()\n]{0,60}\)"
 )
@@ -159,7 +160,7 @@ def without_asides(text: str) -> str:
 
 
 def without_scale(text: str, ends: re.Pattern[str]) -> str:
-    """Blank out the ends of a scale that a text repeats, with the words that name it."""
+    """Blank out the ends of a scale that a text repeats, and the words that name the scale."""
     for one in ends.finditer(text):
         before = _SCALE_BEFORE.search(text, max(one.start() - _NAMED, 0), one.start())
         after = _SCALE_AFTER.match(text, one.end())
@@ -190,7 +191,7 @@ _HEAD = re.compile(
 
 
 class NumericForm(Form):
-    """A number in digits or in words."""
+    """Form of an answer that is a number, in digits or in words."""
 
     runs_on = True
     opening_decides = True
@@ -202,14 +203,14 @@ class NumericForm(Form):
 
     @abstractmethod
     def value(self, one: Numeral) -> Value | None:
-        """Return the value of a number; None if it is off the scale or of another kind."""
+        """Return the value of a number; None if it is off the scale or is not of this form."""
 
     def unclear(self, one: Numeral) -> bool:
         """Return whether a number can be parsed in two ways."""
         return False
 
     def led_up_to(self, text: str, one: Numeral) -> bool:
-        """Return whether a clause presents a number as an answer, rather than in passing."""
+        """Return whether a clause introduces a number as an answer and not in passing."""
         before = clause_before(text, one.start)
         measured = _MEASURES.search(before) and not _NO_MEASURE.match(text, one.end)
         states = self.states and (
@@ -223,7 +224,7 @@ class NumericForm(Form):
         return bool(states) or leads(text, one.start, self.leads)
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Return whether a number is an estimate or a result, not the subject of a refusal."""
+        """Return whether a number in a refusal is nevertheless an estimate or a result."""
         before = clause_before(text, one.start)
         given = _ESTIMATES.search(before) or before.rstrip().endswith("=")
         return bool(given and _ENDS.match(text, one.end))
@@ -269,7 +270,7 @@ class NumericForm(Form):
         values = self._values(ones)
         words = len(_TAIL.findall(text[ones[0].end :])) - (len(ones) - 1)
         if _VERB.search(text, ones[0].end):
-            return frozenset()  # the number is a subject: "0.05 was the threshold"
+            return frozenset()  # the number is the subject: "0.05 was the threshold"
         return values if len(values) == 1 and words <= _UNIT_WORDS else frozenset()
 
     def opening(self, text: str) -> frozenset[Value]:
@@ -313,10 +314,11 @@ def _passing_year(text: str, one: Mention) -> bool:
 def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a whole number.
 
-    Thousands may be grouped by commas ("1,50,000" as well), spaces, apostrophes, or points if
-    there are two of them; "1.234" can mean two numbers and is ambiguous, like bounds and ranges.
-    Powers, scales ("12k") and other bases ("0b101") are evaluated. Parts of formulas ("2π", "3x")
-    are ignored. A number at the end of a truncated reply may be incomplete and is not used.
+    Thousands may be grouped by commas (including "1,50,000"), spaces, apostrophes, or two or more
+    points. With a single point, "1.234" has two possible values and is ambiguous, as are bounds
+    and ranges. Powers, scales ("12k") and other bases ("0b101") are evaluated. Parts of formulas
+    ("2π", "3x") are ignored. A number at the end of a truncated reply may be incomplete and is not
+    used.
 
     Parameters
     ----------
@@ -349,8 +351,8 @@ class _Integer(NumericForm):
 
 
 DecimalMark = Literal[".", ","]
-# A pattern for one point before three digits, and patterns that recognise languages that write
-# thousands with a point.
+# The first pattern matches one point before three digits; the others recognise languages that
+# group thousands by points.
 _ONE_MARK = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}[.,][0-9]{3}(?![0-9.,]*[0-9])")
 _ENGLISH = re.compile(
     r"\b(?:[Tt]he|of|[Ii]s|[Ii]t|and|that|[Aa]re|[Aa]nswer|[Tt]his|[Tt]here|was|were|with|for|I|[Aa]pproximately|[Aa]bout|[Rr]esult|equals|has|have|would)\b"
@@ -366,7 +368,7 @@ _COUNTED = re.compile(
 
 
 def _thousands(text: str) -> bool | None:
-    """Return whether a point before three digits marks thousands; None if undecided."""
+    """Return whether a point before three digits groups thousands; None if undecided."""
     if _ENGLISH.search(text):
         return False
     counted = any(_COUNTED.match(text, one.end()) for one in _ONE_MARK.finditer(text))
@@ -378,7 +380,7 @@ def _thousands(text: str) -> bool | None:
 def read_number(
     reply: str, *, decimal_mark: DecimalMark = ".", finish_reason: str | None = None
 ) -> Reading:
-    """Parse a number: whole, decimal, a fraction, or a percentage as written (80 for 80 %).
+    """Parse a whole or decimal number, a fraction, or a percentage (80 for 80 %).
 
     Parameters
     ----------
@@ -386,9 +388,9 @@ def read_number(
         The reply.
     decimal_mark : {".", ","}
         Decimal mark of replies, used if a single mark precedes three digits: "1,234" is 1234 with
-        ".", and 1.234 with ",". With ".", replies in languages that write 1.234 for 1234 are
-        parsed as 1234 only before a noun ("1.234 Einwohner"). A mark before any other number of
-        digits is always a decimal mark.
+        ".", and 1.234 with ",". A mark before any other number of digits is always a decimal mark.
+        With ".", "1.234" is parsed as 1234 only before a noun, in languages that group thousands
+        by points ("1.234 Einwohner").
     finish_reason : str, optional
         Reason why the generation ended; "length" means that the reply was cut off.
 
@@ -412,7 +414,7 @@ class _Number(NumericForm):
         self._thousands: bool | None = False
 
     def prepared(self, text: str) -> str:
-        """Leave out asides; record how the reply's language uses one mark before three digits."""
+        """Remove asides; record what one mark before three digits means in the reply."""
         if not self._comma and _ONE_MARK.search(text):
             self._thousands = _thousands(text)
         return without_asides(text)

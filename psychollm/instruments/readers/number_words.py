@@ -1,4 +1,4 @@
-"""Numbers in words: any English number, and those common in replies in other languages."""
+"""Numbers in words: any English number, and numbers common in replies in other languages."""
 
 import re
 import unicodedata
@@ -55,7 +55,7 @@ _BOTTOMS = {
     }.items()
     for word in words.split()
 }  # fmt: skip
-# "A third option" is not a fraction; neither is "half" without a number before it.
+# "A third option" is not a fraction, and "half" is a fraction only after a number.
 _FRACTION = re.compile(
     rf"(?i)(?<![\w-])(?<!and )(?P<top>{'|'.join(_TOPS)})[\s-](?P<bottom>{'|'.join(sorted(_BOTTOMS, key=len, reverse=True))})"
     r"(?=\s*(?:$|[^\w\s])|\s(?:of|chance|sure|certain|confident|probability|likely|sicher|sûr|seguro|von|de|di)(?!\w))(?!-\w)"
@@ -81,7 +81,7 @@ ko 영 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열 열하나 열�
 ar صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة أحد_عشر اثنا_عشر ثلاثة_عشر أربعة_عشر خمسة_عشر ستة_عشر سبعة_عشر ثمانية_عشر تسعة_عشر | عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون مائة | اثنين=2 اثنتان=2 عشر=10 عشرين=20 ثلاثين=30 أربعين=40 خمسين=50 ستين=60 سبعين=70 ثمانين=80 تسعين=90 مئة=100 مائتان=200 مئتان=200 ألف=1000 مليون=1000000 و=&
 hi शून्य एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस | बीस तीस चालीस पचास साठ सत्तर अस्सी नब्बे सौ | पांच=5 छः=6 छे=6 इक्कीस=21 बाईस=22 तेईस=23 चौबीस=24 पच्चीस=25 छब्बीस=26 सत्ताईस=27 अट्ठाईस=28 उनतीस=29 इकतीस=31 बत्तीस=32 तैंतीस=33 चौंतीस=34 पैंतीस=35 छत्तीस=36 सैंतीस=37 अड़तीस=38 उनतालीस=39 इकतालीस=41 बयालीस=42 तैंतालीस=43 चौवालीस=44 पैंतालीस=45 छियालीस=46 सैंतालीस=47 अड़तालीस=48 उनचास=49 इक्यावन=51 बावन=52 तिरपन=53 चौवन=54 पचपन=55 छप्पन=56 सत्तावन=57 अट्ठावन=58 उनसठ=59 इकसठ=61 बासठ=62 तिरसठ=63 चौंसठ=64 पैंसठ=65 छियासठ=66 सड़सठ=67 अड़सठ=68 उनहत्तर=69 इकहत्तर=71 बहत्तर=72 तिहत्तर=73 चौहत्तर=74 पचहत्तर=75 छिहत्तर=76 सतहत्तर=77 अठहत्तर=78 उनासी=79 इक्यासी=81 बयासी=82 तिरासी=83 चौरासी=84 पचासी=85 छियासी=86 सत्तासी=87 अट्ठासी=88 नवासी=89 इक्यानवे=91 बानवे=92 तिरानवे=93 चौरानवे=94 पचानवे=95 छियानवे=96 सत्तानवे=97 अट्ठानवे=98 निन्यानवे=99 हज़ार=1000 हजार=1000 लाख=100000 करोड़=10000000
 """
-# Words that also occur in other languages, and words such as "thousand" that are no number by
+# Some of these words also occur in other languages; others, such as "thousand", are not numbers by
 # themselves.
 _ELSEWHERE = "once on bin due elf cent cents vingts mila millions milioni milhões million"
 _NO_NUMBERS = frozenset(_ELSEWHERE.split())
@@ -93,7 +93,7 @@ _COUNTERS = re.compile(
     "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条天年岁歳日米块元円週周月つ]|公里|小时|分钟|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
 )
 _IN_DIGITS = re.compile("[0-9]")
-_LARGEST = 10**15  # nobody writes larger numbers in words
+_LARGEST = 10**15  # larger numbers are not written in words
 _EAST_DIGITS = {
     **{one: value for value, one in enumerate("零一二三四五六七八九")},
     **{one: value for value, one in enumerate("영일이삼사오육칠팔구")},
@@ -108,7 +108,7 @@ _ROMAN = {"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 
 @lru_cache(maxsize=1)
 def _languages() -> dict[str, dict[str, int]]:
-    """Return the words of each language and their values, -1 for a conjunction."""
+    """Return the number words of each language and their values, -1 for a conjunction."""
     tables: dict[str, dict[str, int]] = {}
     for line in unicodedata.normalize("NFKC", _LISTS).strip().splitlines():
         low, tens, more = line.split(" | ")
@@ -157,7 +157,7 @@ def english_numbers(text: str) -> list[tuple[int, int, int]]:
 
 
 def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
-    """Return numbers and fractions in words: value, denominator if any, start and end."""
+    """Return numbers and fractions in words: value, denominator or None, start and end."""
     fractions: list[tuple[float, int | None, int, int]] = [
         (_TOPS[one["top"].lower()], _BOTTOMS[one["bottom"].lower()], *one.span())
         for one in _FRACTION.finditer(text)
@@ -172,7 +172,7 @@ def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
     ]
     within = {i for *_, start, end in fractions for i in range(start, end)}
     numbers: list[tuple[float, int | None, int, int]] = [*fractions]
-    consumed = 0  # position up to which words are decimals of an earlier number
+    consumed = 0  # end of words that are decimals of an earlier number
     for value, start, end in english_numbers(text):
         if start in within or start < consumed:
             continue
@@ -192,9 +192,9 @@ def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
 
 
 def _compose(words: list[str]) -> list[int]:
-    """Return the numbers that words form: "two hundred and five" is one, "two and five" are two."""
+    """Combine words into numbers: one for "two hundred and five", two for "two and five"."""
     numbers: list[int] = []
-    total, current, room = 0, 0, 0  # a word with a value below `room` belongs to the same number
+    total, current, room = 0, 0, 0  # words with values below `room` belong to the same number
     for word in words:
         if word in SCALES:
             room = SCALES[word]
@@ -212,7 +212,7 @@ def _compose(words: list[str]) -> list[int]:
 
 
 def number_in_words(text: str) -> int | None:
-    """Return the number that makes up a whole text, in one of fifteen languages."""
+    """Return the number of which a whole text consists, in one of fifteen languages."""
     text = " ".join(text.lower().split())
     if not text or len(text) > 60 or _IN_DIGITS.search(text):
         return None
@@ -247,7 +247,7 @@ def _composed(text: str, language: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def _parts(word: str, language: str) -> tuple[int, ...]:
-    """Return the values of the parts of a compound word, none if it is not a number."""
+    """Return the values of the parts of a compound word; empty if it is not a number."""
     table = _languages()[language]
     if word in table:
         return (table[word],)
@@ -258,7 +258,7 @@ def _parts(word: str, language: str) -> tuple[int, ...]:
 
 
 def _evaluated(values: list[int], language: str) -> int | None:
-    """Return the value of consecutive number words, None if a decimal place is taken twice."""
+    """Return the value of consecutive number words; None if a decimal place occurs twice."""
     total, current, least = 0, 0, _LARGEST
     before = -1
     for value in values:

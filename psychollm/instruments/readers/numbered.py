@@ -1,4 +1,4 @@
-"""Several answers in one reply, each with the number of its question."""
+"""Parse several answers in one reply, each with the number of its question."""
 
 import re
 from collections.abc import Callable
@@ -29,8 +29,8 @@ def read_numbered(
 
     Numbers may be at the start of lines ("1. ...", "Item 2: ...") or within one line ("1: 3, 2:
     4"), as in JSON. Without numbers, n lines or n comma-separated values are assigned in order. A
-    number with two different answers is ambiguous. A missing answer is unreadable, or has the
-    outcome of the whole reply (such as refused).
+    number with two different answers is ambiguous. A missing answer has the outcome of the whole
+    reply, such as refused, or else is unreadable.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read_numbered(
     Returns
     -------
     tuple of Reading
-        One per question.
+        One parsed answer per question.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _whole_outcome(text: str, *, thought: bool, cut: bool) -> Outcome:
 
 
 def _by_number(text: str, n: int) -> dict[int, list[str]]:
-    """Return the text after each number, up to the next."""
+    """Return the text after each number, up to the next number."""
     for pattern in (_AT_LINE_START, _WITHIN_LINE):
         marks = [mark for mark in pattern.finditer(text) if 1 <= int(mark[1]) <= n]
         if len({mark[1] for mark in marks}) < min(n, 2):
@@ -92,7 +92,7 @@ def _by_number(text: str, n: int) -> dict[int, list[str]]:
 
 
 def _by_order(text: str, n: int) -> dict[int, list[str]]:
-    """Return lines, or comma-separated values, if their number equals that of the questions."""
+    """Return lines or comma-separated values if there is one for each question."""
     for parts in (text.splitlines(), re.split(r"[,;]", text.strip("[](){} \n."))):
         kept = [part.strip() for part in parts if part.strip()]
         if len(kept) == n:

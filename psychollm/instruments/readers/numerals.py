@@ -1,9 +1,9 @@
-"""Numbers in a text, with their position and manner.
+"""Numbers in a text, with their positions and manners.
 
-Digits of the following kinds are ignored: times and ratios, dates, versions, ordinals, parts of
-names ("GPT-4"), and the numbers of rules, steps and questions.
+Digits in times, ratios, dates, versions, ordinals, names ("GPT-4"), and in the numbers of rules,
+steps and questions are ignored.
 
-An equation asserts its result, not the terms before the equals sign.
+An equation asserts its result and not the terms before the equals sign.
 """
 
 import math
@@ -70,8 +70,7 @@ _BOUND_AFTER = re.compile(
     r"|,?\s?(?:at (?:the )?(?:very )?(?:least|most|minimum|maximum)|max(?:imum)?|min(?:imum)?|tops)\b(?! [0-9])"
     r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多[个人名]|余|を(?:切|超|下回|上回))|(?:\s?[개명년원살세점%])?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
 )
-# Signs next to a number that make it part of a formula, and letters that are no unit: "√2", "2π",
-# "3x".
+# Next to these signs or letters, a number is part of a formula: "√2", "2π", "3x".
 _FORMULA_BEFORE = re.compile(
     r"(?i)(?:[√∛∜^±]|π\s?[/*×·^]?|(?<![a-z])(?:sqrt|cbrt|log|ln|exp|sin|cos|tan)(?:_[0-9]+)?|(?<![\w'])[b-zB-Z](?:_\w)?\s?[-+*/×·÷]|[0-9)]\s?[+×÷·*]|[0-9)]\s[-–]\s)[\s({]*$"
 )
@@ -99,7 +98,7 @@ _MAX_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """One number of a text."""
+    """Number in a text."""
 
     value: float  # an int if written as a whole number
     start: int
@@ -107,7 +106,7 @@ class Numeral:
     mode: Mode = Mode.SAID
     written: str = ""
     percent: bool = False
-    out_of: float | None = None  # the denominator, if any
+    out_of: float | None = None  # denominator, or None
     doubtful: bool = False  # "1.234": thousands or a decimal
     heads: bool = False
     part: bool = False  # part of a formula or next to other letters: "√2", "3x"
@@ -120,7 +119,7 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
     return list(_numerals(text, equations, shares))
 
 
-@lru_cache(maxsize=16)  # several checks use the same reply
+@lru_cache(maxsize=16)  # because several checks use the same reply
 def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]:  # noqa: FBT001
     enumerators = [one.end() for one in _ENUMERATOR.finditer(text)]
     listed = frozenset(enumerators if len(enumerators) > 1 else ())
@@ -245,7 +244,8 @@ _SCALE = re.compile(
 )
 
 
-# Units that smaller units may follow ("5 ft 3 in"), and whether a space may separate them.
+# Smaller units may follow these units ("5 ft 3 in"); the flag states whether a space may separate
+# them.
 _EASTERN = {
     **{
         one: (10**power, False)
@@ -357,8 +357,8 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     return replace(one, mode=mode, heads=heads)
 
 
-# Numbers that are no answer: times, ages, measures as adjectives ("a 12-inch ruler"). Words that
-# make a number a bound.
+# Times, ages and measures as adjectives ("a 12-inch ruler") are not answers. Other words make a
+# number a bound.
 _IN_PASSING_AFTER = re.compile(
     r"(?i)-(?!ish|[0-9]|prozent|percent)[^\W\d_]{2,}|\s?(?:a\.m\.|p\.m\.|[ap]m\b|o'clock)|\s?-?odd\b|\s[a-z]+\sago\b|\s(?:and counting|up(?:wards?)?)(?![^.,;!?])"
     r"|\s(?:is|was|are|were)\s(?!(?:the|an?) (?:[a-z]+ ){0,2}(?:answer|number|result|total|count|sum|value|estimate|guess|figure)\b|exactly|correct|right|my|what|left|it\b|needed|remaining|in total|in all|there)"
@@ -386,8 +386,8 @@ _NEARLY_EQUAL = re.compile(r"(?<=[\w)%] )≈|(?<=[\w)%])≈")
 _SIDES = re.compile(r"[,;:\n]\s|\band\b(?=\s\w{1,12}\s?=)|\bor\b|\bso\b|\bhence\b|\btherefore\b")
 
 
-# "2x = 10" and "x + 6 = 13" are equations to solve for x. A single name before "=" is assigned a
-# value.
+# "2x = 10" and "x + 6 = 13" are equations to solve for x, but a single name before "=" is assigned
+# a value.
 _UNSOLVED = re.compile(
     r"[0-9)]\s?[b-hj-z](?![\w'])(?!\s?[0-9(])|(?<![\w'])[a-z](?:\s?[-+−^]|[23]\s*$)|[-+−]\s?[b-z](?![\w'])"
 )
@@ -423,7 +423,7 @@ def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], 
 
 
 def _sign_before(text: str, one: Numeral) -> int:
-    """Return the position of "x =" before a number; -1 without it."""
+    """Return the position of "x =" before a number, or -1."""
     before = text[max(one.start - 6, 0) : one.start]
     return one.start - 1 if re.search(r"=\s*$", before) else -1
 
@@ -440,7 +440,7 @@ def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
 
 
 def number_alone(text: str, further: frozenset[str] = frozenset()) -> int | None:
-    """Return the number that makes up a text in words, allowing introductory words and a unit."""
+    """Return the number of which a text in words consists, with optional leads and unit."""
     words = _IDLE_TAIL.sub("", text.strip(_AROUND)).strip(_AROUND).split()
     number = number_in_words(" ".join(words))
     if number is not None or not 1 < len(words) <= _FEW or not may_count(words):

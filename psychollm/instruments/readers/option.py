@@ -2,8 +2,9 @@
 
 Letters take precedence over texts: a reply that names one letter and then discusses the texts of
 other options has chosen the letter. A letter directly followed by the text of another option is
-ambiguous. A letter that is also a word ("a" city, "I") counts only as a label: in brackets, before
-a full stop or colon, after "option", before "is correct", or next to another letter.
+ambiguous. A letter that is also a word ("a", "I") counts only if it is used as a label: in
+brackets, before a full stop or colon, after "option", before "is correct", or next to another
+letter.
 """
 
 import re
@@ -65,21 +66,21 @@ _DESCRIBED = re.compile(
 )
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
-# Words that may follow a chosen letter. Before any other word the letter is the subject of a
+# These words may follow a chosen letter. Before any other word, the letter is the subject of a
 # sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|are(?= (?:both |all )?(?:right|correct|true|possible|valid))|wie|comme|como|come|zu(?=\W*$)|zijn|sein|être|ser|essere|być|it is|all the way|hands down|for sure|becuase|becouse|cuz|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
     r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|qui(?= (?:(?:convient|correspond)(?! le moins| pas| mal| moins| peu)|est (?:la )?(?:bonne|correcte|juste|exacte)|me semble (?:la )?(?:bonne|correcte|juste|exacte)))|karena|eftersom|vì|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|を[^\W\d_]{1,4}人|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!не\s)(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
 )
 _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
-# Nouns before a letter that is their name ("vitamin C").
+# After these nouns, a letter is part of a name ("vitamin C").
 _NAMED = re.compile(
     r"(?i)\b(?:plan|vitamine?|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$|(?:ビタミン|维生素|비타민)\s?$"
 )
-# Letters that name no option: in "A.I.", and in "A: I'm not sure", where A means "answer".
+# These letters do not name an option, as in "A.I." or "A: I'm not sure", where A means "answer".
 _ABBREVIATED = re.compile(r"\.(?:[A-Za-z]{1,3}(?!\w)|\s?[A-Z]\.(?!\s*$)|\s[A-Z]\.?\s[A-Z][a-z])")
 _INITIAL, _SURNAME = re.compile(r"(?<!\w)[A-Z]\.\s?$"), re.compile(r"\.\s[A-Z][a-z]")
-# Words between letters that denote things or a range of options.
+# With these words between them, letters denote objects or a range of options.
 _RELATED = re.compile(
     r"(?i:\s(?:vs\.?|versus|or something|or so)\b)|\s[0-9]+[.):]\s|\.\s(?!it|this|that|there|he|she|they|we|all|most)[a-z]+\s(?:is|are|was|were|can|has|have)\b|"
     r"\s?(?:(?:to|through|bis|à)\s|[-–→∪∩=<>≤≥⇒∧∨])\s?(?:point\s)?[A-Z](?!\w)|\s?[=<>≤≥]\s?[0-9]"
@@ -110,8 +111,8 @@ def read_option(
     reply : str
         The reply.
     options : sequence of str, or mapping of str to str
-        The letters, or each letter mapped to the option's text. With texts, a reply may also
-        choose an option by its text.
+        Letters of the options, or a mapping from each letter to the text of the option. If texts
+        are given, a reply may also choose an option by its text.
     finish_reason : str, optional
         Reason why the generation ended; "length" means that the reply was cut off.
 
@@ -173,7 +174,7 @@ def _norm(text: str) -> str:
     return " ".join(text.lower().strip(_EDGES).split())
 
 
-# Cyrillic letters that look like Latin ones and name the same option in either alphabet.
+# These Cyrillic letters look like Latin letters and name the same option in either alphabet.
 _LOOKALIKES = str.maketrans("АСас", "ACac")
 
 
@@ -190,7 +191,7 @@ class _Option(Form):
         self._of = patterns
 
     def prepared(self, text: str) -> str:
-        """Replace a single Cyrillic letter by a Latin one; mark the option called right."""
+        """Replace a single Cyrillic by a Latin letter; mark the option that is called right."""
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
         text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
@@ -205,7 +206,7 @@ class _Option(Form):
         return kept.replace(right[0].group(), f"{OPEN}{right[0]['key']}{CLOSE}")
 
     def _without_echo(self, text: str) -> str:
-        """Leave out a repeated list of all options if the rest of the reply names one of them."""
+        """Remove a repeated list of all options if the rest of the reply names an option."""
         if "\n" not in text or OPEN in text:
             return text
         listed = list(self._of.listed.finditer(text))
@@ -274,8 +275,8 @@ class _Option(Form):
         texts = [one for one in named if one.mode is Mode.SAID]
         if not letters or not {one.value for one in letters} & {one.value for one in texts}:
             return mentions + named
-        # A letter takes precedence over option texts after it, but not over an option text before
-        # it.
+        # A letter takes precedence over option texts that follow it, but not over an option text
+        # before it.
         return mentions + [one for one in texts if one.start < letters[0].start]
 
     def _named(self, text: str) -> list[Mention]:
@@ -338,7 +339,7 @@ class _Option(Form):
 
 
 def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
-    """Return whether the last sentence mentions only this letter, and earlier ones others."""
+    """Return whether the last sentence mentions only this letter, and earlier sentences others."""
     if sentence.end < len(text) or not sentence.start:
         return False
     others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}
@@ -354,7 +355,7 @@ def _past(text: str, end: int) -> int:
 
 
 def _labels(text: str, one: re.Match[str]) -> bool:
-    """Return whether a letter that is also a word, such as "a", is used as a label here."""
+    """Return whether a letter that is also a word, such as "a", is used as a label."""
     if _LABELS.match(text, one.end()):
         return True
     before = text[max(one.start() - 14, 0) : one.start()]
@@ -366,7 +367,7 @@ def _labels(text: str, one: re.Match[str]) -> bool:
 
 
 def _chosen(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
-    """Return the manner in which a reply mentions an option's text; in passing it is no choice."""
+    """Return the manner in which a reply mentions an option's text."""
     mode = manner(text, sentence, *one.span())
     before = clause_before(text, one.start())
     named = _IS.search(before) if before.strip(_EDGES) else _IS_IT.match(text, one.end())

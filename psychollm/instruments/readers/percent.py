@@ -29,7 +29,7 @@ from psychollm.instruments.readers.numerals import PERCENT, Numeral
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
-_NEARLY = re.compile(r"(?i)\b(?:nearly|almost|close to|not quite)\s$")  # below 100 %
+_NEARLY = re.compile(r"(?i)\b(?:nearly|almost|close to|not quite)\s$")  # means less than 100 %
 _SURE = re.compile(r"(?i)\s(?:sure|certain|confident|convinced|positive)\b")
 _FIRST_PERSON = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i'd|we|me|am)(?![\w'])")
 _CLAUSE = re.compile(r"[,;:.!?\n()–]")
@@ -47,7 +47,7 @@ _SHARE = re.compile(
 _ALL = re.compile(
     r"(?i)(?<!\w)(?:cien por cien(?:to)?|cento per cento|cem por cento|cent pour cent|hundertprozentig|honderd procent|sto procent|на все сто(?: процентов)?|hundra procent)(?!\w)"
 )
-# The remainder that expresses doubt: "the remaining 15 %".
+# The pattern matches a remainder that expresses doubt: "the remaining 15 %".
 _REST_BEFORE = re.compile(
     r"(?i)(?:\b(?:remaining|other|rest of the|restlichen|übrigen|verbleibenden|resterende|otro|altro|pozostałe|оставшиеся|остальные)\s$|[1-9][0-9]?\s?%[^%]{0,60}\b(?:aunque|obwohl|anche se|bien que|embora)\b[^%]{0,20}$)"
 )
@@ -58,7 +58,7 @@ _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])"
 _SIGN_FIRST = re.compile(
     r"(?<![\w%])(?:%|yüzde |asilimia )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
 )
-# The margin of error around an estimate.
+# The pattern matches the margin of error of an estimate.
 _INTERVAL = re.compile(
     r"(?i)\s?[(\[,;]\s?(?:(?:an? )?[0-9]{2}\s?%\s?(?:ci|confidence interval|credible interval|hdi)|ci|range|interval|from|between)\b[^()\[\]\n]{0,40}[)\]]"
 )
@@ -68,8 +68,8 @@ _SUBJECT = re.compile(
 _IN_WORDS = re.compile(
     rf"(?i)(?<![{WORD}])(?P<words>(?:[{WORD}]{{1,24}}[\s-]){{0,3}}[{WORD}]{{1,40}}?)(?P<sign>{PERCENT})(?![{WORD}])"
 )
-# Words that may follow a percentage that is a confidence. Any other noun makes it a proportion of
-# something ("80 % of people").
+# These words may follow a percentage that is a confidence. Before any other noun, it is a
+# proportion of something ("80 % of people").
 _FOLLOWS = re.compile(
     r"(?i)\s(?!(?:sure|certain\w*|confiden\w*|convinced|positive|chances?|probab\w*|likel\w*|odds|that|this|it|its|i|my|of|because|since|as|with|given|based|in|on|for|at|and|but|or|to|from|by|if|though|although|so|now|here|is|was|would"
     r"|overall|accura\w*|correct\w*|right|true|yes|no|maybe|roughly|approximately|about|give|level|belief|credence|seems?|sounds?|feels?|up|down|due|after|considering|assuming|not|then|rather|actually|final|who|which|possib\w*|the|a|an|we|you|there|very|quite|pretty|or-so|instead|today|again|given)\b)"
@@ -111,7 +111,7 @@ def read_percent(
     reply : str
         The reply.
     scale : {"0-100", "0-1"}
-        The requested scale.
+        Requested scale.
     finish_reason : str, optional
         Reason why the generation ended; "length" means that the reply was cut off.
 
@@ -168,7 +168,7 @@ class _Percent(NumericForm):
     labels_lead = True
     leads = PERCENT_LEADS
     shares = True
-    off_scale_opposes = False  # numbers such as years are no confidences
+    off_scale_opposes = False  # numbers such as years are not confidences
 
     def __init__(self, scale: Scale) -> None:
         self._full = 100 if scale == "0-100" else 1
@@ -185,7 +185,7 @@ class _Percent(NumericForm):
         text = _TENTHS.sub(_of_ten, text) if not text.isascii() else text
         for full, ends in (1, _ENDS["0-1"]), (100, _ENDS["0-100"]):
             if self._full != full and ends.search(text) and SCALE.search(text):
-                self._full, self._ends = full, [ends]  # the reply names the scale that it uses
+                self._full, self._ends = full, [ends]  # the reply names its scale
         self._signed = any(one.percent for one in super().found(text))
         return text
 
@@ -196,7 +196,7 @@ class _Percent(NumericForm):
         return _own(blank, self._shares(blank))
 
     def own(self, marks: list[Marked], text: str) -> list[Marked]:
-        """Leave out an answer that is a percentage if the reply also gives a confidence."""
+        """Remove an answer that is a percentage if the reply also gives a confidence."""
         ranks = {mark.rank for mark in marks}
         if ranks != {2} or not any(_is_own(text, one) for one in self.found(text) if one.percent):
             return marks
@@ -221,7 +221,7 @@ class _Percent(NumericForm):
         return super().led_up_to(text, one) or bool(own and _MEASURE.search(beside))
 
     def _has_form(self, one: Numeral) -> bool:
-        """Return whether a number is written like a confidence; its value does not matter."""
+        """Return whether a number has the form of a confidence, regardless of its value."""
         proportion = self._full == 1 and not isinstance(one.value, int) and 0 <= one.value <= 1
         return one.percent or one.out_of is not None or proportion
 
@@ -256,7 +256,7 @@ _OF_A_FACT = re.compile(
 
 
 def _own(text: str, ones: list[Numeral]) -> list[Numeral]:
-    """Leave out numbers in stated facts if another number is the writer's confidence."""
+    """Remove numbers in stated facts if another number is the writer's confidence."""
     signed = [one for one in ones if one.percent]
     if len(signed) == 2 and signed[0].value + signed[1].value == 100:
         last = signed[1]

@@ -1,12 +1,13 @@
-r"""The words of a reply, without reasoning and markup.
+r"""Words of a reply, without reasoning text and markup.
 
-Removed in this order: the reasoning text of a reasoning model, control tokens, typographic
-variants of characters, HTML, LaTeX, Markdown. A result that the writer marks (`\boxed{...}`,
-`<answer>...</answer>`) is kept between `OPEN` and `CLOSE`. Every step is one pass.
+The parser removes, in this order, the reasoning text of a reasoning model, control tokens,
+typographic variants of characters, HTML, LaTeX and Markdown. A result that the writer marks
+(`\boxed{...}`, `<answer>...</answer>`) is kept between `OPEN` and `CLOSE`. Every step is one pass
+over the text.
 
-Reasoning text arrives in tags, or separately from the reply: `with_reasoning` puts it into tags,
-so that one text holds both. A model that was asked to reason first writes it before a last line
-that begins with "Answer:".
+Reasoning text is either in tags or separate from the reply; `with_reasoning` puts separate
+reasoning text into tags, so that one text contains both. A model that was asked to reason first
+writes its reasoning before a last line that begins with "Answer:".
 """
 
 import html
@@ -31,7 +32,7 @@ _UNSEEN = re.compile(
 )
 _POWER = re.compile(r"(?:(?<=[0-9)])|(?<=\b[xyzn]))[⁻⁰¹²³⁴-⁹]+")
 _BASE = re.compile("(?<=[0-9])[₀-₉]+")
-# The note that a footnote mark refers to is at the start of a later line, or in brackets after a
+# The note to which a footnote mark refers is at the start of a later line, or in brackets after a
 # word.
 _NOTE = re.compile(
     r"(?m)^[ \t]*(?P<mark>\[\^?[0-9a-z]{1,2}\]|\([0-9]\)|[¹²³⁴-⁹]|[*†‡§]{1,2}(?![*\w]*\*))(?::|[ \t]|(?=[a-z]))(?P<note>[^\n]*\S[^\n]*)$"
@@ -40,7 +41,7 @@ _CITED = re.compile(
     r"(?m)(?:(?<=[^\W_])|(?<=[^\W_][.,;!?]))(?:(?:\[\^?[0-9]{1,2}\])+(?!\()|[ ]\[\^?[0-9]{1,2}\][.\s]*$|[ ]\((?:see|cf\.|source|note)\b[^()\n]{0,80}\))"
 )
 _MARKED = re.compile(r"(\W*[A-Za-z]+)[¹²³⁴-⁹](\W*)")
-# An en dash before digits is a minus sign if no range or product can begin before it.
+# An en dash before digits is a minus sign if the text before it cannot begin a range or a product.
 _MINUS = re.compile(r"(?:\A|(?<=[\s(=:*$€£]))[–‒](?=[$€£]?\.?[0-9])")
 _HEADING = re.compile(r"(?m)^([ \t]*)【([^【】\n]{1,8})】[ \t]*(?=\S)")  # 【答案】B
 _VULGAR = re.compile("([0-9]{0,9})([¼½¾⅐-⅞])")
@@ -70,10 +71,10 @@ _VARIANTS = str.maketrans(
 )
 _TICKED = r"\[[xX✓✔]\]|\([xX✓✔•●]\)|[☑☒◉🔘]"
 _BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜⬛■◯○]")
-_MAY_BE_TICKED = re.compile(r"[\[(|\x80-\U0010ffff]")  # in boxes, ticks and tables
+_MAY_BE_TICKED = re.compile(r"[\[(|\x80-\U0010ffff]")  # occurs in boxes, ticks and tables
 _CELL_TICKED = re.compile(r"[xX✅✔✓☑☒]|\[[xX]\]")
 _CELL_EMPTY = re.compile(r"[\s-]*|[❌✗✘✖☐⬜]|\[\s?\]")
-_ITEM_WORDS = 3  # maximal number of words in an item of a list with ticks
+_ITEM_WORDS = 3  # largest number of words in an item of a ticked list
 _SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
@@ -117,7 +118,7 @@ _MARKDOWN = re.compile(r"[][*_`~#>|=+→⇒➜➡▶•‣◦▪–-]")  # all c
 
 
 class Plain(NamedTuple):
-    """The words of a reply, without reasoning text and markup."""
+    """Words of a reply, without reasoning text and markup."""
 
     text: str
     thought: bool  # whether reasoning text was removed
@@ -173,7 +174,7 @@ def _characters(text: str) -> str:
 
 
 def _without_unticked(text: str) -> str:
-    """Mark ticked items and drop the others, in a list with boxes or signs."""
+    """In a list with boxes or signs, mark ticked items and remove the others."""
     lines = _without_columns(text.split("\n"))
     signs = [_SIGNS.search(line) for line in lines]
     kinds = [bool(sign["ticked"]) for sign in signs if sign]
@@ -186,7 +187,7 @@ def _without_unticked(text: str) -> str:
 
 
 def _without_columns(lines: list[str]) -> list[str]:
-    """Mark the column head above the only tick of a table with one row."""
+    """Mark the column heading above the only tick of a table with one row."""
     rows = [line for line in lines if line.count("|") > 2 and not _is_rule(line)]
     if len(rows) != 2:
         return lines
@@ -293,7 +294,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _unless_within_a_word(mark: re.Match[str]) -> str:
-    """Drop signs of emphasis; keep multiplication stars, underscores in names, and bullets."""
+    """Remove signs of emphasis; keep multiplication stars, underscores in names, and bullets."""
     text, run = mark.string, mark.group()
     before = text[mark.start() - 1] if mark.start() else " "
     after = text[mark.end()] if mark.end() < len(text) else " "
@@ -304,7 +305,7 @@ def _unless_within_a_word(mark: re.Match[str]) -> str:
     return run if within or apart or leads else ""
 
 
-# Names that vendors give to tags of reasoning text, with possible words around them.
+# These are the vendors' names of tags for reasoning text, with words that may surround them.
 _THINKING = (
     r"(?:[a-z]{1,12}[:_ -])?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|analysis"
     r"|monologue|rationale|deliberation|working_out|chain_of_thought|cot)(?:_(?:process|trace|steps|on))?"
@@ -327,7 +328,7 @@ _ANSWER = re.compile(
 
 
 class Trace(NamedTuple):
-    """The reasoning before the answer, and the answer."""
+    """Reasoning text and the answer that follows it."""
 
     thinking: str
     answer: str
@@ -337,7 +338,7 @@ class Trace(NamedTuple):
 def split_trace(reply: str) -> Trace:
     """Return the reasoning text and the answer of a reply."""
     # Reasoning text without a closing tag extends to the end, and the text before it is not an
-    # answer. A closing tag alone means that the opening tag was part of the prompt.
+    # answer. If there is only a closing tag, the opening tag was part of the prompt.
     thought, said = _by_tags(reply)
     marks = list(_ANSWER.finditer(said))
     if marks:
@@ -358,7 +359,7 @@ def with_reasoning(text: str, reasoning: str | None) -> str:
 
 
 def in_tags(reply: str) -> str:
-    """Return a reply with the reasoning text in the same tags for all models."""
+    """Return a reply with the reasoning text in tags that are the same for all models."""
     if not _MAY_THINK.search(reply):
         return reply
     reply = _CHANNEL.sub(

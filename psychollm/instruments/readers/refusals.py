@@ -1,4 +1,4 @@
-"""Detect whether a reply declines to answer: the model will not, cannot, or does not know."""
+"""Detect whether a reply declines to answer, for example because the model does not know."""
 
 import re
 from functools import cache
@@ -37,7 +37,7 @@ _ENGLISH = rf"""
        |not\ determinable|undeterminable|undecidable)\W*$
 """
 # Statements such as "the element N is not known" may be facts. They count as refusals if the
-# answer is a number or an option, but not if it is in words.
+# requested answer is a number or an option, but not if it is in words.
 _OPEN = r"""
     \b(?:is|are|remains?|was|were)\ (?:currently\ |still\ )?(?:unknown|not\ (?:known|available|stated|given|specified|mentioned|publicly)|unavailable|unclear)\b
   | \bnot\ possible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
@@ -88,7 +88,7 @@ _UNSPACED = (
 
 @cache
 def _saying(*, in_words: bool, plain: bool) -> re.Pattern[str]:
-    """Return a pattern for refusals in lower case; for ASCII text it is three times as fast."""
+    """Return a pattern for refusals in lower case; a faster pattern is used for ASCII text."""
     others = "|".join(_OTHERS)
     if plain:  # in ASCII text, phrases with other characters never match
         others = re.sub(r"[^\x00-\x7f]", "\0", others)

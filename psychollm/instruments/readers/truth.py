@@ -1,4 +1,4 @@
-"""Clauses that call a statement, or the answer that a judge assesses, true or false."""
+"""Clauses that call a statement or an assessed answer true or false."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
 
 
 def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
-    """Return the truth value that a clause asserts; None without one and for double denials."""
+    """Return the truth value that a clause asserts; None without a value or if denied twice."""
     clause = _LEAVES.sub("", clause)
     for pattern in patterns:
         said = pattern.fullmatch(clause)
@@ -55,7 +55,8 @@ def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
     return None
 
 
-# Patterns for the answer that a judge names as correct, and for words next to the assessed answer.
+# The patterns match an answer that a judge names as correct, and words next to the assessed
+# answer.
 SHOULD_BE = re.compile(
     r"(?i)(?:\b(?:correct|right|reference|expected|actual|true) answer|richtige antwort|richtig wäre|réponse (?:correcte|attendue)|bonne réponse|respuesta (?:correcta|esperada)|risposta (?:corretta|giusta|attesa)|resposta (?:correta|certa|esperada)"
     r"|(?:juiste|correcte) antwoord|правильный ответ|верный ответ|(?:poprawna|prawidłowa) odpowiedź|doğru cevap|正确答案|正解は|정답은|सही उत्तर|الإجابة الصحيحة)[^.,;\n]*"

@@ -1,15 +1,16 @@
 """Parse a likelihood in words.
 
-`LIKELIHOOD` maps the seven expressions of the United States Intelligence Community Directive 203
-(Office of the Director of National Intelligence, 2015), in both wordings that it lists, to the
-middle of their ranges: 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %, 95-99 %. "Impossible"
-and "certain" are added with the values 0 and 1. Common translations have the value of the English
-expression.
+`LIKELIHOOD` maps seven expressions to probabilities. The expressions, in two wordings, and their
+ranges are those of the United States Intelligence Community Directive 203 (Office of the Director
+of National Intelligence, 2015): 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %, 95-99 %. The
+probabilities are the midpoints of the ranges. "Impossible" and "certain" are added with the values
+0 and 1. Common translations have the same value as the English expression.
 
-`CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. Equal steps are a convention:
-people and models differ in their use of these words. Any other mapping can be passed.
+`CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. Equal steps are a convention,
+because people and models differ in their use of these words. Any other mapping can be passed.
 
-If phrases of a scale overlap, the longest counts. A modifier makes it a different phrase.
+If phrases of a scale overlap, the longest phrase counts. A phrase with a modifier is a different
+phrase.
 """
 
 import re
@@ -42,11 +43,11 @@ _MODIFIER = re.compile(
 _DENIED_AFTER = re.compile(
     r"\s(?:(?:not|nicht|pas|as|somewhat|[a-z]*(?:strong|complete|total|slight|part|full|whole-?hearted|most)ly)\b)"
 )
-_UNSPACED = "\u3000"  # scripts without spaces begin here
+_UNSPACED = "\u3000"  # first code point of scripts without spaces
 
 
 class Phrases:
-    """A search for the phrases of a scale."""
+    """Search for the phrases of a scale."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self._values = {_key(phrase): value for phrase, value in values.items()}
@@ -120,23 +121,22 @@ def read_verbal(
 ) -> Reading:
     """Parse a likelihood in words.
 
-    The longest phrase counts ("very likely", not "likely"). A denied phrase counts as a different
-    phrase and is not used. The same applies to a phrase with a modifier that is not on the scale
-    ("quite likely").
+    The longest phrase counts ("very likely", not "likely"). A denied phrase is a different phrase
+    and is ignored, as is a phrase with a modifier that is not on the scale ("quite likely").
 
     Parameters
     ----------
     reply : str
         The reply.
     scale : mapping of str to float
-        Each phrase and its value.
+        Mapping from each phrase to its value.
     finish_reason : str, optional
         Reason why the generation ended; "length" means that the reply was cut off.
 
     Raises
     ------
     InputError
-        If the scale holds no phrases.
+        If the scale contains no phrases.
 
     Examples
     --------

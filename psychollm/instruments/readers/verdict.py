@@ -1,26 +1,26 @@
-"""Rules that find the answer in a reply, the same for every form of answer.
+"""Rules that find the answer in a reply, for every form of answer.
 
 The first evidence found decides, in this order:
 
-1. the final answer, marked or named as such (a box, an answer tag, a JSON field, "final answer:"),
-then a named answer ("answer:", "the answer is"); two that differ and have the same rank are
-ambiguous;
+1. an answer that is marked or named as final (a box, an answer tag, a JSON field, "final
+   answer:"), then a named answer ("answer:", "the answer is"); two different answers of the same
+   rank are ambiguous;
 2. the whole reply, if it consists only of an answer;
-3. a separate line at the start or at the end, unless another such line, or the opening words of
-the reply, contradicts it;
+3. a separate line at the start or at the end, unless another such line or the opening words of the
+   reply contradict it;
 4. the conclusion of the last sentence ("so", "therefore"), unless the opening words contradict it;
 5. opening words followed by a reason, for forms in which a reason names other values;
 6. the only value that the reply mentions, if nothing contradicts it.
 
 A value is asserted in a clause that introduces it ("I would say 5"). It is not asserted if it is
 denied ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that the
-reply retracts ("scratch that", "let me recount", "no wait") does not count if another follows. An
-answer that the reply only doubts ("wait, ...") is ambiguous, unless only another answer follows.
-Text after the next question is ignored: models without instruction tuning continue with invented
-turns. An open choice ("yes or no"), a bound ("at least 5") and two different mentions are
-ambiguous. Without evidence, the outcome is refused if the reply declines to answer, otherwise
-unreadable. In a truncated reply, only rules 1 and 2, the first line (rule 3) and the opening words
-apply: later mentions may be intermediate results.
+reply retracts ("scratch that", "let me recount", "no wait") does not count if another answer
+follows. An answer that the reply only doubts ("wait, ...") is ambiguous, unless another answer is
+the only one that follows. Text after the next question is ignored, because models without
+instruction tuning continue with invented turns. An open choice ("yes or no"), a bound ("at least
+5") and two different mentions are ambiguous. Without evidence, the outcome is refused if the reply
+declines to answer, and otherwise unreadable. In a truncated reply, only rules 1 and 2, the first
+line (rule 3) and the opening words apply, because later mentions may be intermediate results.
 """
 
 import re
@@ -44,7 +44,7 @@ from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
 from psychollm.instruments.readers.refusals import apologises, declines
 from psychollm.instruments.reading import Outcome, Reading
 
-# Phrases that retract all that precedes.
+# Phrases that retract all preceding text.
 _RETRACTS = re.compile(
     r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but|aber|mais|pero|ma|mas|maar|ale|но|perdón|scusa|scusate|pardon|desculpe|entschuldigung|przepraszam|простите|извините)\b[,.:!\s]{1,3})(?P<cue>let me (?:re(?:-?check|count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
     r"|start over|think again)|(?:but )?on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
@@ -70,7 +70,7 @@ _DOUBTS = re.compile(
     r"(?i)wait|hold on|actually|hmm|moment|warte|atten|espera|aspetta|wacht|czekaj|подожди|bekle|等|待って|잠깐|रुको"
 )
 
-# A last line that marks the answer.
+# This pattern matches a last line that marks the answer.
 _ENDS = re.compile(
     r"(?i)\n(?:so,? |therefore,? |thus,? )?(?:the |my )?(?:final )?answer(?: is|:)[^\n]*\Z"
 )
@@ -78,7 +78,7 @@ _DOUBTED = re.compile(
     r"(?i)(?<![\w'])(?:wait|hold on|let me (?:re-?)?(?:check|think|consider))(?![\w'])"
 )
 _SO = re.compile(r"(?i)^(?:so|therefore|thus|hence|then)[,:]?\s")
-# Words that correct an earlier answer, and their maximal distance from the new answer.
+# Words that correct an earlier answer, and their largest distance from the new answer.
 _CORRECTS = re.compile(r"(?i)\b(?:hmm+|wait|actually|sorry|oops)\b[^.!?\n]*$")
 _REACH = 60
 _HEAD = re.compile(r"[,;.!?\n]|\bbut\b")
@@ -93,10 +93,10 @@ _OFFERS = re.compile(r"(?i)what(?:'s| is) your question|what would you like|how 
 
 
 class Form(ABC):
-    """A kind of answer, with the methods that find it in a text."""
+    """Form of an answer, with methods that find answers of this form in a text."""
 
     labels: tuple[str, ...] = ()  # further names of an answer of this form
-    labels_lead: bool = False  # whether these outrank "answer"
+    labels_lead: bool = False  # whether these take precedence over "answer"
     letters: bool = False  # whether "A:" may be an option
     runs_on: bool = False  # whether an answer at the end of a truncated text may be cut
     opening_decides: bool = False  # whether a reason after the opening words may name other values
@@ -110,11 +110,11 @@ class Form(ABC):
 
     @abstractmethod
     def whole(self, text: str) -> frozenset[Value]:
-        """Return the values of a text that consists only of an answer; otherwise none."""
+        """Return the values of a text that consists only of an answer; empty for other texts."""
 
     @abstractmethod
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values at the start of a text; none if it opens with other words."""
+        """Return the values at the start of a text; empty if it opens with other words."""
 
     def stands(self, text: str, one: Mention) -> bool:
         """Return whether a value counts although the reply declines to answer."""
@@ -131,7 +131,7 @@ class Form(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The values that one rule finds, with their source."""
+    """Values that one rule finds, with their source."""
 
     values: frozenset[Value]
     said: str
@@ -159,7 +159,7 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     return reading
 
 
-# Repeated questions before the place of an answer that is missing.
+# The pattern matches repeated questions before the place of a missing answer.
 _UNANSWERED = re.compile(r"(?is)\W*q\s?:.*\bq\s?:.*\ba\s?:\s*$")
 # Lines that give the reason for an answer above them.
 _REASONS = re.compile(
@@ -171,7 +171,8 @@ _BRACKETED = re.compile(
 )
 
 
-# The start of the next question, where a model without instruction tuning continues.
+# The pattern matches the start of the next question, with which a model without instruction tuning
+# continues.
 _NEXT_TURN = re.compile(
     r"(?im)^[ \t]*[\[(<]?(?:(?:question|item|part|scenario|problem|exercise|task|example|puzzle|quiz|human|user|instruction|input|passage|context|prompt|statement|claim|review|tweet|article|document|paragraph|headline|email|dialogue|hypothesis|sentence|premise|text|story|riddle"
     r"|frage|aufgabe|exercice|énoncé|pregunta|ejercicio|domanda|esercizio|pergunta|vraag|opgave|pytanie|zadanie|вопрос|задача|soru|प्रश्न|सवाल|سؤال|السؤال|问题|問題|题目|質問|질문|문제|q)\s?(?:#?\s?[0-9]{1,3})?[\])>]?\s?(?:[:>]|\.(?!\w)|$|\n)|[2-9][.)]\s[^\n]{1,200}\?[ \t]*$"
@@ -204,12 +205,12 @@ def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
 
 
 def _unless_valued(form: Form, aside: re.Match[str]) -> str:
-    """Keep an aside that is an answer itself; drop others."""
+    """Keep an aside that is itself an answer, and remove other asides."""
     return aside.group() if form.whole(aside.group().strip(" ()")) else ""
 
 
 def _form_again(text: str) -> re.Match[str] | None:
-    """Return the position at which a judge's form begins again; None if it does not."""
+    """Return the position at which a judge's form is repeated, or None."""
     heads = list(_FORM.finditer(text))
     named = re.match(r"[A-Za-z ]{3,20}:", text)
     if heads and named and text[: heads[0].start()].endswith("\n\n"):
@@ -228,7 +229,7 @@ def _may_go_on(text: str, form: Form, found: Reading) -> bool:
 
 
 def _without_number_cut_short(text: str) -> str:
-    """Drop the last sentence of a truncated text if it may end within a number."""
+    """Remove the last sentence of a truncated text if it may end within a number."""
     if not text or not (text[-1].isdigit() or (text[-2:-1].isdigit() and text[-1] in ".,")):
         return text
     last = sentences(text.rstrip("."))[-1]
@@ -341,7 +342,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return the values of later sentences that correct an answer, or (`heads`) open with one."""
+    """Return the values of later sentences that correct an answer or (`heads`) begin with one."""
     return {
         one.value
         for one in form.mentions(rest)
@@ -366,7 +367,7 @@ def _from_rank(marks: Iterable[Marked], form: Form) -> Reading | None:
 
 
 def _segment(text: str, form: Form) -> _Found:
-    """Parse the named answer: its opening, else the values of its first sentence."""
+    """Parse a named answer: its opening words or else the values of its first sentence."""
     values = form.whole(text)
     if not values and (values := form.opening(text)) and form.heads_oppose:
         values |= {one.value for one in form.mentions(text) if one.mode is Mode.SAID}

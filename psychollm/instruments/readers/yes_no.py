@@ -1,8 +1,8 @@
 """Parse yes or no.
 
-"No" before a noun ("no doubt", "no one", "no. 5") is not an answer, and in another language the
-word may negate a verb ("no sé", "não posso"). "No" is an answer at the end of its clause, before a
-pronoun ("no I can't"), and if it is quoted or named ("a no", "I say no").
+"No" before a noun ("no doubt", "no one", "no. 5") is not an answer. In other languages the word
+may negate a verb ("no sé", "não posso"). "No" is an answer at the end of a clause, before a
+pronoun ("no I can't"), or if it is quoted or named ("a no", "I say no").
 
 The module `yes_no_words` lists the words for yes and no.
 """
@@ -39,8 +39,8 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE, phrases
 from psychollm.instruments.reading import Reading
 
-# Sentences that answer "Can you answer this?". After other questions they may be refusals, so only
-# the caller can decide to use them.
+# These sentences answer "Can you answer this?". After other questions they may be refusals, so
+# that the caller must decide whether to use them.
 CAN_ANSWER: tuple[str, ...] = phrases(
     "i can answer|i could answer|i can provide|i can get this right|i am able to answer|i will be able to answer"
     "|i would be able to answer|i should be able to answer|i will answer|i would answer|i know the answer"
@@ -69,7 +69,7 @@ _OR = rf"(?:/|\||,?\s+(?:{OR})\s+)"
 _PAIR = re.compile(
     rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|evet m[iı],?\s(?:yoksa\s)?hayır m[ıi](?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
 )
-# Text that may follow "no" if "no" is an answer: up to the end of its clause, or without a comma.
+# This text may follow "no" if "no" is an answer: up to the end of its clause, or without a comma.
 _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
     r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|hoor|sorry|sir|madam|because|since|as|but|not"
@@ -111,7 +111,8 @@ balance brief tl dr tldr nutshell all considered sum summary view opinion chosen
 version question kurz gesagt ehrlich fazit bref résumé resumen breve resumo kortom samengevat krótko
 короче кратко итог итого özet sonuç खैर match agree same
 """
-# Words that usually introduce the writer's answer, but here the answer of somebody else.
+# These words usually introduce the writer's answer, but in this context they introduce somebody
+# else's answer.
 _OF_SOMEBODY = """
 reference candidate gold golden truth student pupil model key target given system submission label
 actual predicted expected rating score answer answers response responses option statement prediction
@@ -128,11 +129,11 @@ _POLITE = re.compile(
     r"yes,? (?:i (?:can|could|will|would) (?:try|help|do (?:that|this)|assist|be happy)|let me (?:think|see|check|know|try)|that(?:'s| is) an? (?:\w+ )?(?:question|point)|the question (?:is|asks)|here(?:'s| is| are)|please|what |how |happy to|of course i"
     r"|(?:but )?(?:only )?(?:in part\b|partly\b|partially\b|to some extent\b|half\b))"
 )
-# Words that decline a request; they answer no question.
+# Words that decline a request do not answer a question.
 _REFUSES = re.compile(
     r"(?:no|nope|sorry),? (?:sorry,? |unfortunately,? )?(?:but )?i(?:'m| am)? ?(?:can't|cannot|can not|won't|will not|am not able to|unable to|not able to) (?:help|assist|provide|comply|do that|discuss|share)\b"
 )
-# Words that affirm the statement after them; they do not answer the question.
+# Words that affirm the following statement do not answer the question.
 _AFFIRMS = re.compile(
     r"(?:absolutely|definitely|certainly|undoubtedly|of course|natürlich|selbstverständlich|bien sûr|certainement|por supuesto|claro|certamente|com certeza|конечно|oczywiście|elbette|tabii ki|当然|もちろん|물론)[!.,:–]\s?(?=\w)"
     r"(?!(?:here|i|let|what|how|please|happy|we|you|ich|je|yo|io|eu|hier|voici|aquí|ecco|aqui|вот|not|nicht|pas|no|non|não|niet|не|nie|but|aber|mais|pero|ma|mas|но|gladly|gerne?|just|tell|ask)(?!\w))[^?]*$"
@@ -210,7 +211,7 @@ class _YesNo(Form):
         self._further = _further(yes, no)
 
     def prepared(self, text: str) -> str:
-        """Turn JSON truth values into words; leave out the reference answer in a judge's reply."""
+        """Convert JSON truth values to words; remove the reference answer from a judge's reply."""
         text = re.sub(
             r"(:\s?)(true|false)(?=\s*[,}\n])",
             lambda said: said[1] + ("yes" if said[2] == "true" else "no"),
@@ -320,7 +321,7 @@ def _value(word: str) -> int:
 
 
 def _same_words(words: str) -> frozenset[Value]:
-    """Return the answer of a text that consists only of particles and conjunctions."""
+    """Return the answer of a text that contains only particles and conjunctions."""
     values: set[Value] = set()
     for token in _TOKENS.findall(words):
         if token in PARTICLES or re.fullmatch("ye+s+|no{2,}", token):
@@ -335,7 +336,7 @@ def _same_words(words: str) -> frozenset[Value]:
 
 
 def _clause(words: str) -> int | None:
-    """Return the answer of a clause, None if it is not one."""
+    """Return the answer of which a clause consists, or None."""
     words = _COPULA.sub("", words.strip(_EDGES)) if not words.isascii() else words.strip(_EDGES)
     return CLAUSES.get(words, PARTICLES.get(words) if words >= "\u3000" else None)
 

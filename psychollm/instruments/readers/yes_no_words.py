@@ -1,8 +1,8 @@
 """Words and clauses for yes and no, by position.
 
-`PARTICLES` are answers as a whole clause or at the start of one, `CLAUSES` only as a whole clause.
-`WHOLE` are answers only as a whole reply: at the start of a longer reply they may be politeness
-("Sure! Here is ...").
+`PARTICLES` are answers if they form a whole clause or begin one; `CLAUSES` are answers only if
+they form a whole clause. `WHOLE` are answers only if they form the whole reply, because at the
+start of a longer reply they may be expressions of politeness ("Sure! Here is ...").
 """
 
 _YES_PARTICLES = """
