@@ -1,4 +1,4 @@
-r"""`smooth`: the nearest correlation matrix to an indefinite matrix, by one of five methods.
+r"""`smooth`: positive semidefinite correlation matrix near an indefinite matrix, by five methods.
 
 Shrinkage of a matrix G towards a correlation matrix T is :math:`S(\alpha) = \alpha T + (1 -
 \alpha) G` (Higham, Strabić & Šego, 2016). With a positive definite target the smallest

@@ -1,8 +1,8 @@
 r"""`FactorFit`: fit indices of a factor model of correlations.
 
-Let T and d be the test statistic and degrees of freedom of the model, :math:`T_0` and :math:`d_0`
-those of the model without factors, n the number of observations, and :math:`e_{ij}` residual
-correlations. Then
+Let T and d be the test statistic and degrees of freedom of the model, and :math:`T_0` and
+:math:`d_0` the same for the model without factors. Let n be the number of observations, and
+:math:`e_{ij}` residual correlations. Then
 
 .. math:: \mathrm{RMSEA} = \sqrt{\max\Big(\frac{T - d}{d\,n}, 0\Big)}, \quad
           \mathrm{CFI} = 1 - \frac{\max(T - d, 0)}{\max(T_0 - d_0, T - d, 0)}, \quad

@@ -126,7 +126,7 @@ def ability(
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit.
+        If the items differ from the items of the fit.
 
     Examples
     --------

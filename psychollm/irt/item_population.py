@@ -27,7 +27,7 @@ since the previous extrapolation.
 **These respondents define the scale**: their abilities have mean 0 and SD 1, and intervals apply
 to parameters on that scale. Intervals do not include the sampling error of respondents. For n
 respondents sampled from a normal population, the standard error of the population's mean is
-:math:`1/\sqrt n` SDs, and that of its SD is :math:`1/\sqrt{2n}` SDs.
+:math:`1/\sqrt n` SDs, and the standard error of its SD is :math:`1/\sqrt{2n}` SDs.
 
 References
 ----------

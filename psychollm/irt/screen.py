@@ -125,7 +125,7 @@ def item_screen(
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit.
+        If the items differ from the items of the fit.
     OptionError
         If `alpha` is not between 0 and 1.
 

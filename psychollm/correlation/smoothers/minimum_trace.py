@@ -18,7 +18,7 @@ is a sum of two positive semidefinite matrices; with c < 1 it is positive defini
 smoothing that Debelak and Tran (2016) recommend before parallel analysis.
 
 The program is solved by a primal-dual interior-point method (Helmberg, Rendl, Vanderbei &
-Wolkowicz, 1996): its dual minimises :math:`\langle R_0, Y \rangle` over correlation matrices Y,
+Wolkowicz, 1996). Its dual minimises :math:`\langle R_0, Y \rangle` over correlation matrices Y,
 and the iteration stops if the gap between the two values is small.
 
 References

@@ -7,7 +7,7 @@ functions of eigenvalues. Unweighted least squares (minres) needs the eigenvalue
 .. math:: F = \tfrac12 \sum_{j \in T} \gamma_j^2, \qquad
           \frac{\partial F}{\partial \psi_a} = -\sum_{j \in T} \gamma_j v_{aj}^2,         \quad (1)
 
-and maximum likelihood those of :math:`\Psi^{-1/2} R \Psi^{-1/2}`, :math:`\theta_j`,
+and maximum likelihood needs the eigenvalues :math:`\theta_j` of :math:`\Psi^{-1/2} R \Psi^{-1/2}`,
 
 .. math:: F = \sum_{j \in T} (\theta_j - 1 - \log \theta_j), \qquad
           \frac{\partial F}{\partial \log \psi_a} = -\sum_{j \in T} (\theta_j - 1) v_{aj}^2.

@@ -301,7 +301,7 @@ def kernel_counts(
 
 
 def counted(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
-    """Return the table, if any, and the counts of its pairs."""
+    """Return the table (None for pair counts) and the counts of its pairs."""
     if isinstance(responses, PairCounts):
         return None, responses
     answers = CountedAnswers.of(responses)

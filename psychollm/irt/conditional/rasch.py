@@ -235,7 +235,7 @@ def rasch_ability(
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit.
+        If the items differ from the items of the fit.
 
     Examples
     --------

@@ -210,7 +210,7 @@ def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit.
+        If the items differ from the items of the fit.
 
     Examples
     --------

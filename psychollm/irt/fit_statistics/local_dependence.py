@@ -94,7 +94,7 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit, or exceed 3,000.
+        If the items differ from the items of the fit, or exceed 3,000.
 
     References
     ----------

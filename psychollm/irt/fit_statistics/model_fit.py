@@ -147,8 +147,8 @@ def model_fit(
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit, if they have more than 5,050 margins (100 binary
-        items), or if no respondent answered all items.
+        If the items differ from the items of the fit, if they have more than 5,050 margins (100
+        binary items), or if no respondent answered all items.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit.
+        If the items differ from the items of the fit.
 
     Examples
     --------

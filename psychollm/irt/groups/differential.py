@@ -13,9 +13,9 @@ Effect sizes are differences between the expected scores of an item in group g a
 group, as proportions of the highest score. The mean and the root mean square over the abilities of
 group g are reported.
 
-With all other items as anchors, an item that differs biases the tests of the others. Purification
-therefore frees flagged items and repeats the tests until the flags no longer change (Kopf, Zeileis
-& Strobl, 2015). With given anchors, all other items are free while one is tested.
+With all other items as anchors, an item that differs biases the tests of all other items.
+Purification therefore frees flagged items and repeats the tests until the flags no longer change
+(Kopf, Zeileis & Strobl, 2015). With given anchors, all other items are free while one is tested.
 
 References
 ----------

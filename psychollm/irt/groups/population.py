@@ -62,7 +62,7 @@ class Places:
 
 
 def places_of(free: BoolArray, answered: BoolArray, p: int, *, tied: bool) -> Places:
-    """Return positions for items, with those in `free` (J,) group-specific."""
+    """Return positions for items, in which items in `free` (J,) are group-specific."""
     groups, size = answered.shape
     items = np.zeros((groups, size, p), dtype=np.int64)
     count = first = int(tied)

@@ -95,7 +95,7 @@ def multidimensional_ability(
     Raises
     ------
     ShapeError
-        If the items differ from those of the fit.
+        If the items differ from the items of the fit.
 
     Examples
     --------

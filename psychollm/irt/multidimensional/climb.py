@@ -1,7 +1,7 @@
 r"""Maximisation with several abilities by EM and Newton steps, with increasingly fine rules.
 
-The M step is one Newton step per item. Parameters are rescaled so that the abilities' mean and
-covariance under the current posteriors equal those of the model (parameter expansion). SQUAREM
+The M step is one Newton step per item. Parameters are rescaled so that the mean and covariance of
+abilities under the current posteriors equal the model's values (parameter expansion). SQUAREM
 extrapolates pairs of steps. Rotatable slopes are then fixed in triangular form, which removes the
 rotation from the Newton steps.
 

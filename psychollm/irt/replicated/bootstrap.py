@@ -5,9 +5,9 @@ distributions; Q3 has no reference distribution. The bootstrap needs no referenc
 simulates answers from the fitted model with the missing data of the table, refits the model with
 the same priors, and computes the statistic.
 
-Abilities are drawn from N(0, 1) for statistics of items, pairs and the model, and from each
-respondent's posterior for statistics of respondents, because these compare a respondent with its
-own replicates.
+For statistics of items, pairs and the model, abilities are drawn from N(0, 1). For statistics of
+respondents, they are drawn from each respondent's posterior, because a respondent is compared with
+its own replicates.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def bootstrap_fit(
     OptionError
         If the statistic does not exist.
     ShapeError
-        If items or respondents differ from those of the fit.
+        If items or respondents differ from the fit.
 
     Examples
     --------

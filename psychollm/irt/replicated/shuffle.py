@@ -7,10 +7,10 @@ shuffled answers. The improvement of the fit over chance is measured by the obje
 (log-likelihood with priors). Slopes and other statistics are compared with their values in the
 shuffled tables.
 
-With G the difference between the observed objective and the mean objective of shuffled tables, 2 G
-is approximately a noncentral chi-square minus its degrees of freedom, with mean :math:`\nu` (the
-noncentrality) and variance :math:`v + 4 \nu`, v being the variance of the shuffled fits. The
-bounds of :math:`\nu` solve :math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
+Let G be the difference between the observed objective and the mean objective of shuffled tables. 2
+G is approximately a noncentral chi-square minus its degrees of freedom. Its mean is the
+noncentrality :math:`\nu`. Its variance is :math:`v + 4 \nu`, where v is the variance over shuffled
+tables. The bounds of :math:`\nu` solve :math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
 
 .. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
 
