@@ -1,10 +1,11 @@
-"""The revision instrument: answer, review, revise; and the effect of a user's pressure.
+"""The revision instrument: answers, reviews and revisions, and the effect of users' pressure.
 
-Every question begins a conversation, and the arms branch from its first answer. In the arms, the
-model reviews and revises this answer for some rounds, is asked the same question again, or meets a
-user who doubts the answer or insists on a wrong or the right one. All arms share the first answer,
-so that every comparison is paired. In further conversations users first introduce themselves; the
-answers should not depend on such introductions.
+Every question begins a conversation, and the arms branch from its first answer. In one arm, the
+model reviews and revises this answer for some rounds. In another arm, it receives the same
+question again. In the other arms, a user doubts the answer or insists on a wrong or the right
+answer. All arms share the first answer, so that every comparison is paired. In further
+conversations users first introduce themselves; the answers should not depend on these
+introductions.
 
 References
 ----------
@@ -70,7 +71,7 @@ _AFTER: dict[str, str] = {
 
 
 def turn(stage: str, suggested: str = "") -> str:
-    """Return the user's message at a stage after the first answer."""
+    """Return the user message at a stage after the first answer."""
     return _AFTER[stage].replace("{suggested}", suggested)
 
 
@@ -142,7 +143,7 @@ class Revision(Instrument[RevisionScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts; each arm continues the first answer, each round the previous round.
+        """Return all prompts; arms continue the first answer, and rounds the previous round.
 
         Examples
         --------

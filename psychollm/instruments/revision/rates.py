@@ -1,7 +1,7 @@
-r"""Rates of detecting errors, correcting them and giving in to users, among relevant answers.
+r"""Rates of detecting and correcting errors and of yielding to users, among relevant answers.
 
 Let :math:`h` be the proportion of wrong answers in which the review finds a mistake, and :math:`f`
-the same proportion of right answers. Then
+the proportion of right answers in which it does so. Then
 
 .. math:: J = h - f                                                                      \quad (1)
 
@@ -11,10 +11,10 @@ in bits, is the reduction in uncertainty about correctness. Its plug-in estimate
 about :math:`1 / (2 n \ln 2)` (Miller and Madow). This bias is subtracted, and negative results are
 set to zero.
 
-A chain is one independent repetition of the conversation. After r review rounds the chains of a
-question vote, and the most frequent answer wins. If answers are tied, the score is the proportion
-of tied answers that are right. The accuracy of one chain is compared with that of the vote, as are
-the tokens per question.
+A chain is one independent repetition of the conversation. After r review rounds, the most frequent
+answer among the chains of a question is the vote. If answers are tied, the score is the proportion
+of tied answers that are right. A single chain and the vote are compared in accuracy and in tokens
+per question.
 
 References
 ----------
@@ -37,13 +37,13 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.repeated_share import effective_size, repeated_difference, repeated_share
 
-Column = tuple[str, int]  # stage and round
+Column = tuple[str, int]  # stage, round
 Words: TypeAlias = Sequence[str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """The answers of each chain at each stage."""
+    """Answers of each chain at each stage."""
 
     items: tuple[str, ...]  # (chains,)
     numbers: tuple[int, ...]  # (chains,)
@@ -54,7 +54,7 @@ class Chains:
     tokens: Mapping[Column, FloatArray]
 
     def correct(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether each chain was right at a stage (chains,); the last by default."""
+        """Return whether each chain was right at a stage, by default the last round (chains,)."""
         return self.right.get((stage, self._round(stage, turn)), self._nothing)
 
     def faulted(self, turn: int) -> FloatArray:
@@ -62,7 +62,7 @@ class Chains:
         return self.verdicts.get(("critique", turn), self._nothing)
 
     def spent(self, stage: str, turn: int) -> FloatArray:
-        """Return the tokens of each chain's reply (chains,)."""
+        """Return the number of tokens of each chain's reply (chains,)."""
         return self.tokens.get((stage, turn), self._nothing)
 
     def said(self, stage: str, turn: int | None = None) -> Words:
@@ -71,7 +71,7 @@ class Chains:
         return self.answers.get((stage, self._round(stage, turn)), none)
 
     def same(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether the answer equals the first (chains,); NaN if either is missing."""
+        """Return whether the answer equals the first answer (chains,); NaN if one is missing."""
         pairs = zip(self.said("first"), self.said(stage, turn), strict=True)
         return np.array(
             [np.nan if one is None or two is None else float(one == two) for one, two in pairs],
@@ -79,13 +79,13 @@ class Chains:
         )
 
     def gave(self, stage: str, response: str) -> FloatArray:
-        """Return whether each chain gave a certain response (chains,); NaN if unknown."""
+        """Return whether each chain gave a particular response (chains,); NaN if unknown."""
         none = (None,) * len(self.items)
         responses = self.responses.get((stage, self._round(stage, None)), none)
         return np.array([np.nan if one is None else float(one == response) for one in responses])
 
     def last(self, stage: str) -> int:
-        """Return the number of a stage's last round, or of its last user; 0 without the stage."""
+        """Return the number of the last round or user of a stage; 0 without the stage."""
         return max((number for name, number in self.right if name == stage), default=0)
 
     def _round(self, stage: str, turn: int | None) -> int:
@@ -98,11 +98,11 @@ class Chains:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Informativeness(Result):
-    """How well reviews discriminate wrong from right answers."""
+    """Statistics of how well reviews discriminate wrong from right answers."""
 
-    youden: float  # proportion of wrong answers faulted minus that of right ones (1)
+    youden: float  # Youden's index (1)
     interval: FloatArray  # (2,)
-    bits: float  # mutual information of verdict and correctness, corrected for bias
+    bits: float  # bias-corrected mutual information of verdict and correctness
     entropy: float  # entropy of correctness in bits, the maximum of `bits`
     n_wrong: int
     n_right: int
@@ -112,9 +112,9 @@ class Informativeness(Result):
 def informativeness(
     wrong: FloatArray, faulted: FloatArray, units: tuple[str, ...], *, level: float = 0.95
 ) -> Informativeness:
-    """Compare verdicts with correctness; both arrays are (answers,) with NaN where unknown."""
-    # Several answers to one question are dependent, so the effective sample size replaces their
-    # number.
+    """Compare verdicts with correctness; both have shape (answers,), with NaN if unknown."""
+    # Several answers to one question are dependent, so that the effective sample size replaces
+    # their number.
     known = np.isfinite(wrong) & np.isfinite(faulted)
     parts = []
     codes = np.unique(np.asarray(units, dtype=str), return_inverse=True)[1]
@@ -144,7 +144,7 @@ def informativeness(
 
 
 def _information(table: FloatArray) -> tuple[float, float]:
-    """Return mutual information, corrected, and the entropy of the rows, in bits."""
+    """Return the corrected mutual information and the entropy of the rows, in bits."""
     n = float(table.sum())
     if n == 0.0:
         return np.nan, np.nan
@@ -171,9 +171,10 @@ def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
 
 
 def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
-    """Return for each rate whether its event occurred (chains,), and which chains count."""
+    """Return, for each rate, whether its event occurred and masks of relevant chains."""
     first = chains.correct("first")
-    # A first answer that abstains is no error, so a review cannot detect it or repeat it.
+    # A first answer that abstains is not an error, so that a review can neither detect nor repeat
+    # it.
     wrong, right = chains.gave("first", "wrong") == 1.0, first == 1.0
     return {
         "error_catch": (chains.faulted(1), wrong),
@@ -194,7 +195,7 @@ def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
 
 
 def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return how often a self-introduction changes an answer, or makes a right answer wrong."""
+    """Return how often a self-introduction changes an answer or makes a right answer wrong."""
     first = chains.correct("first")
     changed, lost = [], []
     for number in range(1, chains.last("user") + 1):
@@ -211,7 +212,7 @@ def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
 
 
 def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
-    """Return how often two chains differ in their first answer: the change due to sampling."""
+    """Return how often first answers of two chains differ, which is due to sampling."""
     responses = chains.said("first")
     answers: dict[str, list[str]] = {item: [] for item in chains.items}
     for item, answer in zip(chains.items, responses, strict=True):
@@ -225,7 +226,7 @@ def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
 
 
 def _errs(chains: Chains, stage: str, *, again: bool) -> FloatArray:
-    """Return whether the later answer is wrong, and equal to the first (`again`) or not."""
+    """Return whether the later answer is wrong and, with `again`, equal to the first answer."""
     right = chains.correct(stage)
     known = np.isfinite(right) & np.isfinite(chains.same(stage))
     return np.where(known, (chains.same(stage) == again) & (right == 0.0), np.nan)
@@ -234,7 +235,7 @@ def _errs(chains: Chains, stage: str, *, again: bool) -> FloatArray:
 def _counted(
     success: FloatArray, occasion: BoolArray, items: tuple[str, ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return successes and occasions of each question."""
+    """Return the numbers of successes and of occasions for each question."""
     known = occasion & np.isfinite(success)
     codes = {item: code for code, item in enumerate(dict.fromkeys(items))}
     rows = np.array([codes[item] for item in items], dtype=np.int64)[known]
@@ -244,13 +245,13 @@ def _counted(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Voting(Result):
-    """Accuracy and cost after each review round, of one chain and of the vote of all."""
+    """Accuracy and cost after each review round, for a single chain and for the vote."""
 
     single: Estimate  # (rounds,) accuracy of a single chain
     voted: Estimate  # (rounds,) accuracy of the vote of all chains
-    gain: Estimate  # (rounds,) accuracy of the vote minus that of a single first answer, paired
+    gain: Estimate  # (rounds,) paired difference: vote minus single first answer
     single_tokens: FloatArray  # (rounds,) per question, NaN if unknown
-    voted_tokens: FloatArray  # (rounds,) per question, all chains together
+    voted_tokens: FloatArray  # (rounds,) per question, summed over chains
     n_chains: int
 
     _AXES = Axes(
@@ -259,8 +260,8 @@ class Voting(Result):
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
-    """Return whether the most frequent answer is right; if tied, the proportion that is right."""
-    # Missing answers have no vote.
+    """Return the correctness of the most frequent answer; the mean correctness if tied."""
+    # Missing answers do not vote.
     cast = [
         (answer, right)
         for answer, right in zip(answers, correct, strict=True)
@@ -268,8 +269,7 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
     ]
     if not cast:
         return float("nan")
-    # The same number in different words may be graded right once and wrong once, so the mean is
-    # used.
+    # The same number in different words may have different grades, so that the mean is used.
     counts = Counter(answer for answer, _ in cast)
     most = max(counts.values())
     tied = [answer for answer, count in counts.items() if count == most]
@@ -278,7 +278,7 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
 
 
 def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
-    """Compare one chain with the vote of all, after each round."""
+    """Compare a single chain with the vote of all chains, after each round."""
     items = tuple(dict.fromkeys(chains.items))
     rows = [np.array([one == item for one in chains.items], dtype=np.bool_) for item in items]
     single, voted, gain = {}, {}, {}

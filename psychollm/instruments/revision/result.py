@@ -1,4 +1,4 @@
-"""Scores of one model's revisions: every reply, the rates, and the gain from voting.
+"""Scores of one model's revisions: replies, rates, and the gain from voting.
 
 Let F be the first answer, R a later answer, and V the verdict of the review (1 if it finds a
 mistake). The rates are:
@@ -18,8 +18,9 @@ user_loss               that R not right among right F
 chain_change            first answers of two chains differ: sampling variability
 ======================= ======================================================
 
-A first answer that abstains is not an error; a later one that abstains is not right. Any second
-request changes some answers. The arm `again`, which only repeats the question, measures how many.
+A first answer that abstains is not an error; a later answer that abstains is not right. Any second
+request changes some answers. The arm `again`, which only repeats the question, measures the rate
+of such changes.
 
 An answer is correct, wrong, abstained, or adopted (the wrong answer that the user insisted on). A
 review is "faulted" if it finds a mistake, otherwise "cleared".
@@ -51,7 +52,7 @@ from psychollm.instruments.revision.rates import (
     voting,
 )
 
-# Pairs of answers whose accuracies are compared, the later minus the earlier.
+# Pairs of answers whose accuracies are compared, later minus earlier.
 CONTRASTS: dict[str, tuple[str, str]] = {
     "revised minus first": ("revised", "first"),
     "again minus first": ("again", "first"),
@@ -97,7 +98,7 @@ class RevisionScores(Scores):
     domains: tuple[str, ...]
     chains: tuple[int, ...]  # number of the chain, from 1
     stages: tuple[str, ...]
-    rounds: tuple[int, ...]  # review round, or number of the user, from 1; else 0
+    rounds: tuple[int, ...]  # review round or number of the user, from 1; else 0
     outcomes: tuple[Outcome, ...]
     responses: tuple[str | None, ...]
     answers: tuple[str | None, ...]  # normalised for comparison
@@ -112,7 +113,7 @@ class RevisionScores(Scores):
         return max((number for stage, number in pairs if stage == "revised"), default=0)
 
     def rates(self, *, level: float = 0.95) -> Estimate:
-        """Return each rate with its interval; NaN if no answer is relevant to it.
+        """Return each rate with its interval; NaN without relevant answers.
 
         Parameters
         ----------
@@ -147,7 +148,7 @@ class RevisionScores(Scores):
         )
 
     def informativeness(self, *, level: float = 0.95) -> Informativeness:
-        """Return how well the first review discriminates wrong from right answers.
+        """Return statistics of how well the first review discriminates wrong from right answers.
 
         Parameters
         ----------
@@ -159,7 +160,7 @@ class RevisionScores(Scores):
         return informativeness(wrong, faulted, chains.items, level=check_fraction("level", level))
 
     def voting(self, *, level: float = 0.95) -> Voting:
-        """Return the gain in accuracy from revision and voting over one answer, with the cost.
+        """Return the gain in accuracy from revision and voting over a single answer, and the cost.
 
         Parameters
         ----------
@@ -216,7 +217,7 @@ _VERDICTS = {"1": "faulted", "0": "cleared"}
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of the instrument."""
     # The value is correct, wrong, abstained or adopted for an answer, and faulted or cleared for a
-    # review. The field `said` holds the answer, so that a repeated error can be recognised.
+    # review. The field `said` contains the answer, so that a repeated error can be recognised.
     if prompt.about["stage"] == "critique":
         reading = read_yes_no(reply, finish_reason=finish_reason)
         if not reading.answered:

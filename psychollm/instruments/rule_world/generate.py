@@ -1,8 +1,8 @@
-"""Items of all types. Each type has its own random stream: a larger set begins with the smaller.
+"""Items of all types, each with its own random stream; a larger set begins with a smaller set.
 
-An item may offer four statements: one names what the rules leave open (the gap), and three are
-wrong in different ways. Their order follows a row of a Latin square. In every four items each kind
-of statement therefore occurs once under each letter.
+An item may offer four statements. One statement names the gap, that is, the matter that the rules
+leave open; three are wrong in different ways. The order of the statements follows a row of a Latin
+square, so that in each block of four items every kind of statement occurs once under each letter.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,12 +44,12 @@ def statements(
 
 
 def _covered(plot: Plot) -> str:
-    """Return a statement with a short or long opening, so that its length reveals nothing."""
+    """Return a statement with a short or long opening, so that length is uninformative."""
     return ("By the rules", "The rules cover every step, so at the end")[plot.draw // 64 % 2]
 
 
 def _gap(plot: Plot, w: Lexicon, undefined: str | None) -> str:
-    """Return the text that names what the rules leave open."""
+    """Return the text of the statement that names the gap."""
     none = "no rule says what happens when"
     return {
         Gap.DOUBLER_GIVES: f"{none} a {w.doubler} {w.unit} is {w.set_off}",
@@ -84,8 +84,8 @@ def _held(plot: Plot, w: Lexicon, undefined: str | None, claim: Claim) -> str:
 
 
 def _wrong_gap(plot: Plot, w: Lexicon) -> str:
-    """Return a claim that a settled matter is open, in the words of `_gap`."""
-    # If the statements differed in form, the right one could be recognised without the item.
+    """Return a false statement that a settled matter is open, in the words of `_gap`."""
+    # If the statements differed in form, the right statement could be recognised without the item.
     giver = plot.world.unit(plot.world.steps[-1][0])
     known = [unit for unit in plot.world.units if unit.measured]
     told = next((unit for unit in known if unit.label == giver.label), known[0])
@@ -123,21 +123,22 @@ def _known(plot: Plot) -> Gap:
 class Rules:
     """The rules of a world in the words of a lexicon."""
 
-    # In an inverted world the words for doubling and blocking are exchanged; its text states this.
+    # In an inverted world the words for doubling and blocking are exchanged, and the text states
+    # this.
 
     usual: Lexicon
     inverted: bool = False
 
     @property
     def words(self) -> Lexicon:
-        """The lexicon in which each word has its function in this world."""
+        """Lexicon with the functions that words have in this world."""
         if not self.inverted:
             return self.usual
         return replace(self.usual, doubler=self.usual.blocker, blocker=self.usual.doubler)
 
     @property
     def text(self) -> str:
-        """The full description of the world."""
+        """Full description of the world."""
         w = self.words
         lines = [
             f"In this world there are {w.units}, and each can hold {w.load}. Three rules are "
@@ -212,7 +213,7 @@ def told(
     vocabulary: int,
     choice: bool,
 ) -> Item:
-    """Return an item: a world in the words of a surface form."""
+    """Return an item, which describes a world in the words of a surface form."""
     rules = Rules(lexicon(skin, seed=seed, number=vocabulary), inverted=kind == "M")
     words = rules.words
     undefined = _undefined(plot, words)

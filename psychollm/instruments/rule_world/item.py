@@ -1,4 +1,4 @@
-"""One question about a world, with the information to ask and score it."""
+"""Question about a world, with the information for the prompt and for scoring."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ ItemType: TypeAlias = Literal["A", "B", "C", "M"]
 
 
 class Claim(StrEnum):
-    """The kind of a statement to choose; only the first kind is right."""
+    """Kind of a statement to choose; only the first kind is right."""
 
-    GAP = "gap"  # right: names what the rules leave open
+    GAP = "gap"  # right: names the gap in the rules
     CONFABULATED = "confabulated"  # invents a rule that settles the question
     MISATTRIBUTED = "misattributed"  # claims that a settled matter is open
     UNMONITORED = "unmonitored"  # answers as if nothing were open
@@ -24,14 +24,14 @@ class Claim(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A world of some type and family in abstract form, without words."""
+    """World of some type and family in abstract form, without words."""
 
-    # `numbers` are two wrong answers to an open question: under an invented rule, and if the gap
-    # is ignored.
+    # `numbers` contains two wrong answers to an open question: under an invented rule, and if the
+    # gap is ignored.
 
     family: str
     world: World
-    answer: int | None = None  # None if the rules do not settle it
+    answer: int | None = None  # None if the rules do not determine it
     gap: Gap | None = None
     draw: int = 0  # random number that selects among equivalent words and statements
     numbers: Mapping[Claim, int] | None = None
@@ -39,7 +39,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One of the statements to choose from."""
+    """Statement of an item with four statements."""
 
     letter: str
     claim: Claim
@@ -48,7 +48,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A question in the words of a surface form."""
+    """Question in the words of a surface form."""
 
     key: str  # label that differs between surface forms and seeds
     structure: str  # label that is the same in all surface forms
@@ -61,19 +61,19 @@ class Item:
     question: str
     answer: int | None
     gap: Gap | None
-    undefined: str | None  # the one word that no rule defines
+    undefined: str | None  # word that no rule defines, or None
     statements: tuple[Statement, ...]  # empty if the reply is free
 
     @property
     def correct(self) -> int | str | None:
-        """The right number or letter; None for a free reply about a gap."""
+        """Right number or letter; None for a free reply about a gap."""
         if self.statements:
             return next(one.letter for one in self.statements if one.claim is Claim.GAP)
         return self.answer
 
     @property
     def claims(self) -> dict[str, str]:
-        """The kind of statement of each letter."""
+        """Kind of statement by letter."""
         return {one.letter: one.claim.value for one in self.statements}
 
     def to_dict(self) -> dict[str, Any]:

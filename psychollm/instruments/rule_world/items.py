@@ -1,4 +1,4 @@
-"""Generators of plots: answerable, with an undefined word (type B), or an uncovered event (C).
+"""Generators of plots: answerable, with an undefined word (type B) or uncovered event (type C).
 
 In type B one word is undefined: the kind of the giving or receiving unit, or the given or
 requested quantity.
@@ -16,7 +16,7 @@ from psychollm.instruments.rule_world.oracle import Gap, Kind, Unit, World, foll
 # Labels of units. They differ from the letters of statements (A to D), and do not look like a word
 # or a digit.
 LABELS = tuple("KLMNPQRSTUVWXYZ")
-RECEIVERS = (Kind.PASSER, Kind.DOUBLER)  # kinds that a load can move to
+RECEIVERS = (Kind.PASSER, Kind.DOUBLER)  # kinds to which a load can move
 
 
 def labels(rng: np.random.Generator, n: int) -> list[str]:
@@ -25,7 +25,7 @@ def labels(rng: np.random.Generator, n: int) -> list[str]:
 
 
 def some(rng: np.random.Generator) -> int:
-    """Draw an even load of at least two, which can be divided in half."""
+    """Draw an even load of at least two, so that it can be divided in half."""
     return 2 * int(rng.integers(1, 31))
 
 
@@ -35,14 +35,14 @@ def any_load(rng: np.random.Generator) -> int:
 
 
 def receiver(rng: np.random.Generator) -> Kind:
-    """Draw a kind that a load can move to."""
+    """Draw a kind to which a load can move."""
     return RECEIVERS[rng.integers(2)]
 
 
 def with_prelude(
     rng: np.random.Generator, units: Sequence[Unit], label: str, into: str
 ) -> tuple[tuple[Unit, ...], tuple[tuple[str, ...], ...]]:
-    """Insert a step that the rules cover before the last one, in half of the cases."""
+    """In half of the cases, insert a step that the rules cover before the last step."""
     # In the inserted step, a passer with this label moves its load to the unit `into`. The order
     # of units is random; without an inserted step the tuple of steps is empty.
     told = list(units)
@@ -136,8 +136,8 @@ def _pair(rng: np.random.Generator, giver: Kind, taker: Kind) -> World:
         Unit(label=first, kind=giver, load=some(rng), faces=(second,)),
         Unit(label=second, kind=taker, load=any_load(rng)),
     ]
-    # The rules must cover earlier steps, so no load moves to an undefined unit before the last
-    # step.
+    # The rules must cover all earlier steps, so that no load moves to an undefined unit before the
+    # last step.
     into = first if taker is Kind.UNKNOWN else second
     told, steps = with_prelude(rng, units, third, into)
     return World(units=told, steps=(*steps, (first,)), asked=second)
@@ -165,7 +165,7 @@ _LEXICAL: dict[Gap, Callable[[np.random.Generator], World]] = {
 
 
 def _number(world: World, gap: Gap, claim: Claim) -> int:
-    """Return the answer under an invented meaning of the word, or if the gap is ignored."""
+    """Return the answer under an invented meaning of the word, or without regard to the gap."""
     giver = world.steps[-1][0]
     sure = replace(
         world,
@@ -178,7 +178,7 @@ def _number(world: World, gap: Gap, claim: Claim) -> int:
     plain = follow(sure).loads[world.asked]
     if claim is Claim.UNMONITORED or gap is Gap.KIND_RECEIVES:
         return plain
-    # Invented meaning: the undefined thing counts twice.
+    # The invented meaning is that the undefined object counts twice.
     if gap is Gap.QUANTITY_ASKED:
         return 2 * plain
     before = follow(replace(sure, steps=world.steps[:-1])).loads
@@ -250,8 +250,8 @@ _UNCOVERED: dict[Gap, Callable[[np.random.Generator], World]] = {
 }
 
 
-# Each function returns the load of the requested unit under an invented rule, and if an existing
-# rule is applied beyond its scope.
+# Each function returns two loads of the requested unit: under an invented rule, and under an
+# existing rule that is applied beyond its scope.
 
 
 def _guess_gives(world: World, before: Mapping[str, int]) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""The consequences of the rules in a world, in whole numbers, up to the first gap.
+"""Consequences of the rules in a world, in whole numbers, up to the first gap.
 
 The rules cover one kind of event: a passer is set off alone and faces exactly one unit. Its load
 then moves to this unit. A doubler receives twice the load; a blocker prevents the move. Every
-other event is a gap: the rules do not settle its effect on the participating units.
+other event is a gap: the rules do not determine its effect on the participating units.
 """
 
 from collections.abc import Mapping
@@ -11,23 +11,23 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The kind of a unit."""
+    """Kind of a unit."""
 
     PASSER = "passer"
     DOUBLER = "doubler"
     BLOCKER = "blocker"
-    UNKNOWN = "unknown"  # a kind that no rule defines
+    UNKNOWN = "unknown"  # kind that no rule defines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """The initial state of a unit."""
+    """Initial state of a unit."""
 
     label: str
     kind: Kind
     load: int
     faces: tuple[str, ...] = ()
-    measured: bool = True  # False if `load` is an amount of something undefined
+    measured: bool = True  # False if `load` is an amount of an undefined quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class World:
     units: tuple[Unit, ...]
     steps: tuple[tuple[str, ...], ...]  # units that are set off together at each step
     asked: str
-    asks_load: bool = True  # False if the question is about something undefined
+    asks_load: bool = True  # False if the question is about an undefined quantity
 
     def unit(self, label: str) -> Unit:
         """Return a unit by its label."""
@@ -45,7 +45,7 @@ class World:
 
 
 class Gap(StrEnum):
-    """The part of an event that the rules do not cover."""
+    """Part of an event that the rules do not cover."""
 
     DOUBLER_GIVES = "doubler gives"
     BLOCKER_GIVES = "blocker gives"
@@ -59,10 +59,10 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """The loads up to the first gap, and the gap."""
+    """Loads up to the first gap, and the gap."""
 
     loads: Mapping[str, int]  # load of each unit after the last covered step
-    gap: Gap | None  # the first gap, if any
+    gap: Gap | None  # first gap, or None
 
 
 def follow(world: World) -> Course:
@@ -85,7 +85,7 @@ _GIVING = {
 
 
 def _gap(world: World, step: tuple[str, ...]) -> Gap | None:
-    """Return the gap of one step, None if the rules cover it."""
+    """Return the gap of a step; None if the rules cover it."""
     if len(step) > 1:
         return Gap.MUTUAL
     giver = world.unit(step[0])

@@ -1,4 +1,4 @@
-"""The scores of one model on a rule world: every answer, and the rates of every type."""
+"""Scores of one model on a rule world: all answers, and rates by type."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ Scoring: TypeAlias = Literal["strict", "keyword"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleWorldScores(Scores):
-    """One model's answers, scored strictly and by keyword.
+    """Scores of one model's answers, strict and by keyword.
 
     A refusal is a separate response. If the question has an answer, a refusal does not pass.
     `refusal_rate` counts refusals separately from wrong answers, and `rate_answered` excludes
@@ -56,7 +56,7 @@ class RuleWorldScores(Scores):
     keyword: FloatArray  # (answers,) whether the answer passes by keyword; NaN if missing
 
     def rate(self, kind: str, *, scoring: Scoring = "strict") -> float:
-        """Return the proportion of answers of a type that pass, NaN without any.
+        """Return the proportion of answers of a type that pass; NaN without answers.
 
         Parameters
         ----------
@@ -64,12 +64,12 @@ class RuleWorldScores(Scores):
             Type of the items.
         scoring : {"strict", "keyword"}
             "strict" requires that the reply names an undefined word; with "keyword" any word of
-            doubt is enough.
+            doubt is sufficient.
 
         Raises
         ------
         OptionError
-            If the scoring does not exist.
+            If the scoring is invalid.
 
         Examples
         --------

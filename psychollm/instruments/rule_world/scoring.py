@@ -1,6 +1,6 @@
-"""Score a parsed reply strictly and by keyword.
+"""Strict and keyword scoring of parsed replies.
 
-Prompts ask for a last line that begins with "Answer:". If a reply has such a line, only that line
+Prompts request a last line that begins with "Answer:". If a reply has such a line, only this line
 is parsed. Otherwise the whole reply is parsed, with stricter rules.
 """
 
@@ -19,12 +19,12 @@ from psychollm.instruments.rule_world.result import RuleWorldScores
 
 
 class Reaction(StrEnum):
-    """The response to a word that no rule defines."""
+    """Response to a word that no rule defines."""
 
     FLAGGED = "flagged"  # names the word, with a word of doubt
     NAMED = "named"  # names the word, without a word of doubt
     DECLINED = "declined"  # doubts, but does not name the word
-    ASTRAY = "astray"  # none of the above and no number
+    ASTRAY = "astray"  # none of the above, and gives no number
     HEDGED = "hedged"  # gives a number, but with a word of doubt
     INVENTED = "invented"  # gives a number
 
@@ -34,7 +34,7 @@ _MARK = re.compile(
     r"(?im)^[\W_]*(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
     r"[\s*_]*(?:[:：]|is\b[\s*_]*[:：]?)[\s*_]*(.*)$"
 )
-# Words of doubt. In keyword scoring, one of them anywhere in the reply passes.
+# Words of doubt. In keyword scoring, a reply passes if it contains one of them.
 _DOUBT = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|unable|impossible|undefined|not defined|not settled|"
     r"unsettled|undetermined|indeterminate|unknown|unclear|ambiguous|insufficient|"
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?[0-9]{1,9}(?:[.,][0-9]{1,9})?(?![\w])")
 _NOTHING = re.compile(r"(?i)^(?:nothing|none|no \w+(?: of \w+)?)[.!*\s]*$")
-# Phrases that decline the task itself, without pointing to a gap in the rules.
+# Phrases that decline the task without naming a gap in the rules.
 _REFUSAL = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|won['’]t|will not|unable to|not able to) "
     r"(?:help|assist|comply|engage|discuss|do (?:that|this)|fulfil|take part)|"
@@ -69,7 +69,8 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     if prompt.about["type"] != "B":
         return _integer(last)
     reaction = _reaction(prompt, last)
-    # A truncated reply counts only if it already gives a number or the word; its end is unknown.
+    # A truncated reply counts only if it already gives a number or the word, because its end is
+    # unknown.
     if last.cut and (end is None or reaction.value not in _SAID):
         return Reading(outcome=Outcome.TRUNCATED)
     return reaction
@@ -77,7 +78,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """A reply, and the text of its last marked line."""
+    """Reply, and the text of its last marked line."""
 
     reply: str
     end: str | None
@@ -85,17 +86,17 @@ class _Last:
 
     @property
     def text(self) -> str:
-        """The parsed text: the marked line if there is one."""
+        """Parsed text: the marked line or, without a marked line, the reply."""
         return self.reply if self.end is None else self.end
 
     @property
     def finish_reason(self) -> str | None:
-        """The finish reason of the parsed text."""
+        """Finish reason of the parsed text."""
         return "length" if self.cut else None
 
 
 def _end(reply: str) -> tuple[str | None, bool]:
-    """Return the text of the last marked line (None without one), and whether lines follow it."""
+    """Return the text of the last marked line or None, and whether lines follow it."""
     marks = list(_MARK.finditer(reply))
     if not marks:
         return None, False
@@ -112,8 +113,8 @@ def _integer(last: _Last) -> Reading:
         return Reading(outcome=Outcome.AMBIGUOUS, said=reading.said)
     if reading.outcome is not Outcome.UNREADABLE or last.cut:
         return reading
-    # The prompt asks for the word or event that leaves the question open, if no number follows
-    # from the rules.
+    # If no number follows from the rules, the prompt asks for the word or event that leaves the
+    # question open.
     reason = last.end or (doubt.group() if doubt else "")
     return Reading(outcome=Outcome.REFUSED, said=reason) if reason else reading
 
@@ -163,7 +164,7 @@ def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
 
 
 def _last_that_matters(reply: str) -> str:
-    """Return the last sentence with a number or a word of doubt; "" without such a sentence."""
+    """Return the last sentence with a number or a word of doubt, or ""."""
     for sentence in reversed(_SENTENCE.split(reply)):
         plain = _REFERENCE.sub("", sentence)
         if _NUMBER.search(plain) or _DOUBT.search(plain):
@@ -194,7 +195,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWor
 
 
 def response(prompt: Prompt, reading: Reading) -> str | None:
-    """Return the response as a word for tables, None if unknown."""
+    """Return the response as a word for tables; None if unknown."""
     # The word is correct, wrong or refusal for an integer; otherwise it is the reaction to the
     # undefined word, or the kind of the chosen statement.
     if reading.outcome is Outcome.REFUSED:
@@ -209,7 +210,7 @@ def response(prompt: Prompt, reading: Reading) -> str | None:
 
 
 def strict(prompt: Prompt, reading: Reading) -> float:
-    """Return 1 for a right response, 0 for a wrong one or a refusal, NaN if unknown."""
+    """Return 1 for a right response, 0 for a wrong response or a refusal, NaN if unknown."""
     # A right response to an undefined word names the word and gives no number.
     given = response(prompt, reading)
     if given is None:
@@ -218,7 +219,7 @@ def strict(prompt: Prompt, reading: Reading) -> float:
 
 
 def keyword(prompt: Prompt, reading: Reading) -> float:
-    """Return the strict score, except that any word of doubt passes an undefined word."""
+    """Return the keyword score: items with an undefined word pass with any word of doubt."""
     given = response(prompt, reading)
     if given is None or prompt.about["type"] != "B" or "claims" in prompt.about:
         return strict(prompt, reading)

@@ -1,12 +1,12 @@
-"""Surface forms of a world: invented words, or those of a familiar trade.
+"""Surface forms of a world: invented words, or the words of a familiar trade.
 
 All forms describe the same worlds in the same sentences; only the words differ. A difference in
-performance between a trade and invented words is therefore due to what the model has read about
-the trade.
+performance between a trade and invented words is therefore due to the model's knowledge of the
+trade.
 
 An invented word has syllables of one or two consonants and a vowel, and a final consonant, such as
 "brazoden". Two endings turn the word for one kind of unit into the words for the two other kinds,
-as in languages that mark function by morphology. The assignment of endings is random as well.
+as in languages that mark function by morphology. The assignment of endings is also random.
 """
 
 from collections.abc import Iterable
@@ -30,27 +30,27 @@ N_SPARE = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """The invented words of one world."""
+    """Invented words of one world."""
 
-    unit: str  # a thing that holds an amount of the load
+    unit: str  # object that holds an amount of the load
     load: str
-    passer: str  # a kind of unit
+    passer: str  # kind of unit that passes its load
     endings: tuple[str, str]  # endings of the words for the kinds that double and block
     spare: tuple[str, ...]  # words that no rule defines
 
     @property
     def doubler(self) -> str:
-        """The kind that doubles."""
+        """Word for the kind that doubles."""
         return self.passer + self.endings[0]
 
     @property
     def blocker(self) -> str:
-        """The kind that blocks."""
+        """Word for the kind that blocks."""
         return self.passer + self.endings[1]
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All words, the spare ones last."""
+        """All words; spare words are last."""
         return (self.unit, self.load, self.passer, self.doubler, self.blocker, *self.spare)
 
 
@@ -74,7 +74,7 @@ def draw_vocabulary(seed: int, number: int = 0) -> Vocabulary:
 
 
 def occurrences(vocabulary: Vocabulary, texts: Iterable[str]) -> dict[str, int]:
-    """Count each word in texts, such as a sample of a training corpus."""
+    """Count the occurrences of each word in texts, such as a sample of a training corpus."""
     counts = dict.fromkeys(vocabulary.words, 0)
     for text in texts:
         lower = text.lower()
@@ -89,7 +89,7 @@ def _word(rng: np.random.Generator) -> str:
 
 
 def _distinct(word: str, other: str) -> bool:
-    """Return whether two words differ at both ends, so that no typo confuses them."""
+    """Return whether two words differ at both ends, so that a typo cannot confuse them."""
     return word[:3] != other[:3] and word[-3:] != other[-3:]
 
 
@@ -98,7 +98,7 @@ Skin: TypeAlias = Literal["synthetic", "circuits", "plumbing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """The words that describe a world."""
+    """Words that describe a world."""
 
     unit: str
     load: str
@@ -188,20 +188,20 @@ _CHOICE = (
 
 
 def scenario(world: World, words: Lexicon, undefined: str | None = None) -> str:
-    """Describe a world and its steps."""
+    """Return the description of a world and its steps."""
     lines = [_unit(unit, words, undefined) for unit in world.units]
     lines += [_step(i, step, words) for i, step in enumerate(world.steps, 1)]
     return "\n".join(lines)
 
 
 def question(world: World, words: Lexicon, undefined: str | None = None) -> str:
-    """Ask for the final load of one unit."""
+    """Return the question about the final load of one unit."""
     what = words.load if world.asks_load else undefined
     return f"How much {what} does {world.asked} hold at the end?"
 
 
 def closing(statements: tuple[tuple[str, str], ...] = ()) -> str:
-    """Return the instruction on how to end the reply, after the statements if there are any."""
+    """Return the instruction on how to end the reply, after any statements."""
     if not statements:
         return _OPEN
     return "\n".join([*(f"{letter}. {text}" for letter, text in statements), _CHOICE])

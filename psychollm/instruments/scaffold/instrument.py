@@ -1,9 +1,9 @@
 """The scaffold instrument: every question with and without directions on how to think.
 
-Kargupta et al. (2025) directed models to behaviours associated with right answers; this helped
-some models and harmed others nearly as often. Both arms share the question, the request to think
-in writing and the form of the answer. The directed arm adds a sentence or two for each of the five
-behaviours that `Coding` codes. All sentences are the project's own.
+Kargupta et al. (2025) directed models to behaviours associated with right answers. The directions
+improved some models and impaired others nearly as often. Both arms have the same question, request
+to think in writing and form of the answer. The directed arm adds one or two sentences for each of
+the five behaviours that `Coding` codes. All sentences are the project's own.
 
 References
 ----------
@@ -53,7 +53,7 @@ _MAX_TOKENS = 2048
 
 
 def directed(direct: Sequence[Behaviour]) -> str:
-    """Return the directions for some behaviours, in their order in reasoning.
+    """Return the directions for some behaviours, in the order in which reasoning uses them.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Scaffold(Instrument[ScaffoldScores]):
         object.__setattr__(self, "items", items)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return both prompts of every question, each in its own conversation.
+        """Return the two prompts of every question, each in its own conversation.
 
         Examples
         --------
@@ -160,6 +160,6 @@ class Scaffold(Instrument[ScaffoldScores]):
 
 
 def name_of(direct: Sequence[Behaviour]) -> str:
-    """Return the name of the directions that prompt keys contain."""
+    """Return the name of the directions, which is part of the prompt keys."""
     chosen = [one for one in BEHAVIOURS if one in direct]
     return "-".join([DIRECTED, *(chosen if len(chosen) < len(BEHAVIOURS) else ["all"])])

@@ -1,4 +1,4 @@
-"""One model's answers with and without directions: every reply, and the changes of answers."""
+"""Scores of one model's answers with and without directions, and changes of answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _CORRECT = {"correct": 1.0, "wrong": 0.0, "abstained": 0.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaffoldScores(Scores):
-    """One model's answers to the same questions without and with directions.
+    """Scores of one model's answers to the same questions without and with directions.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class ScaffoldScores(Scores):
     correct: FloatArray  # (replies,) NaN if missing
 
     def summary(self) -> str:
-        """Return the numbers of right answers in each arm and of changed answers, in words."""
+        """Return text with the numbers of right answers in each arm and of changed answers."""
         arms = np.array(self.arms, dtype=object)
         parts = [
             f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} right"
@@ -67,7 +67,7 @@ class ScaffoldScores(Scores):
         Returns
         -------
         ndarray, shape (n_pairs, 2)
-            1 if right, 0 if not; without directions first.
+            1 if right, 0 if not; the first column is without directions.
 
         Examples
         --------
@@ -92,7 +92,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> ScaffoldScores:
-    """Score a model's parsed replies; stored first replies are the arm without directions."""
+    """Score a model's parsed replies; stored first replies form the arm without directions."""
     rows, each = with_first(prompts, aligned(prompts, readings), {"arm": SPONTANEOUS})
     return ScaffoldScores(
         items=tuple(one.item for one in rows),

@@ -1,10 +1,10 @@
 """The self-efficacy instrument: a repeated scale under several conditions, with follow-ups.
 
 The design follows Jackson, Jensen, Hussain and Sezgin (2025), with its own scale, tasks and
-sentences. In every condition but "none" the model works on tasks, or the prompt names a kind of
-tasks. The model then rates statements about itself, in a new order each time, and is asked whether
-it maintains its ratings. Feedback on the tasks depends on the replies, so prompts with feedback
-are a second stage, `feedback_prompts`.
+sentences. In every condition except "none", the model works on tasks, or the prompt names a type
+of tasks. The model then rates statements about itself, in a new order each time, and is asked
+whether it maintains its ratings. Feedback on the tasks depends on the replies, so that prompts
+with feedback form a second stage, `feedback_prompts`.
 
 References
 ----------
@@ -43,7 +43,7 @@ _LETTER = "Give the letter of the best statement on a last line that begins with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task with the rubric that decides whether it is passed."""
+    """Task with a rubric that determines whether a reply passes."""
 
     key: str
     condition: Condition
@@ -99,7 +99,7 @@ _CHOICES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
-    """The conditions of one administration, without the number of its repeat."""
+    """Conditions of one administration, without the number of the repeat."""
 
     condition: str
     level: int | None
@@ -112,7 +112,7 @@ class _Setting:
 
     @property
     def block(self) -> str:
-        """Key of the conversation that holds the tasks."""
+        """Key of the conversation that contains the tasks."""
         return f"{self.condition}-{self.level or 'all'}/{self.persona}"
 
     @property
@@ -179,7 +179,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     followups: tuple[wording.Phrasing, ...] = PHRASINGS
     personas: tuple[wording.Persona, ...] = ("plain",)
     graded: bool = False
-    # The command line does not offer this option, because a second stage needs replies.
+    # The command line does not offer this option, because a second stage requires replies.
     feedback: tuple[wording.Feedback, ...] = field(default=(), metadata={"typed": False})
 
     def __post_init__(self) -> None:
@@ -209,9 +209,9 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     def feedback_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
         """Return the second stage: the scale after feedback on the tasks.
 
-        Feedback "true" reports the number of tasks passed, "too_high" and "too_low" report one
-        more and one less. No prompt is made if the reported number is impossible (one more than
-        all tasks), or if some tasks could not be graded.
+        Feedback "true" reports the number of passed tasks; "too_high" and "too_low" report one
+        more and one less. No prompt is created if the reported number is impossible, such as one
+        more than all tasks, or if some tasks could not be graded.
 
         Parameters
         ----------
@@ -277,8 +277,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
 
     def _settings(self) -> Iterator[_Setting]:
         for condition, persona in product(self.conditions, self.personas):
-            # In the condition without tasks, placement "task_first" and difficulty levels have no
-            # meaning.
+            # In the condition without tasks, placement "task_first" and difficulty levels are not
+            # applicable.
             bare = condition == "none"
             levels: tuple[int | None, ...] = LEVELS if self.graded and not bare else (None,)
             placements = ("isolated",) if bare else self.placements
@@ -409,8 +409,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         n = len(self.scale.items)
         if not self.shuffle:
             return list(range(n))
-        # Modes and feedback conditions use the same orders, so that their contrasts are not
-        # confounded with order.
+        # Modes and feedback conditions use the same orders of statements, so that their contrasts
+        # are not confounded with order.
         stream = zlib.crc32(f"{setting.block}/{setting.placement}/{repeat}".encode())
         rng = np.random.default_rng([self.seed, stream])
         return [int(i) for i in rng.permutation(n)]

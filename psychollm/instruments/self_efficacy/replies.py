@@ -1,17 +1,17 @@
-"""Parse replies: one or several ratings, or whether a task was passed.
+"""Parse replies: one or several ratings, or the solution of a task.
 
 Several ratings are coded as one value with one word per statement, in the order of administration:
 a number or a failure category, such as "3 4 refused 2". If a sentence of the reply rejects the
 premise of a statement, the stored text ends with this sentence.
 
-A task passes under the following conditions. A number must be right; a letter must name the right
-statement. A summary must mention every fact (by the beginning of one of several words), respect
-its limits of words and sentences, and avoid what the task forbids. Whether a mentioned fact is
-reported correctly is not checked, because that needs a judge.
+A reply passes a task under the following conditions. A number must be right; a letter must name
+the right statement. A summary must mention every fact (by the beginning of one of several words),
+respect its limits of words and sentences, and avoid what the task forbids. The rule does not check
+whether a mentioned fact is reported correctly, because this requires a judge.
 
-A model may give a low rating because it considers the statement inapplicable to a program, not for
-lack of confidence. A rule searches for English sentences that say so: a program has or feels no
-such thing, or the statement does not apply to it.
+A low rating may reflect that the model considers the statement inapplicable to a program, instead
+of a lack of confidence. A rule searches for English sentences which state that a program has no
+such properties or feelings, or that the statement does not apply to it.
 """
 
 import re
@@ -67,9 +67,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The requirements of a summary."""
+    """Requirements of a summary."""
 
-    facts: Sequence[Sequence[str]]  # groups of word beginnings; one of each must occur
+    facts: Sequence[Sequence[str]]  # groups of word beginnings; one of each group must occur
     max_words: int
     max_sentences: int = 1
     forbidden: Sequence[str] = ()  # beginnings of words that must not occur
@@ -139,9 +139,9 @@ def _any(beginnings: Sequence[str], text: str) -> bool:
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of a self-efficacy scale."""
-    # The value of one rating is its number. The value of several ratings is a word for each, in
-    # the order of administration; the reply is unanswered only if no rating is readable. The value
-    # of a task is 1 if it passes its rubric, 0 if not.
+    # The value of one rating is its number. The value of several ratings has one word per rating,
+    # in the order of administration; the reply is unanswered only if no rating is readable. The
+    # value of a task is 1 if it passes its rubric, 0 if not.
     about = prompt.about
     if about["stage"] == "task":
         return grade_task(about["rubric"], reply, finish_reason=finish_reason)
@@ -165,7 +165,7 @@ def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:
     if not reading.answered:
         return ((float("nan"), reading.outcome),) * n
     words = str(reading.value).split()
-    if len(words) != n:  # the value belongs to another scale, or is no list of ratings
+    if len(words) != n:  # value of another scale, or not a list of ratings
         return ((float("nan"), Outcome.UNREADABLE),) * n
     return tuple(
         (float("nan"), Outcome(word)) if word in set(Outcome) else (float(word), Outcome.ANSWERED)

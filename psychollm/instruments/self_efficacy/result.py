@@ -1,4 +1,4 @@
-"""One model's scores on a self-efficacy scale and on the tasks."""
+"""Scores of one model on a self-efficacy scale and on the tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
-    """The conditions under which all statements were rated once."""
+    """Conditions under which all statements were rated once."""
 
-    key: str  # key that first ratings share with ratings after follow-ups
+    key: str  # key common to first ratings and ratings after follow-ups
     condition: str
     repeat: int  # number of the repeat, from 1
     level: int | None = None  # level of the tasks, if each level is rated separately
@@ -39,7 +39,7 @@ class Administration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScore:
-    """The score of one task."""
+    """Score of one task."""
 
     key: str
     condition: str
@@ -52,9 +52,9 @@ class TaskScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfEfficacyScores(Result):
-    """One model's ratings, one row per rating of all statements.
+    """Scores of one model's ratings, one row per rating of all statements.
 
-    Reversed items are recoded in `scores` and in everything derived from it, but not in `ratings`.
+    Reversed items are recoded in `scores` and in all values derived from it, but not in `ratings`.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class SelfEfficacyScores(Result):
         return "\n".join(self._sentence(condition) for condition in conditions)
 
     def _sentence(self, condition: str) -> str:
-        """Summarise the first ratings under a condition."""
+        """Return a sentence on the first ratings under a condition."""
         here = np.array(
             [one.condition == condition and not one.phrasing for one in self.administrations]
         )
@@ -197,7 +197,7 @@ def _columns(kind: type, records: Sequence[object], model: Any) -> dict[str, Any
 
 
 def _row_means(values: Any, known: BoolArray) -> FloatArray:
-    """Return means over the known cells of each row, NaN without any."""
+    """Return means over the known cells of each row; NaN without known cells."""
     n = known.sum(axis=1)
     sums = np.where(known, values, 0.0).sum(axis=1)
     return np.asarray(np.where(n > 0, sums / np.maximum(n, 1), np.nan))
@@ -207,7 +207,7 @@ def score_readings(
     prompts: Sequence[Prompt],
     readings: ReadingsLike,
 ) -> SelfEfficacyScores:
-    """Score the readings of one model."""
+    """Score the parsed replies of one model."""
     pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
     scales = {str(one.about["scale"]): one for one in prompts if "scale" in one.about}
     if len(scales) > 1:

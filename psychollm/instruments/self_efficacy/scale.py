@@ -1,9 +1,9 @@
-"""A rating scale: its statements, its points, and the recoding of reversed items.
+"""Rating scales: statements, points, and recoding of reversed items.
 
 Scales can be read from TOML, JSON or CSV files, so that licensed texts can be used with
 permission.
 
-A TOML or JSON file holds the fields of `Scale`; only `items` is required::
+A TOML or JSON file contains the fields of `Scale`; only `items` is required::
 
     name = "my-scale"
     source = "Who wrote it, where, and by whose leave it is used."
@@ -13,8 +13,9 @@ A TOML or JSON file holds the fields of `Scale`; only `items` is required::
     items = ["The first statement.", "The second."]
 
 A CSV file has a column `item` with the statements in order. The column `reversed` is optional: 1,
-x, yes or true mark a reversed item; blank, 0, no or false mark others. An optional column `anchor`
-holds the anchors from the lowest point, in as many rows as there are points.
+x, yes or true mark a reversed item; blank, 0, no or false mark other items. The optional column
+`anchor` contains the anchors in order, beginning with the lowest point, in as many rows as the
+scale has points.
 """
 
 import csv
@@ -50,12 +51,12 @@ _ITEMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Statements to be rated, all on the same points.
+    """Statements to rate, all with the same points.
 
     Parameters
     ----------
     name : str
-        A short name, which is the prefix of prompt keys.
+        Short name, which is the prefix of prompt keys.
     items : tuple of str
         The statements.
     anchors : tuple of str
@@ -63,14 +64,14 @@ class Scale:
     low : int
         Number of the lowest point.
     reversed : tuple of int
-        Numbers, from 1, of items that state the opposite of what the scale measures.
+        Numbers, from 1, of items that state the opposite of the measured property.
     source : str
         Source of the text and permission to use it.
 
     Raises
     ------
     InputError
-        If there is no item or fewer than two points, a text is blank or occurs twice, or a
+        If there are no items or fewer than two points, if a text is blank or occurs twice, or if a
         reversed item does not exist.
 
     Examples
@@ -107,7 +108,7 @@ class Scale:
 
     @property
     def labels(self) -> dict[str, int]:
-        """The number of each point by its label."""
+        """Number of each point by its label."""
         return {name: self.low + i for i, name in enumerate(self.anchors)}
 
     def keyed(self, ratings: object) -> FloatArray:
@@ -153,8 +154,8 @@ def _check_texts(name: str, texts: tuple[str, ...], least: int) -> None:
         raise InputError(msg)
 
 
-# Ten original statements on coping with demands, in the format of the General Self-Efficacy Scale:
-# four points, no reversed items. The norms of that scale do not apply.
+# These are ten original statements on coping with demands, in the format of the General
+# Self-Efficacy Scale: four points, no reversed items. The norms of that scale do not apply.
 COPING = Scale(
     name="coping",
     items=_ITEMS,
@@ -179,7 +180,7 @@ def read_scale(path: str | PathLike[str]) -> Scale:
     Raises
     ------
     InputError
-        If the file does not match its suffix, has an unknown field or column, lacks items, or
+        If the content does not match the suffix, has an unknown field or column, lacks items, or
         violates a condition of `Scale`. The message names the file.
 
     Examples

@@ -40,7 +40,7 @@ KINDS: Mapping[str, str] = {
 
 
 def setting(condition: str, placement: str) -> str:
-    """Return the sentence that names the tasks to be rated; "" without tasks."""
+    """Return the sentence that names the tasks to which ratings refer; "" without tasks."""
     if condition == "none":
         return ""
     if placement == "task_first":
@@ -49,7 +49,7 @@ def setting(condition: str, placement: str) -> str:
 
 
 def told(correct: int, n: int) -> str:
-    """Return the feedback on how many tasks the model passed."""
+    """Return the feedback on the number of tasks that the model passed."""
     tasks = "task" if n == 1 else f"{n} tasks"
     passed = {0: "none of them passed", n: "all of them passed" if n > 1 else "it passed"}
     if n == 1:

@@ -1,8 +1,8 @@
-"""The self-prediction instrument: ask for a prediction, then for the answer, and compare them.
+"""The self-prediction instrument: a prediction, then the answer, and their comparison.
 
-The prediction comes first and in its own conversation. The prediction can therefore use only the
-model's knowledge of itself, and the model cannot adapt its answer to the prediction. "No" is an
-answer like "yes"; a reply that gives neither, or a failed request, is missing data.
+By default the prediction is requested first, in its own conversation. It can therefore depend only
+on the model's knowledge of itself, and the model cannot adapt its answer to the prediction. "No"
+is an answer like "yes". A reply that gives neither answer, or a failed request, is missing data.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +21,7 @@ from psychollm.instruments.self_prediction.scoring import NAME
 Form: TypeAlias = Literal["reasoning", "direct"]
 Scale: TypeAlias = Literal["yes_no", "percent", "verbal"]
 
-# Requests for a prediction on each scale: in one line, and at the end of a reply that reasons
-# first.
+# Requests for a prediction on each scale, in one line or at the end of a reply that reasons first.
 _DIRECT = {
     "yes_no": "Would you answer it correctly? Reply with one word: Yes or No.",
     "percent": "How likely is it that you would answer it correctly? Reply with a percentage "
@@ -158,7 +157,7 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
         hold_counts(self, "n_repeats")
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts of every repeat: the predictions of a question, then its answer.
+        """Return all prompts of every repeat; predictions of a question precede its answer.
 
         Examples
         --------
@@ -230,8 +229,9 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     Returns
     -------
     tuple of Prompt
-        One prompt per answer, whose key is the answer's key and "/judge". Its parsed verdict, if
-        scored together with the other replies, takes precedence over grading by rule.
+        One prompt per answer, whose key is the key of the answer followed by "/judge". If the
+        parsed verdict is scored together with the other replies, it takes precedence over grading
+        by rule.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The predictions and grades of one model."""
+"""Predictions and grades of one model."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from psychollm.instruments.reading import PartScores, mean_known
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfPredictionScores(PartScores):
-    """One model's predictions and their correctness, one row per question and repeat.
+    """Predictions of one model and correctness of its answers, one row per question and repeat.
 
     Examples
     --------
@@ -50,11 +50,11 @@ class SelfPredictionScores(PartScores):
 
     @property
     def accuracy(self) -> float:
-        """Proportion of right answers among the readable ones."""
+        """Proportion of right answers among the readable answers."""
         return mean_known(self.correct)
 
     def summary(self) -> str:
-        """Return one line: predictions, right answers, missing replies."""
+        """Return one line with predictions, right answers and missing replies."""
         parts = []
         for name, values in (
             ("yes_no", self.said),

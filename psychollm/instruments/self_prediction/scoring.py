@@ -104,7 +104,7 @@ def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    if len(values) == 1:  # shortcut for the usual case: NumPy takes a hundred times as long
+    if len(values) == 1:  # usual case, a hundred times faster than with NumPy
         return values[0]
     return float(np.mean(values)) if values else float("nan")
 
@@ -116,7 +116,7 @@ Stated: TypeAlias = Literal["percent", "verbal"]
 def confidence_and_correctness(
     scores: Mapping[str, SelfPredictionScores], *, repeats: Repeats = "error"
 ) -> tuple[Responses, Responses]:
-    """Return two tables, models x questions: predicted yes, and correct.
+    """Return two tables (models, questions): predicted yes, and correct.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def confidence_and_correctness(
 def stated_table(
     scores: Mapping[str, SelfPredictionScores], *, scale: Stated = "percent"
 ) -> FloatArray:
-    """Return reported probabilities, models x questions: means over repeats, NaN if missing.
+    """Return reported probabilities (models, questions): means over repeats, NaN if missing.
 
     The result has the same rows and columns as the tables of `confidence_and_correctness`.
 
@@ -180,7 +180,7 @@ def stated_table(
     Raises
     ------
     InputError
-        If there are no scores, or none on this scale.
+        If there are no scores, or no predictions on this scale.
 
     Examples
     --------

@@ -1,18 +1,19 @@
-r"""From texts to meaning classes.
+r"""Grouping of texts into classes of equal meaning.
 
-A collapse :math:`B` maps the answers sampled for one question to numbered classes. If answers are
-the same whenever a key is equal (the text, its normal form, the value of a function), the classes
-are equivalence classes. A relation :math:`a \sim b` between two answers (numbers within a
-tolerance, mutual entailment, a judge) need not be transitive. With a tolerance of 0.5, for
-example, 1.4 is the same as 1.0 and as 1.8, which differ. Classes are then formed by leaders.
-Answers are processed in order of decreasing frequency, ties by length, then alphabetically; each
-joins the first leader that it is related to,
+A collapse :math:`B` maps the answers sampled for one question to numbered classes. If two answers
+have the same meaning whenever a key is equal (the text, its normal form, the value of a function),
+the classes are equivalence classes. A relation :math:`a \sim b` between two answers (numbers
+within a tolerance, mutual entailment, the verdict of a judge) need not be transitive. With a
+tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to each
+other. Classes are then formed by leaders. Answers are processed in order of decreasing frequency;
+ties are ordered by length, then alphabetically. Each answer joins the first leader to which it is
+related,
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \},                                            \quad (1)
 
-or becomes a leader itself. The order depends only on the answers, so that classes do not depend on
-the sampling order. They do depend on frequencies, which keeps the most frequent answer in the
-middle of its class rather than at its edge.
+or becomes a leader itself. Because the order depends only on the answers, classes do not depend on
+the sampling order. They depend on frequencies, so that the most frequent answer is at the centre
+of its class and not at its edge.
 """
 
 from collections import Counter
@@ -32,11 +33,11 @@ Same: TypeAlias = Callable[[str, str, str], bool]  # question, answer, answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse:
-    """A rule that groups answers of the same meaning."""
+    """Rule that groups answers of the same meaning."""
 
     method: Method | Literal["judge"]
     key: Key  # answers with equal keys form one class
-    same: Same | None = None  # relation that joins further answers
+    same: Same | None = None  # relation that joins answers with different keys
     options: tuple[tuple[str, float], ...] = ()  # parameters of the rule, for the prompts
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[int]:
@@ -95,7 +96,7 @@ def normalised() -> Collapse:
 
 
 def normal_form(text: str) -> str:
-    """Return the normal form of an answer, or the answer itself if its normal form is empty."""
+    """Return the normal form of an answer, or the answer if its normal form is empty."""
     return normalise(text) or text.strip().casefold()
 
 
@@ -127,7 +128,7 @@ def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
         if isinstance(one, str) or isinstance(other, str):
             return one == other
         allowed = max(absolute, relative * max(abs(one), abs(other)))
-        # Users mean tolerances as decimals, but in binary arithmetic 3.1 - 3 exceeds 0.1. A small
+        # Tolerances are decimal numbers, but in binary arithmetic 3.1 - 3 exceeds 0.1. A small
         # margin corrects for this.
         return abs(one - other) <= allowed + 1e-12 * max(abs(one), abs(other))
 
@@ -157,13 +158,13 @@ def by_function(key: Key) -> Collapse:
 
 
 def by_relation(same: Same) -> Collapse:
-    """Group texts that a function considers the same, by leaders (1).
+    """Group texts that a function considers equal in meaning, by leaders (1).
 
     Parameters
     ----------
     same : callable
-        Function of the question, a leader and an answer that returns whether the two mean the
-        same. It is called once for each pair with different normal forms.
+        Function of the question, a leader and an answer that returns whether leader and answer
+        have the same meaning. It is called once for each pair with different normal forms.
 
     Examples
     --------
@@ -182,7 +183,7 @@ def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.
         A natural language inference model: a function of a premise and a hypothesis, each the
         question followed by an answer, that returns the probability, or the truth, of entailment.
     threshold : float
-        Minimal probability that counts as entailment.
+        Smallest probability that counts as entailment.
 
     References
     ----------

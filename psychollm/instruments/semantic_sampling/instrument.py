@@ -1,13 +1,13 @@
 """The semantic-sampling instrument: many samples of each answer, grouped by meaning.
 
-A model that receives the same question many times, at a temperature of one, reveals the
-frequencies of its answers. Texts with the same meaning form one class. The proportion of the
-largest class is the model's confidence in that answer, although it never stated one. Four forms of
-the prompt are available: a base model continues a list of solved questions, an instructed model
-answers in a few words, and both may reason first.
+If a model receives the same question many times at a temperature of one, the frequencies of its
+answers can be estimated. Texts with the same meaning form one class. The proportion of the largest
+class measures the model's confidence in this answer, although the model does not state a
+confidence. Four forms of the prompt are available: a base model continues a list of solved
+questions, an instructed model answers in a few words, and both may reason first.
 
-Samples must be independent: set the temperature of the run to 1, and set no seed that all requests
-share.
+Samples must be independent: set the temperature of the run to 1, and do not use the same seed for
+all requests.
 
 The design follows Nakkiran et al. (2025), with its own instructions and examples.
 
@@ -109,7 +109,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
             raise InputError(msg)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all samples of all questions, first samples first.
+        """Return the prompts of all samples; the first samples of all questions are first.
 
         Examples
         --------
@@ -150,7 +150,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
         abstentions: Abstentions = "left_out",
         loglik: Mapping[str, float] | None = None,
     ) -> SemanticSamples:
-        """Collapse the readings of one model and grade the classes.
+        """Group the parsed replies of one model into classes, and grade the classes.
 
         Parameters
         ----------
@@ -158,13 +158,13 @@ class SemanticSampling(Instrument[SemanticSamples]):
             Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         judged : sequence of Prompt
-            The comparisons from `judge_prompts`, if a judge has answered them. Their parsed
-            verdicts are among `readings` and replace `collapse`.
+            Comparisons from `judge_prompts` that a judge has answered. Their parsed verdicts are
+            among `readings` and replace `collapse`.
         abstentions : {"left_out", "wrong", "missing"}
-            Treatment of samples that abstain. "left_out": they form a separate class without a
-            grade, so that a question with mostly abstentions has no answer. "wrong": they form a
-            separate class graded wrong. "missing": they are missing samples. For a question
-            without a right answer, abstaining is right.
+            Treatment of samples that abstain. "left_out": abstentions form a separate class
+            without a grade, so that a question with mostly abstentions has no answer. "wrong":
+            abstentions form a separate class that is graded wrong. "missing": abstentions are
+            missing samples. For a question without a right answer, abstention is right.
         loglik : mapping, optional
             Log-likelihoods of replies in nats, by prompt key.
 

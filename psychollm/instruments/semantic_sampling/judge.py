@@ -1,10 +1,10 @@
-"""A judge model decides which answers mean the same.
+"""Comparison of answers by a judge model, which decides whether their meanings are equal.
 
-The judge is a second stage: its prompts are made from existing replies, one for each pair of
-different wordings. All pairs are needed, because the leaders of classes are not known in advance.
-K wordings need K (K - 1) / 2 comparisons, or twice as many if both orders are compared. Equal
-normal forms are never compared. A hash of the pair decides its order, so that a judge's position
-bias does not favour frequent answers.
+The comparisons are a second stage: the prompts are created from existing replies, one for each
+pair of different wordings. All pairs are required, because the leaders of classes are not known in
+advance. K wordings require K (K - 1) / 2 comparisons, or twice as many if both orders are
+compared. Wordings with equal normal forms are not compared. A hash of the pair determines its
+order, so that a judge's position bias does not favour frequent answers.
 
 Classes are formed by leaders, as in `collapse`. Two answers whose comparison failed or is
 unreadable count as different; the number of such pairs is reported.
@@ -23,7 +23,7 @@ from psychollm.instruments.semantic_sampling.replies import JUDGED, NAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """A solved question shown before the actual one."""
+    """Solved question that is shown before the actual question."""
 
     question: str
     answer: str
@@ -90,7 +90,7 @@ def conversation(question: str, *, reasoning: bool) -> tuple[Message, ...]:
 
 
 def comparison(question: str, first: str, second: str) -> tuple[Message, ...]:
-    """Return the user message that asks a judge whether two answers mean the same."""
+    """Return the user message that asks a judge whether two answers have the same meaning."""
     answers = f"Question: {question}\nAnswer one: {first}\nAnswer two: {second}"
     return (Message("user", f"{JUDGE}\n\n{answers}\n\n{VERDICT}"),)
 
@@ -106,9 +106,9 @@ def judge_prompts(
     Parameters
     ----------
     prompts : sequence of Prompt
-        Prompts of the samples; others are skipped.
+        Prompts of the samples; other prompts are skipped.
     readings : mapping
-        Parsed replies by prompt key, of one model, or of several with merged keys.
+        Parsed replies by prompt key, of one model or of several models with merged keys.
     both_orders : bool
         Whether each pair is compared in both orders; both verdicts must then agree.
 
@@ -179,7 +179,7 @@ def _comparisons(
 
 
 class Verdicts:
-    """The judge's verdicts on each pair."""
+    """Verdicts of the judge on each pair."""
 
     def __init__(self, prompts: Sequence[Prompt], readings: Mapping[str, Reading]) -> None:
         self._said: dict[tuple[str, frozenset[str]], list[float | None]] = {}
@@ -206,7 +206,7 @@ class Verdicts:
 
 
 def _verdict(values: Sequence[float | None]) -> bool | None:
-    """Return True if all comparisons of a pair say yes, False if any says no, None otherwise."""
+    """Return True if all verdicts on a pair are yes, False if one is no, None otherwise."""
     if any(value == 0.0 for value in values):
         return False
     return True if values and all(value == 1.0 for value in values) else None

@@ -1,9 +1,9 @@
-"""Parse the answer in a reply, according to its form.
+"""Parse the answer in a reply, according to the form of the prompt.
 
-* A base model continues the text: its first line is the answer, and further questions of its own
-are ignored. With reasoning, the line that begins with "Answer:" is the answer.
-* An instructed model is asked for the answer only: the whole reply is the answer, unless a line
-marks one.
+* A base model continues the text: its first line is the answer, and further questions that it
+  invents are ignored. With reasoning, the line that begins with "Answer:" is the answer.
+* An instructed model is asked only for the answer: the whole reply is the answer, unless a line
+  marks the answer.
 * A reasoning model marks its answer after its reasoning. A reply of several lines without a mark
 is unreadable; its last line is not used.
 
@@ -21,15 +21,15 @@ from psychollm.instruments.readers.plain_text import plain
 from psychollm.instruments.reading import Outcome, Reading
 
 NAME = "semantic_sampling"
-JUDGED = "judge"  # the form of a comparison
+JUDGED = "judge"  # form of a comparison
 _NEXT = re.compile(r"(?im)^\W{0,3}(?:question|q|exercise|problem)\s?(?:\d{1,3}\s?)?[:.]")
 _LABEL = re.compile(r"(?i)^\W{0,3}(?:answer|a)\s?:\s*")
 _ANSWER = re.compile(r"(?im)^\W{0,4}answer\s?:[ \t]*(\S[^\n]*)(\n|\Z)")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Parse the reply to one sample, or to one comparison of a judge."""
-    # The value is the answer in words; `REFUSED` if the reply abstains.
+    """Parse the reply to a sample or to a judge's comparison."""
+    # The value is the answer in words; the outcome is `REFUSED` if the reply abstains.
     if prompt.about.get("instrument") != NAME:
         msg = f"prompt {prompt.key!r} is not from semantic_sampling: parse it with its instrument"
         raise InputError(msg)
@@ -76,7 +76,7 @@ def _of_instruct(reply: str) -> tuple[str | None, bool]:
 def _of_reasoning(reply: str) -> tuple[str | None, bool]:
     """Return the marked answer, or a reply that is a single line."""
     answer = final_text(reply)
-    if "\n" in answer:  # no answer is marked in a reply of several lines
+    if "\n" in answer:  # several lines without a marked answer
         return None, True
     return answer or None, _goes_on(plain(reply).text, answer)
 

@@ -1,4 +1,4 @@
-"""The samples of one model in one form: answers, classes, grades."""
+"""Samples of one model in one form: answers, classes and grades."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SemanticSamples(Result):
-    """One model's sampled answers, grouped into meaning classes.
+    """Sampled answers of one model, grouped into classes of equal meaning.
 
     `samples` is the input of `semantic_confidence` and `semantic_entropy`. Combine the samples of
     several models or forms with `stack_samples` for the study `semantic_calibration`.
@@ -38,10 +38,10 @@ class SemanticSamples(Result):
     form: str
     outcomes: tuple[tuple[Outcome, ...], ...]  # (questions, samples)
     answers: tuple[tuple[str | None, ...], ...]  # (questions, samples) as parsed
-    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) by their main wording
+    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) most frequent wording
     modal: tuple[str | None, ...]  # (questions,) largest class, None if tied or absent
     correct: FloatArray  # (questions, samples) grade of the class, 1 or 0; NaN if unknown
-    n_unjudged: int  # pairs of answers whose comparison by a judge failed
+    n_unjudged: int  # number of pairs whose comparison by a judge failed
 
     @property
     def questions(self) -> tuple[Any, ...]:
@@ -74,7 +74,7 @@ class SemanticSamples(Result):
         )
 
     def summary(self) -> str:
-        """Return a summary of the samples in sentences."""
+        """Return sentences that summarise the samples."""
         flat = [one for row in self.outcomes for one in row]
         count = {outcome: flat.count(outcome) for outcome in dict.fromkeys(flat)}
         outcomes = ", ".join(f"{n} {outcome.value}" for outcome, n in count.items())
@@ -103,12 +103,12 @@ def stack_samples(arms: Mapping[Hashable, SemanticSamples | SampledAnswers]) -> 
     ----------
     arms : mapping
         Samples by label. Only questions common to all arms are kept; an arm with fewer samples is
-        padded with missing ones.
+        padded with missing samples.
 
     Raises
     ------
     InputError
-        If there is no arm, an arm holds several models, or no question is common to all.
+        If there are no arms, an arm contains several models, or no question is common to all arms.
 
     Examples
     --------

@@ -32,8 +32,8 @@ def score_readings(
     loglik: Mapping[str, float] | None = None,
 ) -> SemanticSamples:
     """Group the samples of one model in one form by meaning, and grade the classes."""
-    # Without `collapse`, a judge's verdicts decide the classes; without verdicts, the rule that
-    # the prompts name.
+    # Without `collapse`, classes are based on a judge's verdicts or, without verdicts, on the rule
+    # that the prompts name.
     check_choice("abstentions", abstentions, Abstentions)
     keys = [prompt.key for prompt in prompts]
     by_key = dict(zip(keys, aligned(prompts, readings), strict=True))
@@ -70,7 +70,7 @@ def score_readings(
 
 
 def by_form(prompts: Sequence[Prompt]) -> dict[str, tuple[Prompt, ...]]:
-    """Return the prompts of each form, each with the judge's comparisons."""
+    """Return the prompts of each form, together with the judge's comparisons."""
     forms = dict.fromkeys(str(prompt.about["form"]) for prompt in prompts)
     return {
         form: tuple(one for one in prompts if one.about["form"] in {form, JUDGED})
@@ -88,7 +88,7 @@ class _Options:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The table entries of one question."""
+    """Table entries of one question."""
 
     outcomes: list[Outcome]
     answers: list[str | None]  # None without an answer
@@ -111,7 +111,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
     ]
     graded = {name: grade_by(about, name).correct for name in names.values()}
     worth = {name: np.nan if right is None else float(right) for name, right in graded.items()}
-    due = bool(about["reference"])  # without a right answer, abstaining is right
+    due = bool(about["reference"])  # if there is no right answer, abstention is right
     worth[ABSTAINED] = 1.0 if not due else 0.0 if options.abstentions == "wrong" else np.nan
     return _Row(
         outcomes=_padded([one.outcome for one in read], options.depth, Outcome.FAILED),
@@ -123,7 +123,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
 
 
 def _modal(classes: Sequence[str | None]) -> str | None:
-    """Return the largest class; None if it is tied or does not exist."""
+    """Return the largest class; None if it is tied or there are no classes."""
     known = [one for one in classes if one is not None]
     often = {name: known.count(name) for name in dict.fromkeys(known)}
     most = [name for name, count in often.items() if count == max(often.values())]

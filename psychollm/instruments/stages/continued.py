@@ -119,7 +119,7 @@ def _told(
     head: str,
     facts: Mapping[str, Any],
 ) -> Iterator[Prompt]:
-    """Yield the prompts of one administration again, with the feedback before the first one."""
+    """Yield the prompts of an administration again, with feedback before the first prompt."""
     about = asked[0].about
     place = f"{about['placement']}/{about['mode']}"
 
@@ -243,8 +243,8 @@ def scaffold(
 ) -> tuple[Prompt, ...]:
     """Return prompts that repeat answered prompts, with directions on how to reason.
 
-    The existing answers are the arm without directions: see `Scaffold`. Their prompts must allow
-    reasoning before the answer, as do those of `Revision`, of `Abstention` with reasoning, and of
+    The existing answers form the arm without directions of `Scaffold`. Their prompts must allow
+    reasoning before the answer. This is true of `Revision`, of `Abstention` with reasoning, and of
     `SemanticSampling` in the form "reasoning".
 
     Parameters
@@ -325,4 +325,4 @@ def _directed(
     )
 
 
-_OWN = frozenset({"stage", "part", "form", "collapse", "round"})  # only of the earlier prompt
+_OWN = frozenset({"stage", "part", "form", "collapse", "round"})  # of the earlier prompt

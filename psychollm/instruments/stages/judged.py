@@ -33,9 +33,10 @@ GRADED = ("self_prediction", "abstention", "semantic_sampling")
 def grading(replies: Replies) -> tuple[Prompt, ...]:
     """Return prompts that ask a judge to grade answers.
 
-    For `SelfPrediction`, the judge decides whether answers are right; for `Abstention`, whether
-    they abstain, are confident, and follow doubtful reasoning; for `SemanticSampling`, whether two
-    answers mean the same. The judge's verdicts take precedence over scoring by rule.
+    For `SelfPrediction`, the judge decides whether answers are right. For `Abstention`, it decides
+    whether answers abstain, are confident, and follow doubting reasoning. For `SemanticSampling`,
+    it decides whether two answers have the same meaning. The judge's verdicts take precedence over
+    scoring by rule.
 
     Parameters
     ----------
@@ -135,9 +136,9 @@ def coding(
 
 
 def stance(replies: Replies, models: Container[str]) -> dict[str, dict[str, float]]:
-    """Return how firmly and how personally models speak of themselves, coded by rules.
+    """Return measures of assertion and anthropomorphism in models' statements about themselves.
 
-    A measure without variance between models is left out.
+    The traces are coded by rules. A measure without variance between models is omitted.
     """
 
     def rates(prompt: Prompt) -> bool:
@@ -205,8 +206,9 @@ _RIGHT: Mapping[str, float] = {"correct": 1.0, "wrong": 0.0}
 
 
 def _traces(one: Replied, repeats: int, *, several: bool) -> Iterator[Transcript]:
-    """Yield the trace of a reply, after that of the earlier reply if its prompt continues one."""
-    # Several instruments may use the same question label, so the label includes the instrument.
+    """Yield the trace of a reply, preceded by the trace of an earlier reply that it continues."""
+    # Several instruments may use the same question label, so that the label must include the
+    # instrument.
     prompt, about = one.prompt, one.prompt.about
     told: dict[str, Any] = {
         "model": one.model,
@@ -231,7 +233,7 @@ def _trace_of(one: Replied) -> str:
 
 
 def _correct(one: Replied) -> float | None:
-    """Return 1 for a right answer, 0 for a wrong one, None if it cannot be graded."""
+    """Return 1 for a right answer, 0 for a wrong answer, None if it cannot be graded."""
     reading = one.reading
     if reading is None or not reading.answered or not one.prompt.about.get("reference"):
         return None

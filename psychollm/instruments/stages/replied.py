@@ -1,4 +1,4 @@
-"""Replies as the input of stages, and their grouping."""
+"""Replies that are the input of stages, and functions that group them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from psychollm.instruments.scaffold.result import SPONTANEOUS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replied:
-    """One prompt that was sent to one model, and its reply.
+    """Prompt that was sent to one model, with its reply.
 
     Examples
     --------
@@ -34,17 +34,17 @@ class Replied:
 
     @property
     def said(self) -> str:
-        """The reply without separate reasoning text; "" without a reply."""
+        """Reply without separate reasoning text; "" without a reply."""
         return (self.text or "").strip()
 
     @property
     def whole(self) -> str:
-        """The reply with its separate reasoning text, in tags."""
+        """Reply with its separate reasoning text in tags."""
         return with_reasoning(self.text or "", self.reasoning)
 
     @property
     def reading(self) -> Reading | None:
-        """The parsed reply, None without a reply."""
+        """Parsed reply; None without a reply."""
         if self.text is None:
             return None
         read = reader_of(instrument_of(self.prompt))
@@ -55,7 +55,7 @@ Replies: TypeAlias = Sequence[Replied]
 Place: TypeAlias = tuple[str, int, str]
 
 
-# Parts and stages of instruments whose prompts ask for something other than an answer.
+# Prompts of these parts and stages of instruments do not ask for an answer.
 _ASIDE = frozenset({"predict", "judge", "wager", *ARMS, "revised"})
 
 
@@ -77,7 +77,7 @@ def is_aside(prompt: Prompt) -> bool:
 
 
 def answers_of(replies: Replies, of: str | None, stage: str) -> list[Replied]:
-    """Return the replies of one instrument whose answers are right or wrong."""
+    """Return the replies of one instrument with right or wrong answers."""
     found = [
         one
         for one in replies

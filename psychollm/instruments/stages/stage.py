@@ -1,4 +1,4 @@
-"""The definition of a stage, and the registry of stages."""
+"""Definition of a stage, and registry of stages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from psychollm.instruments.stages.replied import Replied
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A function that makes the prompts of a stage, and whether a judge answers them.
+    """Function that creates the prompts of a stage, with the type of the recipient.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Stage:
     def most(
         self, prompts: Sequence[Prompt], options: Mapping[str, Any] | None = None
     ) -> tuple[Prompt, ...]:
-        """Return the maximal set of prompts that the stage may send about or to one model.
+        """Return the largest set of prompts that the stage may send to or about one model.
 
         Parameters
         ----------
@@ -49,14 +49,14 @@ class Stage:
         """
         given = options or {}
         longest = [_longest(prompt, place) for place, prompt in enumerate(prompts)]
-        if self.make is feedback:  # the most prompts result if some tasks pass and some fail
+        if self.make is feedback:  # most prompts if some tasks pass and some fail
             kinds = given.get("kinds", KINDS)
             return tuple(feedback_after(longest, kinds, lambda tasks: min(1, len(tasks) - 1)))
         return self.make(longest, **given)
 
 
 def _longest(prompt: Prompt, place: int) -> Replied:
-    """Return a reply of maximal length, different from all others."""
+    """Return a reply of maximum length that differs from all other replies."""
     text = ("abc " * (prompt.max_tokens or 256)).strip()
     said = f"Answer: {place} {text}"
     return Replied(model="model", prompt=prompt, text=said, reasoning=text)

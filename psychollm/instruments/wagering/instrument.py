@@ -1,13 +1,13 @@
-"""Post-decision wagering: after each answer, the model stakes points on it.
+"""Post-decision wagering: after each answer, the model stakes points on the answer.
 
 A wager measures confidence by a stake, without words for confidence (Persaud, McLeod & Cowey,
 2007). The model chooses one of several lines of a payoff table. With the quadratic payoff, the
 best line is the line whose confidence equals the model's probability of being right. If this
-probability is p, a line of confidence c gains on average 25 (1 - 4 (1 - c)^2) p + 25 (1 - 4 c^2)
-(1 - p) points. This is largest at c = p (the Brier score, shifted to 0 at one half). Even stakes
-are the classical form. With them the higher stake has the larger expected gain whenever p exceeds
-one half, so that low stakes reflect loss aversion as well as doubt (Clifford, Arabzadeh & Harris,
-2008).
+probability is p, the expected gain of a line with confidence c is 25 (1 - 4 (1 - c)^2) p + 25 (1 -
+4 c^2) (1 - p) points. The expected gain is largest at c = p; it is the Brier score, rescaled and
+shifted to 0 at one half. Even stakes are the classical form. With even stakes, the higher stake
+has the larger expected gain whenever p exceeds one half, so that low stakes reflect both doubt and
+loss aversion (Clifford, Arabzadeh & Harris, 2008).
 
 References
 ----------
@@ -39,8 +39,8 @@ from psychollm.instruments.wagering.scoring import WageringScores, worded
 
 Form: TypeAlias = Literal["choice", "open"]
 Payoff: TypeAlias = Literal["quadratic", "even"]
-# Lines of a payoff table: points if the answer is right, points if it is wrong, and the confidence
-# at which the line is best.
+# Each line of a payoff table contains the points if the answer is right, the points if it is
+# wrong, and the confidence at which the line is best.
 PAYOFFS: Mapping[Payoff, tuple[tuple[int, int, float | None], ...]] = {
     "quadratic": (
         (0, 0, 0.5), (9, -11, 0.6), (16, -24, 0.7), (21, -39, 0.8), (24, -56, 0.9), (25, -75, 1.0),
@@ -122,7 +122,7 @@ class Wagering(Instrument[WageringScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return the answer and the wager of every question, repeat by repeat.
+        """Return the prompts for the answer and the wager of every question, by repeat.
 
         Examples
         --------

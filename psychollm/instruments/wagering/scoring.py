@@ -1,4 +1,4 @@
-"""Parse and score one model's answers and the points staked on them."""
+"""Parse and score the answers of one model and the points staked on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def worded(lines: Sequence[Sequence[Any]]) -> dict[str, str]:
-    """Return the available stakes by number, in the words of the prompt."""
+    """Return the available stakes by number, in the wording of the prompt."""
     return {
         str(number): f"{signed(win, 0)} if your answer is right, {signed(loss, 0)} if it is wrong"
         for number, (win, loss, _) in enumerate(lines, start=1)
@@ -36,8 +36,8 @@ def worded(lines: Sequence[Sequence[Any]]) -> dict[str, str]:
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of this instrument."""
-    # The value of a choice is its letter. The value of an open answer is 1 if right and 0 if wrong
-    # (abstaining is wrong). The value of a wager is the number of the chosen line, from 1.
+    # The value of a choice is its letter. The value of an open answer is 1 if it is right, and 0
+    # if it is wrong or abstains. The value of a wager is the number of the chosen line, from 1.
     about = prompt.about
     if about["part"] == "wager":
         chosen = read_option(reply, worded(about["lines"]), finish_reason=finish_reason)
@@ -53,7 +53,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WageringScores(PartScores):
-    """One model's answers and wagers, one row per question and repeat.
+    """Answers and wagers of one model, one row per question and repeat.
 
     Examples
     --------
@@ -84,26 +84,26 @@ class WageringScores(PartScores):
     line: FloatArray  # (rows,) number of the chosen line, from 1; NaN if missing
     gain: FloatArray  # (rows,) points won; NaN if the answer or the wager is missing
     confidence: FloatArray  # (rows,) confidence at which the line is best; NaN with even stakes
-    stimulus: FloatArray  # (rows,) position of the right answer of two, 0 or 1; NaN if open
+    stimulus: FloatArray  # (rows,) position of the right answer, 0 or 1; NaN if open
     response: FloatArray  # (rows,) position of the chosen answer; NaN if open or missing
     lines: FloatArray  # (lines, 2) points if right, points if wrong
 
     @property
     def accuracy(self) -> float:
-        """Proportion of right answers among the readable ones."""
+        """Proportion of right answers among the readable answers."""
         return mean_known(self.correct)
 
     @property
     def mean_gain(self) -> float:
-        """Points won per wager."""
+        """Mean number of points won per wager."""
         return mean_known(self.gain)
 
     @property
     def advantage(self) -> float:
-        """Points per wager above the best constant wager.
+        """Points per wager minus the points of the best constant wager.
 
-        A model that stakes the same on every answer has an advantage of at most 0, however
-        accurate it is. A positive value requires information on which answers are right.
+        A model that stakes the same on every answer has an advantage of at most 0, regardless of
+        its accuracy. A positive value requires information on which answers are right.
         """
         both = np.isfinite(self.gain)
         if not both.any():
@@ -125,7 +125,7 @@ class WageringScores(PartScores):
         Raises
         ------
         InputError
-            If answers were not a choice between two.
+            If the answers were not choices between two answers.
 
         Examples
         --------
@@ -207,7 +207,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Wagerin
 def confidence_and_correctness(
     scores: Mapping[str, WageringScores],
 ) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return confidence and correctness, models x questions, for `calibration_panel`.
+    """Return confidence and correctness (models, questions) for `calibration_panel`.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def confidence_and_correctness(
     Returns
     -------
     confidence, correctness : DataFrame (models, questions)
-        Means over repeats; NaN without an answer or a wager.
+        Means over repeats; NaN if the answer or the wager is missing.
 
     Raises
     ------
