@@ -55,7 +55,7 @@ from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.types import FloatArray
 
-# A function from loadings (b, k, m) to values (b,) and gradients (b, k, m).
+# Function from loadings (b, k, m) to values (b,) and gradients (b, k, m).
 Evaluate = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 

@@ -68,7 +68,7 @@ def turn(
     max_steps: int = 2000,
 ) -> Turned:
     """Minimise a criterion over transformations, from each of several starts (b, m, m)."""
-    # The first axis of loadings (b, k, m) may be 1, for many starts of one problem.
+    # The first axis of loadings (b, k, m) may have length 1, for many starts of one problem.
     loadings = np.broadcast_to(loadings, (len(starts), *loadings.shape[1:]))
     ways = _Ways(criterion, loadings)
     T = starts.copy()

@@ -44,7 +44,7 @@ class Block:
 class Sufficient:
     """Counts of a table for conditional likelihoods."""
 
-    yes: FloatArray  # (J,) numbers of yes of informative respondents
+    yes: FloatArray  # (J,) numbers of yes answers of informative respondents
     blocks: tuple[Block, ...]
     n_informative: float
 
@@ -116,7 +116,7 @@ def climb(table: Sufficient) -> Top:
     taken = 0
     while taken < MOST_STEPS and np.abs(gradient).max() > tolerance:
         taken += 1
-        # The matrix is singular along a common shift of all items: add 1 1' / J.
+        # The matrix is singular along a common shift of all items, so 1 1' / J is added.
         step = np.asarray(np.linalg.solve(information + 1.0 / size, gradient), dtype=np.float64)
         step *= min(1.0, LONGEST / float(np.abs(step).max()))
         moved = _higher(table, easiness, step, value)

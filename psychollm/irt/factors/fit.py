@@ -180,7 +180,7 @@ def chosen(choice: FactorChoice) -> int:
     return max(1, int(np.argmin(np.append(worth, False))))
 
 
-CHUNK = 1 << 16  # questions whose covariances are rotated at a time
+CHUNK = 1 << 16  # number of questions whose covariances are rotated at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Position:
 
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 
-OPENING = 10  # first iterations, with a simpler bound and fixed populations
+OPENING = 10  # number of first iterations, which use a simpler bound and fixed populations
 TOLERANCE = 1e-4  # change of the logits below which iterations end
 SETTLED = 1e-2  # change of the logits below which the model of missing data is included
 MAX_ROUNDS = 500

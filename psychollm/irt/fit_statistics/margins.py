@@ -87,7 +87,7 @@ class Layout:
 
 def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
     """Return the margins of a statistic for items with these answers (J, C)."""
-    # One function for each answer of an item except the lowest.
+    # There is one function for each answer of an item except the lowest.
     answers = has_answer.shape[1]
     above = (has_answer & (has_answer.cumsum(axis=1) > 1))[:, 1:]
     every = np.ones((len(has_answer), 1), dtype=np.bool_)

@@ -171,7 +171,7 @@ def newton(
 ) -> tuple[Point, Information | None, bool]:
     """Take Newton steps until one is `small`; return the point, the matrix and success."""
     # The first rule is for the gradient, the second for the information matrix. The matrix is
-    # recomputed only if a step is longer than a third of the last one.
+    # recomputed only if a step is longer than a third of the previous step.
     rule, coarse = rules
     singular = 0
     for _ in range(MAX_NEWTON):
@@ -216,8 +216,8 @@ def _newton_step(
 ) -> Point | None:
     """Take a Newton step, which is halved while it lowers the objective; None on failure."""
     # Nodes move with the parameters. Near the optimum the objective may therefore fall by an
-    # integration error although the gradient decreases. Such a step is accepted if the next one is
-    # at most half as long.
+    # integration error although the gradient decreases. Such a step is accepted if the next step
+    # is at most half as long.
     longest, size = _longest(step), abs(point.objective)
     step = step * min(1.0, LONGEST / longest)
     for halving in range(12 if longest > STALLED[1] else 3):

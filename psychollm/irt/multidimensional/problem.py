@@ -25,7 +25,7 @@ from psychollm.kernels.adaptive_rules import Rule
 from psychollm.kernels.irt_multidimensional import LOGIT, PROBIT, integrate
 
 STEEPEST, FURTHEST = 25.0, 75.0  # bounds of the length of slopes and of intercepts
-WIDTH = 8  # the number of items is padded to a multiple of this
+WIDTH = 8  # the number of items is padded to a multiple of this number
 LEAST_EIGENVALUE = 1e-4  # smallest eigenvalue of the correlations of abilities
 
 

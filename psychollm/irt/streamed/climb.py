@@ -29,13 +29,13 @@ from psychollm.irt.families import Family
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.streamed.posterior import FINEST, Posterior, StreamedAbilities
 
-SETTLING = 0.02  # diverging items are left out once the abilities' variance changes less
+SETTLING = 0.02  # diverging items are excluded when the variance of abilities changes by less
 WORTH = 1.5  # shortest extrapolation, in EM steps
 LEAST_VARIANCE = 0.01  # smallest variance of abilities after a step
 RIDGE = 1e-8  # constant added to the information
 LOSS = 1e-9  # accepted relative loss of the objective if modes are off the centre of their nodes
 UNTOLD = 1e-10  # with less information per respondent, both sides of (1) are rounding errors
-STALLED = 4  # cycles without a smaller gradient before rounding is assumed
+STALLED = 4  # number of cycles without a smaller gradient that indicates rounding errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,7 @@ class StreamedProblem:
         known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid the likelihood is smooth
         if known_well and lost.sum() > seen.abilities.lost.sum():
             # On a coarse grid the likelihood of an extreme slope is a step function. The slope
-            # would go to its bound, and the bound would determine the scale of all other slopes.
+            # would move to its bound, and the bound would determine the scale of all other slopes.
             return self.at(parameters, replace(seen.abilities, lost=lost))
         frozen |= seen.abilities.lost[:, None]
         if self.family.tied:
