@@ -66,7 +66,7 @@ def one(design, seed):
     items, pairs, whole = fit.slope.size, None, model_fit(fit, answers)
     pairs = local_dependence(fit, answers)
     upper = np.triu_indices(items, 1)
-    own, x2 = item_fit(fit, answers).p_value, chi2.sf(pairs.x2[upper], pairs.df)
+    own, x2 = item_fit(fit, answers).p_value, chi2.sf(pairs.x2[upper], pairs.df[upper])
     zh = person_fit(fit, answers).zh
     null = bootstrap_fit(fit, answers, statistic=together, n_null=REPLICATES, rng=seed)
     people = bootstrap_fit(fit, answers, statistic="person_zh", n_null=REPLICATES, rng=seed)
