@@ -15,6 +15,9 @@ The second page counts tables without families in which a 2PL fit reports any re
 are N(0, 1), slopes and difficulties are as above, and each line adds its own departures. A lapse
 replaces the answer by a coin toss, a guess turns a wrong answer into a right one, and a second
 ability, independent of the first, has slopes N(0, .5).
+
+Takes seven minutes of CPU, with ``--names`` three and with ``--screen`` half a minute,
+extrapolated from two tables or fewer in each line.
 """
 
 import argparse

@@ -8,6 +8,8 @@ lapses.
     python -m validation.lapses show --folder F --table docs/lapses_tables.md \
         --rates docs/lapse_rates_tables.md
     python -m validation.lapses real --data DIR --table docs/lapses_real_tables.md
+
+Takes two hours and a quarter of CPU with 400 tables, by the times in its table.
 """
 
 import argparse

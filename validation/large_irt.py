@@ -11,6 +11,9 @@ Answers are simulated block by block from known slopes, difficulties and abiliti
 ``psychollm.data.scan`` writes them to a folder. Each step runs in its own process, so that its
 peak memory is measured separately. ``--kill S`` kills the fit after S seconds and resumes it from
 its checkpoint. ``--page`` writes the tables and the figure of the two files into the page.
+
+Takes half a minute of CPU for ten million answers and 23 minutes for a billion, by the times in
+the files.
 """
 
 import argparse

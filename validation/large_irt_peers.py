@@ -8,6 +8,8 @@ Each program fits each table in its own process, with limits on CPU time and mem
 on larger tables after the first size at which it fails. The timed part begins with a table in the
 program's format and ends with the parameters and abilities. A small fit runs first, so that
 imports and compilation are excluded (theta-irt compiles again for each shape, which is included).
+
+Takes six minutes of CPU, by the times in its table; two fits are stopped after two minutes each.
 """
 
 import argparse

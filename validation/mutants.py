@@ -10,6 +10,8 @@ decorators) are not made.
 Mutated kernels run as Python in tests that are quick without Numba. If these detect nothing, the
 kernels are compiled again for some tests of their callers. Everything happens in a copy of the
 tree. ``python -m validation.mutants --number 20`` tries a few in the current environment.
+
+Takes hours with 200 mutants.
 """
 
 import argparse
