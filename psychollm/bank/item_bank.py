@@ -222,7 +222,7 @@ class ItemBank(CalibratedQuestions):
             "auto" is "assisted" if questions were sampled at random, and "model" otherwise.
         drawn : "random", optional
             Pass "random" if the questions are a simple random sample of the bank. For the answers
-            of a session, use `Session.estimate`, which knows the inclusion probabilities.
+            of a session, use `Session.estimate`, which uses the inclusion probabilities.
         domain : hashable, optional
             Domain to score; by default the whole bank.
         level : float
@@ -340,7 +340,7 @@ class ItemBank(CalibratedQuestions):
 def item_bank(
     responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
 ) -> ItemBank:
-    """Calibrate questions on the answers of models, so that new models need few questions.
+    """Calibrate questions on the answers of models, so that new models require only a few questions.
 
     Parameters
     ----------

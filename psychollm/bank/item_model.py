@@ -8,8 +8,8 @@ The score y of a model on question j, inside [0, 1], has the mean
 
 where d is the domain of the question. The population parameters are also estimated. Scores between
 0 and 1 are used in the Bernoulli likelihood without change. Item parameters are posterior modes
-given the mean and covariance of the abilities, and abilities are posterior modes given those of
-the items. A prediction integrates over items and abilities by the probit approximation
+given the mean and covariance of the abilities, and conversely for the abilities. A prediction
+integrates over items and abilities by the probit approximation
 
 .. math:: E[p] \approx \operatorname{expit}\big(\eta / \sqrt{1 + \pi v / 8}\big),         \quad (2)
 

@@ -23,10 +23,10 @@ If a sample has smaller gaps than expected under calibration, the interval could
 contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean
 error expected under calibration, as in the power-constrained limits of Cowan et al.
 
-Comparisons need draws of the corrected error. The draws are points of its confidence distribution.
-Each point is the error :math:`\theta` at which a proportion u of samples has a larger error than
-this sample, where u is the relative rank of a resample's error. The percentiles of these draws
-form the interval, and the draws preserve the correlation between models.
+Comparisons require draws of the corrected error. These draws are points of its confidence
+distribution. Each point is the error :math:`\theta` at which a proportion u of samples has a
+larger error than this sample, where u is the relative rank of a resample's error. The percentiles
+of these draws form the interval, and the draws preserve the correlation between models.
 
 Coverage is approximate because the direction c is estimated.
 

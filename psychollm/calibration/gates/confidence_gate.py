@@ -98,7 +98,7 @@ class ConfidenceGate(Study, Result):
             If the gate has groups and `group` is missing, or has several models and `model` is
             missing.
         LabelError
-            If the model does not exist.
+            If the model is unknown.
         CodeError
             If a confidence exceeds the scale of the gate.
         ShapeError
@@ -295,7 +295,7 @@ def confidence_gate(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score.
     correct : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        1 = correct, 0 = wrong; NaN is missing.
+        1 = correct, 0 = wrong; NaN marks a missing value.
     at_most : float
         Largest tolerated proportion of wrong answers among the accepted answers.
     certainty : float

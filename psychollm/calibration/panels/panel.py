@@ -286,7 +286,7 @@ class CalibrationPanel(Study, Result):
         Parameters
         ----------
         metrics : sequence of str, optional
-            Keys of the metrics; by default the main ones.
+            Keys of the metrics; by default the main metrics.
         """
         return figure_by("plot_calibration_panel")(self, metrics=metrics)
 

@@ -234,7 +234,7 @@ class Corp(Result):
         Raises
         ------
         LabelError
-            If the model does not exist.
+            If the model is unknown.
         """
         return self.curves[self.miscalibration.place(label)]
 

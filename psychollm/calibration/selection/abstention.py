@@ -357,7 +357,7 @@ class AbstentionByGroup(Result):
         Raises
         ------
         LabelError
-            If the group does not exist.
+            If the group is unknown.
         """
         if group not in self.groups:
             known = ", ".join(map(repr, self.groups))

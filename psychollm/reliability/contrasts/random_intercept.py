@@ -28,11 +28,11 @@ Satterthwaite's degrees of freedom
 .. math:: \nu = \frac{2 (l^\top C l)^2}{g^\top A\, g}, \qquad
           g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (4)
 
-where A is the inverse of the observed information about the two variances (their covariance). If
-the estimate of :math:`\tau^2` is zero, C uses only the variance within groups, :math:`r / \nu`. If
-the variances within and between groups were pooled in this case, the false positive rate at the 5
-% level would increase to 6 or 7 %. As a result, the tests equal those of the analysis of variance
-in a complete table with one score per cell, for every :math:`\tau^2`. Equality of all k condition
+where A, the covariance of the two variances, is the inverse of the observed information. If the
+estimate of :math:`\tau^2` is zero, C uses only the variance within groups, :math:`r / \nu`. If the
+variances within and between groups were pooled in this case, the false positive rate at the 5 %
+level would increase to 6 or 7 %. As a result, the tests equal those of the analysis of variance in
+a complete table with one score per cell, for every :math:`\tau^2`. Equality of all k condition
 means is tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1},             \quad (5)

@@ -108,7 +108,7 @@ def answer_variance(
     Parameters
     ----------
     scores : RepeatedScores, Ratings, DataArray or array_like (models, questions, answers)
-        Numeric scores, such as 1 = correct; NaN is missing.
+        Numeric scores, such as 1 = correct; NaN marks a missing score.
     clusters : array_like (questions,), optional
         Cluster of each question, used for the standard error of the mean and for the resamples.
     bootstrap : int or Bootstrap

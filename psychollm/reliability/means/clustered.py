@@ -78,7 +78,8 @@ def mean_score(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Numeric scores, such as 1 = correct; NaN is missing. A vector is one model.
+        Numeric scores, such as 1 = correct; NaN marks a missing score. A vector holds the scores
+        of one model.
     clusters : array_like (questions,), optional
         Cluster of each question, such as a passage or template; the labels must be hashable.
     weights : array_like (questions,), optional

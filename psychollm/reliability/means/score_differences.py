@@ -152,7 +152,7 @@ def score_differences(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Numeric scores, such as 1 = correct; NaN is missing.
+        Numeric scores, such as 1 = correct; NaN marks a missing score.
     pairs : sequence of (first, second), optional
         Labels of the pairs of models to compare; by default all pairs.
     clusters : array_like (questions,), optional

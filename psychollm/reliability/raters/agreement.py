@@ -362,7 +362,7 @@ def gwet_ac1(
         tables.
     categories : iterable, optional
         All categories of the scale, including categories that do not occur; AC1 depends on their
-        number. By default the categories that occur in the data.
+        number. By default the categories of the data are used.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
@@ -449,7 +449,8 @@ def krippendorff_alpha(
     Returns
     -------
     Estimate
-        NaN with a reason if a single value occurs, or no unit was rated twice.
+        Alpha of every model. It is NaN with a reason if a single value occurs, or no unit was
+        rated twice.
 
     Raises
     ------
