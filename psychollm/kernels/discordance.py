@@ -7,9 +7,9 @@ smaller discordant cell is
 .. math:: P(X > a, Y \le b) = \frac1\pi \int_0^t e^{-c/s^2} h(s)\,ds, \qquad
           h(s) = \frac{1}{1 + s^2} \exp\big(-c(2 + s^2) - p(1 + s^2)\big).            \quad (1)
 
-No cancellation occurs in (1), and the other cells follow from the margins. The kink at the origin
-when the thresholds nearly agree (c small) is integrated exactly for the first two terms of
-:math:`h(s) \approx h_0 + h_2 s^2`:
+No cancellation occurs in (1), and the other cells follow from the margins. The kink at the origin,
+which occurs if the thresholds nearly agree (small c), is integrated exactly for the first two
+terms of :math:`h(s) \approx h_0 + h_2 s^2`:
 
 .. math:: I_0 = \int_0^t e^{-c/s^2} ds
               = t e^{-c/t^2} - \sqrt{\pi c}\,\mathrm{erfc}(\sqrt{c}/t), \qquad
@@ -17,8 +17,8 @@ when the thresholds nearly agree (c small) is integrated exactly for the first t
 
 and the remainder is integrated with twelve Gauss-Legendre nodes. The absolute error is below 1e-8,
 and the relative error of cells above 1e-9 is below 4e-5 (below 1e-6 for 99 % of them). Computing
-all four cells takes a third of the time of one `bvn_upper`. Negative correlations are computed
-from the mirrored table.
+all four cells takes a third of the time of one call of `bvn_upper`. Negative correlations are
+computed from the mirrored table.
 
 References
 ----------

@@ -32,7 +32,7 @@ class Verdicts:
 
     @property
     def answers(self) -> BoolArray:
-        """Answers with a verdict or label; all of a model without verdicts (models, questions)."""
+        """Cells (models, questions) with a verdict or label; all of models without verdicts."""
         judged: BoolArray = np.asarray(np.isfinite(self.verdicts).any(axis=0))
         none = np.asarray(~judged.any(axis=1))
         return np.asarray(judged | np.isfinite(self.people) | none[:, None])

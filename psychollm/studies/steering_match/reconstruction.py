@@ -131,7 +131,7 @@ def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
 def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """Return numbers of agreements, yes, the target's yes and scored (4, targets, questions)."""
+    """Return counts (4, targets, questions): agreements, yes, the target's yes, scored answers."""
     # The first indices were chosen on the half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])

@@ -24,7 +24,7 @@ class Expected(NamedTuple):
 
 
 class Here(NamedTuple):
-    """Votes at the modes of their voters."""
+    """Terms of votes at the modes of their voters' effects."""
 
     terms: Terms
     slope: FloatArray  # (votes,) discrimination; (1,) without voters
@@ -62,7 +62,7 @@ def _at(
 
 
 def here(votes: Votes, state: State) -> Here:
-    """Return the votes at the modes of their voters."""
+    """Return the terms of the votes at the modes of their voters' effects."""
     parts = _differences(votes, state)
     one, slope = _at(votes, state, parts, state.effects)
     return Here(one, slope, slope * parts[0])
