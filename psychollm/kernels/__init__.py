@@ -1,1 +1,1 @@
-"""Compiled kernels (layer 1), which import only Numba, NumPy and math, and use plain arrays."""
+"""Layer 1: compiled kernels, which import only Numba, NumPy and math, and use plain arrays."""
