@@ -340,7 +340,7 @@ class ItemBank(CalibratedQuestions):
 def item_bank(
     responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
 ) -> ItemBank:
-    """Calibrate questions on the answers of models, so that new models require only a few questions.
+    """Calibrate questions on the answers of models, so that new models answer only some of them.
 
     Parameters
     ----------
