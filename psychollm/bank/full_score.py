@@ -142,7 +142,7 @@ class FullScore(Estimate):
         where = "the whole bank" if self.domain is None else f"the domain {self.domain!r}"
         return "\n".join(
             [
-                f"Scores on {where}, with {percent(self.level)} intervals. Method {self.used}: "
+                f"Scores on {where}, with {percent(self.level)} intervals. Method {self.used!r}: "
                 f"{self.why}.",
                 *lines,
             ]

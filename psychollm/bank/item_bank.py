@@ -330,7 +330,7 @@ class ItemBank(CalibratedQuestions):
         return (
             f"Item bank {self.digest}: {count(len(self.questions))} questions{domains}, "
             f"{len(self.models)} models{families}{missing}.\n"
-            f"The predictor is {self.predictor} (RMSE of answers of held-out models: {tried}).\n"
+            f"Predictor: {self.predictor}. RMSE for answers of held-out models: {tried}.\n"
             f"The residual variance of held-out models is {number(self.calibration.phi, 2)} times "
             "its expectation; the variance of corrected scores is "
             f"{number(self.calibration.scale, 2)} times its estimate."

@@ -65,8 +65,9 @@ class Plan(Result):
             low, high = (count(int(n)) for n in (self.needed.min(), self.needed.max()))
             span = low if low == high else f"{low} to {high}"
             lines.append(
-                f"±{number(100.0 * self.half_width, 1).removesuffix('.0')} points takes {span} of "
-                f"{count(self.n_questions)} questions (median model: {count(self.needed[1])})."
+                f"A margin of error of ±{number(100.0 * self.half_width, 1).removesuffix('.0')} "
+                f"points takes {span} of {count(self.n_questions)} questions "
+                f"({count(self.needed[1])} for a median model)."
             )
         lines.append(f"Expected margins of error ({percent(self.level)} intervals):")
         for row, name in enumerate(self.strength):

@@ -288,7 +288,7 @@ class TwoTables(Analysis, Choosing, Choices):
             if name not in known:
                 msg = f"--leave-out {name}: unknown model: use some of {listed(list(known))}"
                 raise LabelError(msg)
-            absent[known[name]] = "as asked"
+            absent[known[name]] = "as requested"
         for where, counts in (n_answers or {}).items():
             for model, n in counts:
                 if n < self.least_answers:

@@ -158,7 +158,7 @@ def test_the_call_repeats_the_panel(call, long) -> None:
     assert found.returncode == 0, found.stderr
     result = json.loads(found.stdout)
     assert result["n_models"] == 2
-    assert result["left_out"] == "Excluded: m2 (as asked)."
+    assert result["left_out"] == "Excluded: m2 (as requested)."
     space: dict = {"psy": psy}
     exec(result["call"], space)  # noqa: S102
     error = space["curves"].error.to_frame()

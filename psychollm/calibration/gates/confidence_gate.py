@@ -233,7 +233,7 @@ class ConfidenceGate(Study, Result):
             ),
             Finding(
                 key="unseen",
-                question="Does it apply to other questions?",
+                question="Does the guarantee apply to other questions?",
                 statement=(
                     "The guarantee applies only to questions from the same population. For other "
                     "kinds of questions, fit a gate to answers to such questions."

@@ -114,10 +114,10 @@ def _diagrams(evidence: "Evidence") -> Drawing:
         key="reliability",
         title="Reliability diagrams of all models",
         caption=(
-            "Accuracy by stated confidence. On the diagonal a model is calibrated, below it "
-            "overconfident. The line is the recalibrated curve, and the grey band is its range "
-            "under calibration. Rings mark observed accuracies; their area shows the number of "
-            "answers. The lower panel shows the frequency of each confidence."
+            "Accuracy by stated confidence. A model is calibrated on the diagonal and "
+            "overconfident below it. The line is the recalibrated curve, and the grey band is its "
+            "range under calibration. Rings mark observed accuracies; their area shows the number "
+            "of answers. The lower panel shows the frequency of each confidence."
         ),
     )
 
@@ -166,8 +166,8 @@ def _ranking(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         of=evidence.curves.roc,
         key="roc",
         title="Type-2 ROC curves of all models",
-        caption="Proportions of correct and wrong answers above a falling threshold. The dashed "
-        "line is that of uninformative confidence. The area under a curve is the probability "
+        caption="Proportions of correct and of wrong answers above each threshold. The dashed "
+        "line shows uninformative confidence. The area under a curve is the probability "
         "that a correct answer has higher confidence than a wrong one.",
     )
     yes_or_no = "Binary confidence: above one half"
@@ -199,8 +199,8 @@ def _selection(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         key="risk-coverage-grid",
         title="Risk-coverage curve of each model with its baselines",
         caption=(
-            "Risk-coverage curve of each model, with its band. The dashed line is that of a "
-            "random order, the dotted line that of the optimal order, with all errors last."
+            "Risk-coverage curve of each model, with its band. The dashed line shows a "
+            "random order, the dotted line the optimal order, with all errors last."
         ),
     )
     few = 3 < len(evidence.labels) <= _MOST_PANELS
@@ -317,7 +317,7 @@ def _definitions(panel: "CalibrationPanel") -> Table:
             text_column("key", list(words)),
         ],
         caption=(
-            "Metrics; the neutral value is that of uninformative, or of perfectly calibrated, "
+            "Metrics; the neutral value is the value for uninformative or perfectly calibrated "
             "confidence"
         ),
     )

@@ -78,14 +78,14 @@ def _noise(evidence: "Evidence") -> str:
     return (
         f"<b>Calibration.</b> The binned error {cite('ece')} of a calibrated model is above zero "
         "by chance. Its expectation is computed from data sets simulated under calibration, with "
-        "the model's own confidences. The p-value is the proportion of these with an error at "
-        f"least as large, adjusted for the number of models {cite('holm')}. If there are up to 20 "
-        "distinct confidences, each is a bin. The corrected error is median-unbiased; intervals "
-        f"are for the error in the population. Isotonic regression {cite('corp')} decomposes the "
-        "score without bins into miscalibration (MCB), discrimination (DSC) and uncertainty. The "
-        f"{percent(draws.level)} pointwise band around the diagonal is for a calibrated model. "
-        "Bands assume independent answers. P-values account for clusters of questions, and are "
-        "omitted if clusters are few."
+        "the model's own confidences. The p-value is the proportion of these data sets with an "
+        f"error at least as large, adjusted for the number of models {cite('holm')}. If there are "
+        "up to 20 distinct confidences, each is a bin. The corrected error is median-unbiased; "
+        f"intervals are for the error in the population. Isotonic regression {cite('corp')} "
+        "decomposes the score without bins into miscalibration (MCB), discrimination (DSC) and "
+        f"uncertainty. The {percent(draws.level)} pointwise band around the diagonal is for a "
+        "calibrated model. Bands assume independent answers. P-values account for clusters of "
+        "questions, and are omitted if clusters are few."
     )
 
 

@@ -88,7 +88,7 @@ class SemanticSamples(Result):
             classes = np.mean([len(set(row)) for row in known])
             share = np.mean([max(map(row.count, row)) / len(row) for row in known])
             lines.append(
-                f"{classes:.1f} classes of meaning per question; the largest holds "
+                f"{classes:.1f} classes of meaning per question; the largest contains "
                 f"{100 * share:.1f} % of the samples on average."
             )
         if self.n_unjudged:

@@ -121,7 +121,7 @@ class Consistency(Result):
             return f"{self.conditions[row]}: alpha is undefined, {flag} ({rows})."
         text = f"{self.conditions[row]}: alpha {alpha.text(row)}"
         if n > self.n_respondents[row]:
-            text += f"; of means {self.of_means.text(row)}"
+            text += f"; alpha of means {self.of_means.text(row)}"
         return f"{text} ({rows})" + (f"; {flag}." if flag else ".")
 
 

@@ -295,7 +295,7 @@ class Attempts(Study, Result):
                 explanation=(
                     "pass@k is the probability that at least one of k attempts at a question "
                     "succeeds, pass^k the probability that all succeed. Intervals generalise to "
-                    "the question population: the unit is the question, or its cluster."
+                    "the question population; they are computed over questions or clusters."
                 ),
                 numbers={
                     quantity.called(k): estimate for quantity, k, estimate in self.estimates()

@@ -49,7 +49,12 @@ def power_in_words(result: Any) -> str:
     )
     if not detected:
         return "None: there are too few questions."
-    rest = f" If the models are equal, differences of {excluded} are excluded." if excluded else ""
+    rest = (
+        f" If the models are equal, differences of {excluded} are excluded with the same "
+        "probability."
+        if excluded
+        else ""
+    )
     return (
         f"With a power of {percent(result.power)}, differences of {detected} between two models "
         f"are detected.{rest}"

@@ -374,7 +374,9 @@ class Comparison(Study, Result):
         fewer = self.to_exclude(smallest)[row]
         if fewer < _MANY:
             text += f"; {about(fewer)} questions would exclude a difference of {smallest:g}"
-        return text + (f"; {about(found)} would detect the estimated one" if found < _MANY else "")
+        return text + (
+            f"; {about(found)} would detect the estimated difference" if found < _MANY else ""
+        )
 
     def _clustered(self) -> bool:
         return bool((self.differences.n_clusters < self.differences.n).any())
@@ -446,10 +448,10 @@ def compare(
     How much does each model differ from the next?
       0 - 1: +0.232 [+0.158, +0.307]
       1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions would exclude a difference of 0.05;
-        about 23,000 would detect the estimated one
+        about 23,000 would detect the estimated difference
     Which differences can these questions detect? With a power of 80 %, differences of 10.0 to 11.5
       points between two models are detected. If the models are equal, differences of 11.3 to 13.1
-      points are excluded.
+      points are excluded with the same probability.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)

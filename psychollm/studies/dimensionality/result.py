@@ -268,11 +268,11 @@ def _tests(result: Dimensionality) -> Finding:
     if lapses is not None:
         twice = 2.0 * (lapses.fit.log_likelihood - fit.log_likelihood)
         added = lapses.fit.n_parameters - fit.n_parameters
-        gain = f"; twice the gain by lapses is {number(twice, 1)} for {added} asymptotes"
+        gain = f"; twice the increase with lapses is {number(twice, 1)} for {added} asymptotes"
     rows = (
-        f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over no "
-        f"factor is {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
-        f"{fit.n_parameters // 2} loadings{gain}.",
+        f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the increase over "
+        f"a model without factors is {number(2.0 * (fit.log_likelihood - fit.independence), 1)} "
+        f"for {fit.n_parameters // 2} loadings{gain}.",
         f"Largest residuals: {_pairs(result)}.",
     )
     return told_tests(result, rows)

@@ -106,7 +106,7 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
                 f"answers is below {smallest.correlation:g}"
             )
         return (
-            f"no significant common factor: {chance}; one with correlations of "
+            f"no significant common factor: {chance}; a factor with correlations of "
             f"{smallest.correlation:g} or more cannot be excluded"
         )
     low, high = (percent(bound, 1) for bound in evidence.share_interval)

@@ -34,7 +34,7 @@ def exhibits(
         title="Accuracies and ranks of all models",
         caption=(
             "Accuracies with intervals, the best model first. Thick lines are intervals of "
-            "benchmark accuracy, thin lines those of generalised accuracy. Models of one tier "
+            "benchmark accuracy, thin lines intervals of generalised accuracy. Models of one tier "
             "share a colour: none differs significantly from the best of its tier. The right "
             "panel shows the intervals of the ranks."
         ),

@@ -60,8 +60,8 @@ def _methods(result: "EvaluationCard") -> tuple[str, ...]:
         "Variance components come from a logistic mixed model with crossed effects of models, "
         "questions and, if given, families, domains and repeats. Adaptive quadrature integrates "
         "over questions and interactions, Laplace's approximation over models. Intervals include "
-        f"the uncertainty of the variances {cite('inla')}. The model also predicts cells without "
-        "an answer.",
+        f"the uncertainty of the variances {cite('inla')}. The mixed model also predicts cells "
+        "without an answer.",
         "Ranks and tiers follow from paired differences with simultaneous intervals "
         f"{cite('mogstad')}.",
     )

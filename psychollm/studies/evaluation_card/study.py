@@ -185,7 +185,7 @@ class EvaluationCard(Study, Result):
 
     def _accuracies(self) -> str:
         strata = ", with the same domains" if "domains" in self.groups else ""
-        repeats = "Its interval covers the chance variation of repeated answers"
+        repeats = "Its interval reflects the chance variation of repeated answers"
         if self.n_answers <= 1.0:
             repeats += (
                 "; with one answer per question it is conservative. A model that always gives "
@@ -193,7 +193,7 @@ class EvaluationCard(Study, Result):
             )
         return (
             f"Benchmark accuracy refers to these questions. {repeats}. Generalised accuracy "
-            f"refers to the question population{strata}; its interval also covers the sampling "
+            f"refers to the question population{strata}; its interval also reflects the sampling "
             "of questions. Ranks refer to that population; their "
             f"{percent(self.level)} intervals are simultaneous."
             + (" Ranks use observed answers only, no predicted ones." * bool(self.missing))

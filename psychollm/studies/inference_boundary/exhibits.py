@@ -140,8 +140,8 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
 
 
 _CHOSEN = (
-    "Confabulated: {made_up}. Misattributed: the answer says that the rules do not settle "
-    "something that they settle. Unmonitored: the answer ignores the gap."
+    "Confabulated: {made_up}. Misattributed: the answer says that the rules do not cover "
+    "something that they do cover. Unmonitored: the answer ignores the gap."
 )
 _SAID = (
     "Invented: the reply states a number without expressing doubt. Hedged: it states a number and "

@@ -298,8 +298,9 @@ def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     n, most, fewer = one.detectable.n_questions, one.needed, one.to_exclude(smallest)
     more = ""
     if most is not None:
-        more = f"; detecting the observed difference takes {about(most.n_questions)}"
-    more += "" if fewer is None else f"; excluding {smallest:g} takes {about(fewer)}"
+        more = f"; detecting the observed difference takes {about(most.n_questions)} questions"
+    if fewer is not None:
+        more += f"; excluding a difference of {smallest:g} takes {about(fewer)}"
     return f"{text}; {n} questions detect a difference of {number(one.smallest_shown)}{more}."
 
 

@@ -154,10 +154,10 @@ class Judge(Judged, Clustered, Choices):
             "seed": self.seed,
         }
         given = [
-            f"{count(one.counts()['scored'])} of {path}{_by(one)}"
+            f"{count(one.counts()['scored'])} scores from {path}{_by(one)}"
             for one, path in zip(logs, readings.values(), strict=True)
         ]
-        remark = f"Read: {', '.join(given)}."
+        remark = f"Read {' and '.join(given)}."
         remark = "\n".join([remark, *(log.summary() for log in logs if log.left_out)])
         found = self.of_study(result, call.script(), numbers, remark=remark)
         if self.half_width is None:

@@ -31,9 +31,9 @@ def _methods(result: "JudgedScores") -> tuple[str, ...]:
         f"{cite('brown', 'zou')}; those of graded scores are Wilson's, with the effective sample "
         "size. If few labels disagree with the judge, half a wrong label is added, so that no "
         "interval has zero width.",
-        "Differences are paired by question: their intervals combine those of the scores with the "
-        f"correlation of their errors {cite('zou')}. They are simultaneous: their critical "
-        "value is that of the largest standardised error over all pairs "
+        "Differences are paired by question: their intervals combine the intervals of the two "
+        f"scores, given the correlation of their errors {cite('zou')}. They are simultaneous: "
+        "their critical value is that of the largest standardised error over all pairs "
         f"{cite('chernozhukov')}. A tier ends before the first model that is significantly worse "
         f"than its best {cite('mogstad')}.",
     )

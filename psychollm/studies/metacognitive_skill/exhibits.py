@@ -111,7 +111,7 @@ def _prompting(study: "MetacognitiveSkill") -> tuple[Exhibit | None, ...]:
             _worded(behaviour),
             key="prompted",
             title="Effects of prompting on behaviour",
-            caption="Prevalence of each behaviour with the prompt minus that without it.",
+            caption="Prevalence of each behaviour with the prompt minus prevalence without it.",
             x="prompted minus spontaneous",
             reference=0.0,
         ),

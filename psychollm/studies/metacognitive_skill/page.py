@@ -51,9 +51,9 @@ def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
         "with a prompt that directs the model to the behaviour.",
         f"<b>Uncertainty.</b> Intervals of proportions are Wilson intervals {cite('wilson')} at "
         "the effective sample size, which accounts for several traces of one question. The "
-        f"interval of a gap combines three of them {cite('newcombe')}. Intervals of densities and "
-        "diversities are percentiles of a bootstrap over questions. The nominal coverage is "
-        f"{percent(study.level)}.",
+        f"interval of a gap combines three such intervals {cite('newcombe')}. Intervals of "
+        "densities and diversities are percentiles of a bootstrap over questions. The nominal "
+        f"coverage is {percent(study.level)}.",
     )
 
 
@@ -115,7 +115,7 @@ def _abstention_verdict(
         ),
     }
     return counted(
-        judged, words, data="questions", whether="whether they abstain when they should"
+        judged, words, data="questions", whether="whether the model abstains when it should"
     )
 
 
@@ -135,9 +135,9 @@ ABSTENTION = Layout(
     sections=by_question("verdict"),
     methods=lambda study: (
         "<b>Abstention.</b> Unanswerable questions are paired with answerable ones. Recall is the "
-        "abstention rate on the former, over-abstention that on the latter. Phi is the "
-        "correlation between abstention and unanswerable questions. Unlike F1, it is zero for a "
-        "model that abstains at random. Replies were coded by the "
+        "abstention rate on unanswerable questions, over-abstention the rate on answerable ones. "
+        "Phi is the correlation between abstention and unanswerable questions. Unlike F1, it is "
+        "zero for a model that abstains at random. Replies were coded by the "
         f"{escape(in_words(study.reader))}; replies without a code are excluded and counted.",
         "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. "
         f"Intervals of proportions: {escape(study.overall.recall.method)}. Intervals of F1 and "
@@ -193,10 +193,10 @@ REVISION = Layout(
     sections=by_question("verdict"),
     methods=lambda study: (
         "<b>Revision.</b> The model answers each question, reviews its answer and revises it. "
-        "As a control it is merely asked again, because answers change then, too. The rate of "
-        "caught errors refers to wrong answers, the rate of false alarms to right answers. "
-        "Several attempts at one question are not independent, so intervals use the effective "
-        f"sample size {cite('wilson', 'newcombe')}.",
+        "As a control it is only asked again, because answers also change without a review. The "
+        "rate of caught errors refers to wrong answers, the rate of false alarms to right "
+        "answers. Several attempts at one question are not independent, so intervals use the "
+        f"effective sample size {cite('wilson', 'newcombe')}.",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"

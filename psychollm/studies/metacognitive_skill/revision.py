@@ -87,8 +87,8 @@ class RevisionSkill(Study, Result):
         text = (
             f"{self.labels[row]}: its reviews reject {rates['error_catch'].text(row)} of its "
             f"wrong and {rates['false_alarm'].text(row)} of its right answers; revision "
-            f"corrects {rates['correction'].text(row)} and corrupts "
-            f"{rates['miscorrection'].text(row)}"
+            f"corrects {rates['correction'].text(row)} of wrong and corrupts "
+            f"{rates['miscorrection'].text(row)} of right answers"
         )
         if control.defined[row]:
             text += f", {compared} ({control.text(row, signed=True)})"

@@ -134,7 +134,7 @@ class MetacognitiveSkill(Study, Result):
             items.append(
                 Finding(
                     key="structure",
-                    question=f"Diversity on {second} minus {first}, in bits:",
+                    question=f"Diversity on {second} minus {first} problems, in bits:",
                     rows=estimate_rows(self.structure.widening),
                     numbers={"widening": self.structure.widening},
                 )
@@ -245,7 +245,7 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
     if bits.defined[row]:
         parts.append(f"has a diversity of {bits.text(row)} bits")
     if repeats.defined[row]:
-        parts.append(f"repeats an earlier check in {repeats.text(row)} of its checks")
+        parts.append(f"a proportion of {repeats.text(row)} of its checks repeats an earlier one")
     return "; ".join(parts)
 
 

@@ -33,11 +33,12 @@ def _with_worst(
 
 def _methods(result: "QuestionAudit") -> tuple[str, ...]:
     return (
-        "A question is equally easy for all models. A model that does not know the answer "
-        "chooses a wrong option, usually the most popular one. Each kind of fault changes the "
-        f"probabilities of the options {cite('dawid')}. The proportion of wrong keys is estimated "
-        "for each group of questions and shrunk towards the proportion in the table, which is in "
-        f"turn shrunk towards the proportion that experts found in MMLU-Redux {cite('gema')}.",
+        "The audit assumes that a question is equally easy for all models. A model that does not "
+        "know the answer chooses a wrong option, usually the most popular one. Each kind of fault "
+        f"changes the probabilities of the options {cite('dawid')}. The proportion of wrong keys "
+        "is estimated for each group of questions and shrunk towards the proportion in the table, "
+        "which is in turn shrunk towards the proportion that experts found in MMLU-Redux "
+        f"{cite('gema')}.",
         "The audit flags as many of the most suspicious questions as possible while the expected "
         "proportion of sound questions among them does not exceed the bound "
         f"{cite('newton')}.",

@@ -276,7 +276,7 @@ class QuestionAudit(Study, Result):
         places = likeliest(self._chance(fault), 0.5)
         if not len(places):
             return "None is flagged at a false discovery rate of 20 % or of 50 %."
-        return f"None is flagged at {_IN_FIVE}; {count(len(places))} would be at 50 %."
+        return f"None is flagged at {_IN_FIVE}; {count(len(places))} would be flagged at 50 %."
 
     def _trial(self, level: int) -> str:
         stated = f"at a nominal false discovery rate of {percent(self.stated[level])}"
@@ -497,7 +497,7 @@ def _reason(n: int, n_right: int, n_rival: int, options: Labels, gap: float) -> 
         return "all models choose the key, so no fault can be detected"
     able = ""
     if abs(gap) >= _ABLER:
-        able = f" (on average {'abler' if gap > 0 else 'weaker'} ones)"
+        able = f" ({'more' if gap > 0 else 'less'} able on average)"
     if not key:
         return f"{n - n_right} of {n} models{able} answer wrongly"
     return f"{n_rival} of {n} models{able} choose {rival}, {n_right} the key {key}"

@@ -183,8 +183,8 @@ class RecencyBreak(Study, Result):
                 question="How much does each model change beyond difficulty?",
                 rows=first_rows(self.order, self.model_text, most=_SHOWN, table="models"),
                 explanation=(
-                    "The change is the score after the date minus that before, adjusted for the "
-                    "difficulty estimated from other lineages. The raw change includes "
+                    "The change is the score after the date minus the score before it, adjusted "
+                    "for the difficulty estimated from other lineages. The raw change includes "
                     "differences in difficulty."
                 ),
                 numbers={"change": self.by_model.change, "raw": self.by_model.raw},

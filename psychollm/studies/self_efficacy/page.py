@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _verdict(study: "SelfEfficacyStudy", findings: Findings, smallest: SmallestEffects) -> str:
     """Return the verdict on performance and stability, or on stability alone without tasks."""
     every = study.identical.text(len(study.identical.labels) - 1)
-    stable = f"{every} of ratings are identical in all repeats"
+    stable = f"a proportion of {every} of ratings is identical in all repeats"
     if not study.performance:
         return f"{stable}; there are no tasks, so validity is unknown"
     judged = findings["performance"].outcome

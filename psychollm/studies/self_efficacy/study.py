@@ -259,8 +259,8 @@ def _style_rows(study: SelfEfficacyStudy) -> list[str]:
     """Return rows on uniform, extreme, rejected and incomplete ratings."""
     words = {
         "flat": "of administrations give all items the same rating",
-        "lowest": "of ratings are at the lowest point",
-        "highest": "of ratings are at the highest point",
+        "lowest": "of ratings are at the lowest point of the scale",
+        "highest": "of ratings are at the highest point of the scale",
         "disowning": "of replies reject the premise of the items",
         "incomplete": "of administrations have no total and are excluded",
     }

@@ -192,7 +192,7 @@ class SemanticCalibration(Study, Result):
             judged,
             {
                 Outcome.SMALL: f"Semantically calibrated (±{least:g})",
-                Outcome.OPEN: "Inconclusive calibration",
+                Outcome.OPEN: "Calibration inconclusive",
             },
         )
         arms = Verdicts(
@@ -210,7 +210,7 @@ class SemanticCalibration(Study, Result):
                 Outcome.ABOVE: f"Worse calibrated than {self.baseline}",
                 Outcome.BELOW: f"Better calibrated than {self.baseline}",
                 Outcome.SMALL: f"Equivalent to {self.baseline} (±{least:g})",
-                Outcome.OPEN: f"Inconclusive comparison with {self.baseline}",
+                Outcome.OPEN: f"Comparison with {self.baseline} inconclusive",
             },
         )
         return " ".join(parts)

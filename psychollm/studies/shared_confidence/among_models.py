@@ -49,7 +49,9 @@ def _equality(between: BetweenModels, level: float) -> str:
     if not np.isfinite(on_average):
         return f"{text} ({p_equals(p)})."
     fits = "does not fit" if on_average < 1.0 - level else "fits"
-    return f"{text} ({p_equals(p)}); the line of equality {fits} them ({p_equals(on_average)})."
+    return (
+        f"{text} ({p_equals(p)}); the line of equality {fits} the models ({p_equals(on_average)})."
+    )
 
 
 def _slope(line: Line) -> str:
@@ -72,7 +74,7 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
             f"On {count(pairs.n_questions_split)} questions one model says yes and another no "
             f"({count(pairs.n_disagreements)} disagreements of pairs); all models agree on "
             f"{count(pairs.n_questions_unanimous)} questions. The accuracy of the model that says "
-            f"yes minus that of the other is {ahead}. Without any self-knowledge, "
+            f"yes minus the accuracy of the other is {ahead}. Without any self-knowledge, "
             f"the difference expected from the {pairs.control.replace('shared', 'factor')} is "
             f"{signed(pairs.pooled_expected, 3)}; the excess is {left}."
         )
@@ -104,9 +106,9 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
             f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
         ),
         explanation=(
-            "The best single model is chosen on other questions. The vote may gain much of this "
-            "because it has more distinct values than a single answer. For a fair comparison, the "
-            "vote is dichotomised at the single model's yes rate."
+            "The best single model is chosen on other questions. Much of the gain may be due to "
+            "the larger number of distinct values of the vote. For a fair comparison, the vote is "
+            "dichotomised at the single model's yes rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
         outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),

@@ -317,12 +317,15 @@ def _thresholds(study: SharedConfidence) -> Finding:
     with_lapses = study.dimensionality.one_factor_model == "with lapses"
     flags = zip(full.labels, full.at_bound & (not with_lapses), strict=True)
     at_bound = [label for label, flag in flags if flag]
-    bound = (
-        f" Heywood case: the loading of {', '.join(map(str, at_bound))} is at its bound and has "
-        "no standard error."
-        if at_bound
-        else ""
-    )
+    named = ", ".join(map(str, at_bound))
+    bound = ""
+    if len(at_bound) == 1:
+        bound = f" Heywood case: the loading of {named} is at its bound and has no standard error."
+    elif at_bound:
+        bound = (
+            f" Heywood cases: the loadings of {named} are at their bounds and have no standard "
+            "errors."
+        )
     return Finding(
         key="thresholds",
         question="What are the thresholds and loadings?",
@@ -354,7 +357,7 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             f"{own.average.text(row['own'], 3)}. At equal yes rates the difference is "
             f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. Self-reports add to the "
             f"factor score in {naive} of {tested} models if its measurement error is ignored. "
-            f"With that error modelled, {statement(private, smallest)}"
+            f"If this error is modelled, {statement(private, smallest)}"
         ),
         explanation=(
             "The factor score has measurement error. A self-report that reflects the common "
@@ -420,7 +423,7 @@ def _leaders(study: SharedConfidence) -> str:
     turns = [
         f"{name} from {beta:.2g}" for beta, name in zip(sweep.crossings, names[1:], strict=True)
     ]
-    return f"Best by beta: {names[0]}, then {names_of(turns, most=5)}."
+    return f"The best model is {names[0]} for low beta, then {names_of(turns, most=5)}."
 
 
 def _validity(study: SharedConfidence) -> Finding:

@@ -170,8 +170,8 @@ class TimeHorizon(Study, Result):
                 explanation=(
                     "Over all tasks: the length at which this proportion of tasks is solved. "
                     "Typical task: the length at which a task of median difficulty for its "
-                    "length is solved with this probability. Minutes are those that people need. "
-                    "Intervals generalise to the task population."
+                    "length is solved with this probability. Lengths are in minutes that people "
+                    "need. Intervals generalise to the task population."
                 ),
             ),
             Finding(

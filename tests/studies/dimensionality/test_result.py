@@ -116,7 +116,7 @@ def null(p_value):
             {"p_shared": 0.3},
             None,
             0,
-            "no significant common factor: .* one with correlations",
+            "no significant common factor: .* a factor with correlations",
         ),
         (
             {"p_shared": 0.3, "shared_interval": (0.0, 0.08)},
