@@ -7,6 +7,8 @@
 The file is written in blocks of models, with answers of a 2PL and stated confidences in steps of
 0.05 that are correlated with correctness. Each command runs in its own process. Its elapsed time,
 processor time and peak memory are printed and stored in `duckdb_study.csv` next to this file.
+Takes 16 minutes of CPU with ``--null 19``, by the times of the three commands in that file and one
+minute to write the answers, extrapolated from four million.
 """
 
 import argparse

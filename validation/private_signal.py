@@ -6,6 +6,8 @@ leave-one-out score of a question as the factor (`psychollm.calibration.individu
 "integrated" integrates the factor out (`psychollm.studies.private_signal`).
 
     python -m validation.private_signal --table docs/private_signal.md
+
+Takes three quarters of an hour of CPU, extrapolated from one study of each cell.
 """
 
 import argparse

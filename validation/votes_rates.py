@@ -1,8 +1,8 @@
 """Coverage for votes, error rates for circles, and loss of predicted votes.
 
-Run ``python validation/votes_rates.py --write``: it writes docs/votes_tables.md, and takes half
-an hour of CPU. With ``--folds votes.csv [judgements.csv ...]`` it predicts votes by folds over
-pairs, with ``--length pairs.csv`` preferences of AlpacaEval by the lengths of both answers.
+``python validation/votes_rates.py --write`` writes docs/votes_tables.md. Takes half an hour of
+CPU. With ``--folds votes.csv [judgements.csv ...]`` it predicts votes by folds over pairs, with
+``--length pairs.csv`` preferences of AlpacaEval by the lengths of both answers.
 
 Strengths are normal with SD 1. Voters differ in side preference (SD 0.4), ties (SD 0.8) and
 discrimination (SD 0.3 of the logarithm). Voter v of 40 votes in proportion to 1 / v, and one voter
