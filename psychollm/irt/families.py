@@ -195,7 +195,7 @@ class Family(ABC):
 
     @abstractmethod
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return estimates and standard errors by name of the result, NaN where `held` (J, p)."""
+        """Return estimates and errors by attribute of the result, NaN where `held` (J, p)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,8 +142,8 @@ def fit_irt(
         Standard errors from the observed information, from cross products of score vectors, or
         from both (sandwich). Hierarchical priors always use the observed information.
     max_iterations : int
-        Maximum number of EM and Newton iterations. A fit that reaches this limit warns, and
-        `convergence` records it.
+        Maximum number of EM and Newton iterations. A fit that reaches this limit raises a warning,
+        and `convergence` records this.
     n_jobs : int or None
         Number of workers that read a scan or sparse table; -1 uses all processors. The result is
         identical for any number of workers and any backend of ``joblib.parallel_config``.

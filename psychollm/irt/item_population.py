@@ -322,7 +322,7 @@ def _round(
 
 
 def _anchor(kind: Kind[C], every: Sequence[Items]) -> tuple[FloatArray, FloatArray]:
-    """Return prior means (q,) of the mean of a population of few items, and their weights."""
+    """Return prior means (q,) for the mean of a population with few items, and their weights."""
     mean, weight = kind.population.mean.copy(), np.zeros(kind.population.mean.size)
     if len(every) == 1 or kind.rows.size >= POPULATION:
         return mean, weight

@@ -65,7 +65,7 @@ class IRTFit(Expects, Result):
         Marginal log-likelihood without priors, with AIC and BIC.
     gradient : float
         Largest derivative of the objective at the solution. With a hierarchical prior, root mean
-        square change of parameters in the last iteration, in standard errors.
+        square change of parameters in the last iteration, in units of standard errors.
     n_parameters, n_respondents, n_patterns, n_nodes : int
         Numbers of parameters, respondents, distinct answer patterns and quadrature nodes.
     priors : Priors or ItemPopulation
@@ -269,8 +269,8 @@ class IRTFit(Expects, Result):
             (``plot_test_information``), or Wright map of respondents and items
             (``plot_wright_map``).
         abilities : Abilities, optional
-            Result of `ability`. It is required for the map; the plot of test information shows it
-            as ticks.
+            Result of `ability`. The map requires this result; the plot of test information shows
+            the abilities as ticks.
         items : sequence of labels, optional
             Items to colour and label.
         ax : Axes, optional

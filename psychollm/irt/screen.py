@@ -46,13 +46,14 @@ class ItemScreen(Result):
     Attributes
     ----------
     yes_rate : ndarray of shape (items,)
-        Proportion of yes or, for graded items, mean code scaled from 0 to 1; NaN without answers.
+        Proportion of yes answers or, for graded items, mean code scaled from 0 to 1; NaN without
+        answers.
     rest_correlation : ndarray of shape (items,)
         Item-rest correlation.
     p_value, adjusted : ndarray of shape (items,)
         Permutation p-values of a negative item-rest correlation, unadjusted and Holm-adjusted.
     information_share : ndarray of shape (items,)
-        Proportion of the test information for N(0, 1) abilities.
+        Item's proportion of the test information, averaged over N(0, 1) abilities.
     dead, miskeyed, empty : bool ndarray of shape (items,)
         Flags: zero variance, negative item-rest correlation, and near-zero information.
     alpha : float
@@ -110,7 +111,7 @@ def item_screen(
     Parameters
     ----------
     fit : IRTFit
-        Fit of the same answers. Use a 2PL, because its slopes may be negative.
+        Fit to the same answers. Use a 2PL, because its slopes may be negative.
     responses : Responses or table
         The answers used in the fit.
     alpha : float

@@ -196,8 +196,9 @@ def short_form(
         one ability, prediction error, stratification by difficulty, or random. "auto" selects the
         best for held-out models.
     families : mapping or sequence of labels, one per model, optional
-        Family of each model, such as the sizes of one model; families are held out together.
-        Without families, the error applies to new models that have relatives in the table.
+        Family of each model, for example one family for all sizes of a model; the models of a
+        family are held out together. Without families, the error applies to new models that have
+        relatives in the table.
     n_folds : int
         Number of cross-validation folds of models.
     rng : Generator or int

@@ -63,8 +63,8 @@ def draw_empty(cells, n_columns, first, seed, share, begin, out):
     begin : ndarray (rows + 1,)
         Array that receives the offset of each row's cells.
     out : tuple of ndarray (cells,), (cells,)
-        Arrays that receive the columns, and 1 for filled and 0 for empty cells. If the arrays are
-        empty, cells are counted but not stored.
+        Arrays that receive the columns of the cells and an indicator (1 for filled cells, 0 for
+        empty cells). If the arrays are empty, cells are counted but not stored.
     """
     start, columns = cells
     where, filled = out

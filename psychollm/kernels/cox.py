@@ -69,7 +69,7 @@ def _first(counts, start, end, step):
 
 @njit
 def classify(correct, wrong):
-    """Return what can be estimated from a tally (groups,) in increasing order of confidence."""
+    """Return the kind of a tally (groups,) that is sorted by increasing confidence."""
     # A tally is separated if some confidence has no wrong answer above it and no correct one below
     # it, or the reverse.
     end = correct.size

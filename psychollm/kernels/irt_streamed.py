@@ -205,7 +205,7 @@ def _scoring_step(a, d, score, information, prior):
 
 @njit
 def _add_lanes(theta, value, lanes):
-    """Add the sums of a value and of its product with theta, in eight lanes for vectorisation."""
+    """Add the sums of a value and of its product with theta to `lanes`, in eight parts."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
             lanes[0, lane] += value[low + lane]
@@ -214,7 +214,7 @@ def _add_lanes(theta, value, lanes):
 
 @njit
 def _add_product(theta, value, lanes):
-    """Add the sum of a value times theta squared."""
+    """Add the sum of a value times theta squared to `lanes`, in eight parts for vectorisation."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
             lanes[lane] += value[low + lane] * theta[low + lane] * theta[low + lane]

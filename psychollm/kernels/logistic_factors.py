@@ -183,7 +183,7 @@ def update_rows(cells, columns, prior, own, sums, bound):
     prior : tuple of ndarray (f, f), (rows, f)
         Precision and centre of c, which is w, or w without its first entry.
     own : tuple of ndarray (rows, d), (rows, p)
-        Means of w and packed covariances.
+        Means and packed covariances of w.
     sums : ndarray (n, p + d) or (0, p + d)
         Sums (5) of the columns, to which the cells' terms are added unless the array is empty.
     bound : bool

@@ -54,7 +54,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
         (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
         f, its first derivative and minus its second derivative; the first point and the step of
-        the grid. With no kinds, f is the logarithm of binomial probabilities.
+        the grid. If the table has no kinds, f is the logarithm of binomial probabilities.
     sd : float
     z : ndarray (questions,)
         Starting values of the modes, overwritten with the modes.
@@ -67,7 +67,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
     -------
     tuple of int
         The first question that was not integrated, because no rows were left for its columns, and
-        the number of rows used. One question uses at most 2 FAR / h + 2.
+        the number of rows used. One question uses at most 2 FAR / h + 2 rows.
     """
     value, score, weight, columns = out
     n_models = level.size

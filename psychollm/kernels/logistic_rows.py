@@ -31,7 +31,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
     Parameters
     ----------
     scores : ndarray (rows, units)
-        In [0, 1], NaN where missing.
+        Scores in [0, 1]; NaN where missing.
     units : tuple of ndarray (units,), (units, p), (units, p, p)
         Offsets o, regressors x and their covariances S.
     prior : tuple of ndarray (rows, p), (p,)

@@ -6,10 +6,11 @@ These functions draw random tables with given margins:
 * `shuffle_columns` keeps the number of yes answers and the missing cells of every column.
 * `trade_rows` keeps the margins of both rows and columns, by curveball trades [1]_.
 
-For a row with m yes among n answers, the yes answers are a uniform random m-subset. The subset is
-drawn 64 questions at a time: bits of words are set with probability near m / n, by a few ANDs and
-ORs of random words, and then single bits are set or cleared at random until m are set. Given its
-size, the set of bits is uniform before this repair, and each step of the repair keeps it uniform.
+For a row with m yes answers among n answers, the yes answers are a uniform random m-subset. The
+subset is drawn 64 questions at a time: bits of words are set with probability near m / n, by a few
+ANDs and ORs of random words, and then single bits are set or cleared at random until m are set.
+Given its size, the set of bits is uniform before this repair, and each step of the repair keeps it
+uniform.
 
 References
 ----------

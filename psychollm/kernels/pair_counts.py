@@ -57,7 +57,7 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Fill counts of joint yes, of row yes where both answered, and of joint answers."""
+    """Fill counts of joint yes answers, of a row's yes if both answered, and of joint answers."""
     # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):

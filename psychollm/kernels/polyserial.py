@@ -15,8 +15,8 @@ contributes
 
 to the estimate. K are the derivatives of the mean score with respect to the cuts, M and S its
 derivatives with respect to the mean and the logarithm of the standard deviation of the scores, and
-I is its negative derivative with respect to :math:`\rho`. All are computed by central differences
-of the mean score, which are cheap and accurate to ten digits.
+I is its negative derivative with respect to :math:`\rho`. All these derivatives are computed by
+central differences of the mean score, which are cheap and accurate to ten digits.
 
 References
 ----------

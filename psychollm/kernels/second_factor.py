@@ -8,8 +8,8 @@ of a question would change, to second order in b, by
           s_{ij} = E\big[\ell_i'(u_i)\,\ell_j'(u_j) \mid \text{answers}\big],          \quad (1)
 
 where the expectation is over the posterior of f, and :math:`\ell_i'` is the derivative of the log
-probability of model i's answer. Terms with i = j are left out, because a factor of one model is
-not identified.
+probability of model i's answer. Terms with i = j are left out, because a factor on which a single
+model loads is not identified.
 """
 
 from psychollm.kernels._jit import njit

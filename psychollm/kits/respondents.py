@@ -93,7 +93,7 @@ class Respondents(ABC):
         return self.answer(prompt, self.models.index(model), turns, stream)
 
     def rng(self, *words: object) -> np.random.Generator:
-        """Return the random generator that the seed and some words determine."""
+        """Return the random generator that the seed and these words determine."""
         named = zlib.crc32("/".join(map(str, words)).encode())
         return np.random.default_rng([abs(self.seed), named])
 

@@ -1,4 +1,4 @@
-"""Axes in the library's style, made without changes of global settings.
+"""Axes in the library's style, created without changing global settings.
 
 The colours are Petroff's sequence of ten, which colour-blind readers can distinguish.
 
@@ -163,7 +163,7 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
 def name_rows(
     ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE, striped: bool = False
 ) -> None:
-    """Label rows from the top instead of a vertical axis, and shade every other row."""
+    """Replace the vertical axis by row labels, from top to bottom, and shade every other row."""
     for band in range(0, len(names) if striped else 0, 2):
         ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     ax.set_yticks(range(len(names)), short_names(names), fontsize=size, color=INK)

@@ -25,7 +25,7 @@ _CORNERS = 60  # largest number of points of a curve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A mark, which is a point, a box with two given corners, a row of the axes, or a line."""
+    """Mark of a plot: a point, a box with two given corners, a row of the axes, or a line."""
 
     shape: Literal["point", "box", "row", "line"]
     at: FloatArray  # (points, 2) positions in units of the axes

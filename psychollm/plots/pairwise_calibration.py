@@ -40,9 +40,9 @@ def plot_pairwise_calibration(
     """Draw observed against expected differences in correctness of pairs of models.
 
     A point is an ordered pair of models, for the questions to which the first answered yes and the
-    second no. Its size is the number of these questions. The expected difference assumes no
-    self-knowledge, so confidence adds no information on the line y = x. The cross is the pooled
-    value with its interval. ``result.to_frame()`` returns the numbers.
+    second no. The size of a point represents the number of these questions. The expected
+    difference assumes no self-knowledge, so confidence adds no information on the line y = x. The
+    cross is the pooled value with its interval. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def plot_individuation(
 
     The plot shows three values with bootstrap intervals: the self-report, the factor score
     dichotomised at the model's own yes rate, and the continuous factor score. The first two have
-    equal yes rates; models are sorted by their difference.
+    equal yes rates; models are sorted by the difference between these two values.
 
     Parameters
     ----------

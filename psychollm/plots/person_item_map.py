@@ -44,9 +44,9 @@ def plot_wright_map(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a Wright map, with respondents left and items right of an ability axis.
+    """Draw a Wright map, with respondents on the left and items on the right of an ability axis.
 
-    An item is drawn at the ability with a probability of one half for a correct answer. Graded
+    An item is drawn at the ability at which a correct answer has a probability of one half. Graded
     items have one position per step. Up to forty respondents or items are labelled, with standard
     errors as bars; larger numbers are drawn as a histogram. Arrows mark items outside the axis.
 
@@ -134,7 +134,7 @@ def _items(fit: IRTFit | BayesianIRT) -> Side:
 
 
 def _range(people: FloatArray, items: FloatArray) -> tuple[float, float]:
-    """Return limits that contain all respondents, and all items that are not far from them."""
+    """Return axis limits that contain all respondents and the items near the respondents."""
     known = people[np.isfinite(people)]
     span = max(float(np.ptp(known)), 1.0)
     low, high = float(known.min()) - 1.5 * span, float(known.max()) + 1.5 * span

@@ -48,10 +48,10 @@ def plot_risk_coverage(
     """Draw risk-coverage curves, which show the error rate of the most confident answers.
 
     At coverage 1, every question is answered. The dashed line is expected for uninformative
-    confidence; the dotted line is the best possible order. Up to three models have both baselines
-    and bands. If there are more models, only the one with the lowest AURC has them, but
-    `plot_risk_coverage_grid` draws them for every model. ``result.to_frame()`` returns the
-    numbers.
+    confidence; the dotted line is the best possible order. With up to three models, all have both
+    baselines and bands. With more models, only the model with the lowest AURC has baselines and a
+    band, but `plot_risk_coverage_grid` draws them for every model. ``result.to_frame()`` returns
+    the numbers.
 
     Parameters
     ----------

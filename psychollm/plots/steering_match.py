@@ -42,12 +42,12 @@ _ROOM = 0.24
 def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
     """Draw the best steering strengths against thresholds, with controls.
 
-    The upper left panel shows the fitted line. Its points have intervals over questions, and are
-    hollow at the limits of the usable strengths. The upper right panel shows the agreement with
-    each target on held-out questions; bars start at the agreement of a constant answer. The lower
-    panels show :math:`R^2` and held-out kappa for the direction and the controls, with their null
-    distributions under exchanged questions. ``study.to_frame()``, ``study.controls_frame()`` and
-    ``study.null`` contain the numbers.
+    The upper left panel shows the fitted line. The points of this panel have intervals over
+    questions, and are hollow at the limits of the usable strengths. The upper right panel shows
+    the agreement with each target on held-out questions; bars start at the agreement of a constant
+    answer. The lower panels show :math:`R^2` and held-out kappa for the direction and the
+    controls, with their null distributions under exchanged questions. ``study.to_frame()``,
+    ``study.controls_frame()`` and ``study.null`` contain the numbers.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 r"""Rasch models by conditional maximum likelihood.
 
-In the Rasch model a respondent's number of yes is a sufficient statistic for its ability.
+In the Rasch model a respondent's number of yes answers is a sufficient statistic for its ability.
 Conditioning on it removes abilities from the likelihood, so that no distribution of abilities is
 assumed. This is useful, for example, for two dozen models of three families, which are not a
 sample from a normal distribution. However, the model assumes that all slopes are one.
@@ -8,8 +8,8 @@ sample from a normal distribution. However, the model assumes that all slopes ar
 Abilities given such items (`rasch_ability`) are in logits, on a scale on which difficulties have
 mean 0.
 
-* ML: the ability at which the expected number of yes equals the observed number, :math:`\sum_{j
-  \in S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
+* ML: the ability at which the expected number of yes answers equals the observed number,
+  :math:`\sum_{j \in S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
 * WLE: Warm's weighted likelihood, which is finite also for such answers.
 
 References

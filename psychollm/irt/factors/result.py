@@ -142,8 +142,8 @@ class LogisticFactorFit(Result):
         Parameters
         ----------
         models, questions : sequence or mask, optional
-            Models and questions for which to predict. By default all are predicted, which takes
-            eight bytes per cell.
+            Models and questions for which answers are predicted. By default all cells are
+            predicted, which takes eight bytes per cell.
 
         Raises
         ------

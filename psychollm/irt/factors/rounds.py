@@ -118,7 +118,7 @@ class Questions:
 
     @property
     def known(self) -> int:
-        """Number of known leading entries."""
+        """Number of leading entries of the vectors whose values are known."""
         return int(self.mean.shape[1]) - len(self.population.precision)
 
     @property

@@ -4,7 +4,7 @@ r"""Local dependence: pairs of items that are dependent given the ability.
   slopes) at the posterior means. It is about -1/(J-1) for independent answers to J items.
 * Chen and Thissen's X2 compares each pair's table with its expectation under the model, and has
   the sign of the excess correlation. It is also given as Cramer's V (phi for binary items),
-  :math:`\pm\sqrt{X^2/(n (C - 1))}`, where C is the smaller number of answers.
+  :math:`\pm\sqrt{X^2/(n (C - 1))}`, where C is the smaller of the two items' numbers of answers.
 
 References
 ----------
@@ -53,8 +53,8 @@ class LocalDependence(Result):
     x2 : ndarray of shape (items, items)
         Chen and Thissen's X2, with about `df` degrees of freedom; NaN on the diagonal.
     signed : ndarray of shape (items, items)
-        Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller number of answers.
-        Positive if joint answers exceed their expectation; NaN on the diagonal.
+        Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller of the two numbers of
+        answers. Positive if joint answers exceed their expectation; NaN on the diagonal.
     df : ndarray of shape (items, items)
         Degrees of freedom: product over the two items of the number of answers minus one.
     labels : tuple

@@ -3,7 +3,7 @@ r"""`fit_irt_groups`: a joint item response model of several groups with differe
 Items are equal in all groups, except for items in `free`, so that all abilities are on the scale
 of the first group. The difference between a group's answers and the curves P is averaged over the
 distribution f of its abilities (OECD, 2017; Buchholz & Hartig, 2019). With :math:`\tilde
-P(\theta)` the expected proportion of yes among respondents whose posterior ability is
+P(\theta)` the expected proportion of yes answers among respondents whose posterior ability is
 :math:`\theta`,
 
 .. math:: \mathrm{RMSD} = \Big(\int (\tilde P - P)^2 f \, d\theta\Big)^{1/2}, \qquad

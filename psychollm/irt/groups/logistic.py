@@ -15,13 +15,13 @@ equal scores therefore also differ in ability. The score x is replaced by the es
 .. math:: s = \bar x_g + \rho_g (x - \bar x_g),                                         \quad (2)
 
 with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
-score tests, which need only the smaller model. They keep their level with a dozen respondents per
-group, where likelihood-ratio tests reject too often. Their variance includes the sampling error of
-means and reliabilities. The standard error of coefficient alpha is (1 - alpha) sqrt(2 k / ((k - 1)
-(n - 1))), with k items and n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted
-over items. The effect size is the change in Nagelkerke's R squared. It is negligible below 0.035,
-and large above 0.07 (Jodoin & Gierl, 2001). `differential_items` uses item response models, and
-allows more than two groups or answers.
+score tests, which need only the smaller model. With a dozen respondents per group their false
+positive rate is close to the nominal level, whereas likelihood-ratio tests reject too often. Their
+variance includes the sampling error of means and reliabilities. The standard error of coefficient
+alpha is (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))), with k items and n respondents (van Zyl,
+Neudecker & Nel, 2000). p-values are adjusted over items. The effect size is the change in
+Nagelkerke's R squared. It is negligible below 0.035, and large above 0.07 (Jodoin & Gierl, 2001).
+`differential_items` uses item response models, and allows more than two groups or answers.
 
 References
 ----------
@@ -79,8 +79,8 @@ class DifferentialFunctioning(Result):
         Joint score test of uniform and non-uniform DIF (2 degrees of freedom), with unadjusted and
         adjusted p-values; NaN if not tested.
     uniform, nonuniform : ndarray of shape (items,)
-        p-values of a shift of the curve and of a change of its slope, with 1 degree of freedom
-        each. `nonuniform` is NaN if a group has constant answers.
+        p-values for a shift of the curve and for a change of its slope, each with 1 degree of
+        freedom. `nonuniform` is NaN if a group has constant answers.
     log_odds : ndarray of shape (items,)
         Shift b2 in favour of the second group at equal score, from the model without b3. It is NaN
         if there is no finite estimate, as for a group with constant answers.
@@ -261,7 +261,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return reasons not to test items: too few respondents in a group or with an answer."""
+    """Return why items are not tested: too few respondents in a group or with an answer."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST
@@ -273,7 +273,7 @@ def _reasons(
 def _test_items(
     codes: IntArray, second: BoolArray, anchor: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[FloatArray, tuple[Reason, ...]]:
-    """Return (6, J) statistic, p-values, shift and effect of each item, and a mask of failures."""
+    """Return statistic, p-values, shift and effect of each item (6, J), and a mask of failures."""
     from scipy.stats import chi2
 
     answered, yes = codes >= 0, (codes == 1).astype(np.float64)
@@ -333,7 +333,7 @@ def _noise(yes: FloatArray, answered: BoolArray) -> float:
 def _true_scores(
     score: FloatArray, error: FloatArray, n_items: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return true scores (2) of a group, and their change per standard error of its terms."""
+    """Return a group's true scores (2), and their changes per standard error of their terms."""
     variance, gap, n = score.var(ddof=1), score - score.mean(), score.size
     true = max(variance - error.mean(), 0.0)
     reliability = np.maximum(true / np.maximum(true + error, 1e-12), LEAST)
@@ -343,7 +343,7 @@ def _true_scores(
 
 
 def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return columns from k on, residualised on the first k columns, with information at z."""
+    """Return the columns after the first k, residualised on these, and their information at z."""
     p, q = logistic(z)
     weight = (p * q)[:, None]
     base, extra = columns[:, :k], columns[:, k:]

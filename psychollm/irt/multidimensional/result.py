@@ -72,7 +72,8 @@ class MultidimensionalIRT(Expects, Result):
     integration : {"quadrature", "quasi_random"}
         Method of integration over abilities.
     integration_error : float
-        Largest change of a parameter under another integration rule, in standard errors.
+        Largest change of a parameter under another integration rule, in units of its standard
+        error.
     posterior_sd : float
         SD of abilities implied by their posteriors, relative to 1 (root mean square over
         abilities). Values far from 1 mean that fixed priors distort the scale.

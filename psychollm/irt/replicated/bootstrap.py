@@ -125,7 +125,7 @@ def bootstrap_fit(
 
 
 def blank(size: int) -> FloatArray:
-    """Return the row of a replicate that cannot be fitted."""
+    """Return the row of NaN values for a replicate that cannot be fitted."""
     return np.full(size + 1, np.nan)
 
 

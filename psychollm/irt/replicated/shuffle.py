@@ -8,9 +8,10 @@ shuffled answers. The improvement of the fit over chance is measured by the obje
 shuffled tables.
 
 Let G be the difference between the observed objective and the mean objective of shuffled tables. 2
-G is approximately a noncentral chi-square minus its degrees of freedom. Its mean is the
-noncentrality :math:`\nu`. Its variance is :math:`v + 4 \nu`, where v is the variance over shuffled
-tables. The bounds of :math:`\nu` solve :math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
+G is approximately distributed as a noncentral chi-square variable minus its degrees of freedom.
+Its mean is the noncentrality :math:`\nu`. Its variance is :math:`v + 4 \nu`, where v is the
+variance over shuffled tables. The bounds of :math:`\nu` solve :math:`(2 G - \nu)^2 = z^2 (v + 4
+\nu)`,
 
 .. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
 
@@ -63,9 +64,9 @@ class SlopeNull(Result):
     Attributes
     ----------
     objective, p_value : float
-        Maximum of the observed fit, and its permutation p-value.
+        Maximum of the objective in the observed fit, and its permutation p-value.
     draws : ndarray of shape (n,)
-        Maxima of the fits to shuffled answers.
+        Maxima of the objective in the fits to shuffled answers.
     slope, slope_p_value, adjusted : ndarray of shape (items,)
         Slopes, their permutation p-values, and Holm-adjusted p-values.
     null_slope_sd : ndarray of shape (items,)

@@ -1,10 +1,10 @@
 """Statistics of a fit that can be compared with their values for replicated answers.
 
 If b of n replicates are at least as extreme as the observed value, the p-value is :math:`(b +
-1)/(n + 1)`. A two-sided p-value is twice the smaller tail. Multiple values (items, pairs,
-respondents) are standardised by their mean and SD over replicates. The adjusted p-value is the
-proportion of replicates whose most extreme value reaches the observed value, which controls the
-familywise error rate under any dependence (Westfall & Young, 1993).
+1)/(n + 1)`. A two-sided p-value is twice the smaller tail probability. Multiple values (items,
+pairs, respondents) are standardised by their mean and SD over replicates. The adjusted p-value is
+the proportion of replicates whose most extreme value reaches the observed value, which controls
+the familywise error rate under any dependence (Westfall & Young, 1993).
 
 References
 ----------

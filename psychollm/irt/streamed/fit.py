@@ -261,7 +261,7 @@ class Read:
 
     @property
     def has_answer(self) -> BoolArray:
-        """Whether each item has a no and a yes (J, 2)."""
+        """Whether each item has a no answer, and whether it has a yes answer (J, 2)."""
         return np.stack([self.item_yes < self.item_answers, self.item_yes > 0], axis=1)
 
     @property

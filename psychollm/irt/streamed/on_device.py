@@ -51,7 +51,7 @@ class OnDevice:
         torch_on(self.device)
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
-        """Return logs of products, and the two sums."""
+        """Return sums of log(1 + e^z) per node, and of slopes and intercepts of yes answers."""
         n, k = nodes.shape
         theta, total = self._put(nodes), self._zeros(n, k + 2)
         for low, high in _pieces(task, table, k):

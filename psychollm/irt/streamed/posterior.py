@@ -100,7 +100,7 @@ class Answers:
 
 @lru_cache
 def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (K,) in units of posterior widths, and log weights without normal kernel."""
+    """Return nodes (K,) in posterior widths, and log weights without the normal kernel."""
     if n_nodes == FINEST:
         nodes = np.linspace(-HALF, HALF, FINEST)
         return nodes, np.full(FINEST, np.log(nodes[1] - nodes[0]))
@@ -252,7 +252,7 @@ def _matrices(entries: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamedAbilities:
-    """Respondents with integrated abilities; implements `item_population.Abilities`."""
+    """Respondents whose abilities are integrated out; implements `item_population.Abilities`."""
 
     answers: Answers
     keep: BoolArray  # (J,) mask of the rows that are items
@@ -339,7 +339,7 @@ class StreamedAbilities:
 
 
 def start_centres(yes: AnyArray, answered: AnyArray) -> FloatArray:
-    """Return rough abilities (N,) from counts of answers and of yes."""
+    """Return rough abilities (N,) from counts of all answers and of yes answers."""
     rates = (yes + 0.5) / (answered + 1.0)
     logits = np.log(rates / (1.0 - rates))
     weight = answered / (answered + 4.0)

@@ -70,7 +70,7 @@ class Compiled:
     """Reader that uses the compiled kernels of `kernels.irt_streamed`."""
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
-        """Return the sums of the log terms and the two linear sums."""
+        """Return sums of log(1 + e^z) per node, and of slopes and intercepts of yes answers."""
         n, k = nodes.shape
         rows = np.concatenate([nodes, np.ones((n, k)), np.zeros((n, 2))], axis=1)
         logs = np.zeros((n, k))

@@ -90,7 +90,7 @@ class Simulated(Respondents):
 
 
 def _way(ratings: IntArray) -> IntArray:
-    """Return the change of a rating that slips: +1, or -1 for the highest rating."""
+    """Return the change of a rating by a random slip: +1, or -1 for the highest rating."""
     return np.where(ratings < 4, 1, -1)
 
 

@@ -179,8 +179,8 @@ def crossed_logistic(
 
     Notes
     -----
-    The running time is proportional to the number of answers. It is about one second for 60 models
-    and 1,000 questions, and about four seconds with domains and families.
+    The running time is proportional to the number of answers. The fit takes about one second for
+    60 models and 1,000 questions, and about four seconds with domains and families.
 
     Examples
     --------

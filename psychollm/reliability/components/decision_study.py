@@ -106,8 +106,8 @@ def decision_study(
     study : Generalizability
         Variance components.
     n_items, n_runs : int or iterable of int, optional
-        Numbers of items and runs; all combinations are computed. The defaults are the numbers of
-        the study.
+        Numbers of items and runs; all combinations are computed. By default, the numbers of items
+        and runs in the study are used.
     fixed : {"none", "item", "run"}
         Facet with the same levels in every replication. The interaction of models with a fixed
         facet counts as true variance.

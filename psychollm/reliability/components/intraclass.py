@@ -129,9 +129,9 @@ def intraclass(
     -------
     Intraclass
         Coefficients, F tests and intervals. Coefficients are NaN with a reason if targets do not
-        differ, or if there are fewer than two targets or raters. They are 1 for perfect agreement.
-        Negative values are kept. The flag `NEGATIVE_COMPONENT` marks values below -1 / (k - 1),
-        the population minimum.
+        differ, or if there are fewer than two targets or raters. The coefficients are 1 for
+        perfect agreement. Negative values are kept. The flag `NEGATIVE_COMPONENT` marks values
+        below -1 / (k - 1), the population minimum.
 
     Raises
     ------
@@ -145,10 +145,10 @@ def intraclass(
     With ``"reml"`` and missing scores, tests and intervals use the degrees of freedom of the
     complete table, as the R package psych does. The intervals are then slightly too narrow.
 
-    In simulations, 95 % intervals of forms 1 and 3 covered 93 to 96 % for normal scores and 90 to
-    96 % for binary scores. The published interval of form 2 covered 95 % with 50 targets. With
-    three raters and 1,000 targets it covered 80 to 85 %, and the "generalised" interval covered 96
-    %.
+    In simulations, 95 % intervals of forms 1 and 3 had a coverage of 93 to 96 % for normal scores
+    and of 90 to 96 % for binary scores. The published interval of form 2 had a coverage of 95 %
+    with 50 targets. With three raters and 1,000 targets its coverage was 80 to 85 %, and that of
+    the "generalised" interval was 96 %.
 
     References
     ----------

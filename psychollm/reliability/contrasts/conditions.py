@@ -26,9 +26,9 @@ the interval is
 
 clipped to [0, 1]. The factor f corrects the variance of resamples, which is too small with few
 units. It is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the quantiles of Student's t
-and the normal distribution if models are resampled. In simulations with 30 or more units, 95 %
-intervals covered 92 to 100 %. With ten models and a strong effect, Friedman's interval covers less
-than 90 %.
+and the normal distribution if models are resampled. In simulations with 30 or more units, the
+coverage of 95 % intervals was 92 to 100 %. With ten models and a strong effect, the interval for
+Kendall's W has a coverage below 90 %.
 
 References
 ----------

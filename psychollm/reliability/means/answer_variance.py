@@ -114,8 +114,8 @@ def answer_variance(
     bootstrap : int or Bootstrap
         Number of resamples of questions, for the intervals of the two variances.
     level : float
-        Coverage of the intervals, between 0 and 1: Student's t for the mean, BCa for the
-        variances.
+        Coverage of the intervals, between 0 and 1. Intervals use Student's t for the mean and the
+        BCa bootstrap for the variances.
     rng : Generator, int or None
         Random generator or seed.
 

@@ -90,10 +90,11 @@ def mean_score(
     bootstrap : int or Bootstrap
         Number of resamples of questions or clusters, used by `Estimate.difference` and
         `compare_all`; 0 disables resampling. All models share the resamples. The interval does not
-        use them.
+        use resamples.
     level : float
         Coverage of the interval, between 0 and 1. The interval uses Student's t with the degrees
-        of freedom (3). For binary scores it is Wilson's interval with the effective sample size.
+        of freedom (3). For binary scores the Wilson interval with the effective sample size is
+        used.
     rng : Generator, int or None
         Random generator or seed.
 
@@ -172,7 +173,7 @@ class ClusteredMean:
     size: FloatArray  # (rows,) scale of the residuals, for rounding errors
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
-        """Return bounds from t, or Wilson's for proportions (rows, 2); NaN without variance."""
+        """Return bounds of t intervals, or of Wilson intervals (rows, 2); NaN without variance."""
         df = np.nan_to_num(self.df, nan=1.0)
         if shares:
             # Wilson's interval uses the effective number of answers. It uses the degrees of
@@ -220,7 +221,7 @@ def clustered_mean(
 
 
 def t_interval(value: FloatArray, se: FloatArray, df: FloatArray, level: float) -> FloatArray:
-    """Return bounds from Student's t (rows, 2); NaN without variance."""
+    """Return bounds of Student's t intervals (rows, 2); NaN without variance."""
     multiple = stdtrit(np.nan_to_num(df, nan=1.0), 0.5 + 0.5 * level)
     margin = np.where(se > 0, multiple * se, np.nan)
     return np.stack([value - margin, value + margin], axis=1)

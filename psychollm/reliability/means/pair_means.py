@@ -91,7 +91,7 @@ class PairMeans:
     errors: Callable[[np.random.Generator, int], Errors]  # draws error vectors
 
     def interval(self, level: float) -> FloatArray:
-        """Return bounds from t (pairs, 2)."""
+        """Return bounds of Student's t intervals (pairs, 2)."""
         return t_interval(self.value, self.se, self.df, level)
 
 

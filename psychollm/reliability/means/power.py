@@ -159,7 +159,7 @@ def minimum_detectable_difference(
     variance : DifferenceVariance
         Result of `pilot_variance` or `assumed_variance`.
     target : float
-        Power to reach, between 0 and 1.
+        Required power, between 0 and 1.
     n_answers : int
         Number of answers to each question.
     alpha : float
@@ -209,7 +209,7 @@ def questions_needed(
     variance : DifferenceVariance
         Result of `pilot_variance` or `assumed_variance`.
     target : float
-        Power to reach, between 0 and 1.
+        Required power, between 0 and 1.
     n_answers : int
         Number of answers to each question.
     alpha : float

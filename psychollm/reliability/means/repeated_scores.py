@@ -138,8 +138,8 @@ class RepeatedScores(Result):
         Parameters
         ----------
         frame : DataFrame
-            Table with one row per score. Combinations without a row are missing. Labels keep the
-            order of their first occurrence.
+            Table with one row per score. Combinations of model, question and run without a row are
+            missing scores. Labels keep the order of their first occurrence.
         model, question, run, value : str
             Columns of the model, the question, the run and the score.
 

@@ -165,8 +165,8 @@ def score_differences(
         size.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
         Adjustment of p-values for the number of pairs. "max_t" accounts for the correlation of
-        pairs that share a model. Its p-values are smaller than with "holm", and its intervals are
-        simultaneous.
+        pairs that share a model. Its p-values are smaller than those of "holm", and its intervals
+        are simultaneous.
     level : float
         Coverage of the intervals, between 0 and 1.
     n_draws : int
@@ -305,7 +305,7 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     -------
     McNemar
         Arrays (...) `chi2`, `p_value` (asymptotic) and `exact_p_value`. Without discordant
-        questions the first two are NaN and the third is 1.
+        questions, the first two arrays are NaN and the third is 1.
 
     Raises
     ------
