@@ -19,9 +19,9 @@ def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     ) * result.clustered
     return (
         "Thresholds are tested from the highest confidence down. A threshold passes if the upper "
-        "Clopper-Pearson bound of the error rate at or above it is at most "
-        f"{100.0 * result.at_most:g} %, at a certainty of {100.0 * result.certainty:g} %; the "
-        f"gate is the last threshold before the first failure {cite('ltt')}.",
+        f"{100.0 * result.certainty:g} % Clopper-Pearson bound of the error rate at or above it is "
+        f"at most {100.0 * result.at_most:g} %. The gate is the last threshold before the first "
+        f"failure {cite('ltt')}.",
         "The guarantee applies to each gate separately and to questions from the same population.",
         *clusters,
     )

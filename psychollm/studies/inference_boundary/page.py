@@ -71,9 +71,9 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
         f"intervals {cite('wilson')} at the effective sample size, from the variance between "
         f"questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "
         "Certainty inversion is the pass rate on uncovered events minus that on answerable "
-        "questions. Effects are equivalent if the interval is within the smallest effect of "
-        f"interest {cite('schuirmann')}, and inconclusive if they are neither equivalent nor "
-        "significant.",
+        "questions. An effect is equivalent to zero if its interval is between minus and plus the "
+        f"smallest effect of interest {cite('schuirmann')}, and inconclusive if it is neither "
+        "equivalent nor significant.",
     )
 
 

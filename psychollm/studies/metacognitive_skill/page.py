@@ -193,7 +193,7 @@ REVISION = Layout(
     sections=by_question("verdict"),
     methods=lambda study: (
         "<b>Revision.</b> The model answers each question, reviews its answer and revises it. "
-        "As a control it is only asked again, because answers also change without a review. The "
+        "As a control, it is asked again without a review, because answers then also change. The "
         "rate of caught errors refers to wrong answers, the rate of false alarms to right "
         "answers. Several attempts at one question are not independent, so intervals use the "
         f"effective sample size {cite('wilson', 'newcombe')}.",

@@ -245,7 +245,7 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
     if bits.defined[row]:
         parts.append(f"has a diversity of {bits.text(row)} bits")
     if repeats.defined[row]:
-        parts.append(f"a proportion of {repeats.text(row)} of its checks repeats an earlier one")
+        parts.append(f"repeats an earlier check in {repeats.text(row)} of its checks")
     return "; ".join(parts)
 
 

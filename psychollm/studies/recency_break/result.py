@@ -210,20 +210,20 @@ class RecencyBreak(Study, Result):
             least = float(np.nanmin(self.adjusted))
             return (
                 f"None of {tested} {kind} tested scores significantly lower on recent questions "
-                f"than their difficulty explains (smallest adjusted {p_equals(least)})."
+                f"than expected from their difficulty (smallest adjusted {p_equals(least)})."
             )
         told = [self._lineage(row) for row in found[np.argsort(self.by_lineage.z[found])].tolist()]
         return (
             f"{found.size} of {tested} {kind} tested {'scores' if found.size == 1 else 'score'} "
-            "significantly lower on recent questions than their difficulty explains: "
+            "significantly lower on recent questions than expected from their difficulty: "
             f"{sentence_list(told)}."
         )
 
     def _lineage(self, row: int) -> str:
         found = self.by_lineage
         return (
-            f"{self.lineages[row]} by {found.change.text(row, self._digits, signed=True)} after "
-            f"{_date(found.cutoff[row])} (adjusted {p_equals(float(self.adjusted[row]))})"
+            f"{self.lineages[row]} ({found.change.text(row, self._digits, signed=True)} after "
+            f"{_date(found.cutoff[row])}, adjusted {p_equals(float(self.adjusted[row]))})"
         )
 
     def model_text(self, row: int) -> str:

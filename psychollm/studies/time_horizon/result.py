@@ -229,11 +229,9 @@ class TimeHorizon(Study, Result):
 
     def _model(self, row: int) -> str:
         parts = [
-            f"{percent(share)} of {name} {self.text(row, place, kind)}"
-            if kind == 0
-            else f"{name} {self.text(row, place, kind)}"
+            f"{percent(share)} horizon {self.text(row, place, 0)} over all tasks, "
+            f"{self.text(row, place, 1)} for a typical task"
             for place, share in enumerate(self.shares)
-            for kind, name in enumerate(self.definitions)
         ]
         return f"{self.labels[row]}: {'; '.join(parts)}"
 
