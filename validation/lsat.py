@@ -1,8 +1,8 @@
 """Analyse the five-item sections 6 and 7 of the Law School Admission Test as in the literature.
 
 Bock and Lieberman (1970) tabulated the answers of 1,000 examinees, which are a standard example of
-item response theory. Run as ``python -m validation.lsat``; it prints the table of the guide. Takes
-two seconds.
+item response theory. Run as ``python -m validation.lsat``; it prints the table of the guide.
+Takes two seconds.
 """
 
 import argparse
