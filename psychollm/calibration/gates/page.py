@@ -20,8 +20,8 @@ def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     return (
         "Thresholds are tested from the highest confidence down. A threshold passes if the upper "
         f"{100.0 * result.certainty:g} % Clopper-Pearson bound of the error rate at or above it "
-        f"is at most {100.0 * result.at_most:g} %. The gate is the last threshold before the first "
-        f"failure {cite('ltt')}.",
+        f"is at most {100.0 * result.at_most:g} %. The gate is the last threshold before the "
+        f"first failure {cite('ltt')}.",
         "The guarantee applies to each gate separately and to questions from the same population.",
         *clusters,
     )
