@@ -39,7 +39,7 @@ class Information(Result):
         Abilities, on the scale of the fit.
     probability, item : ndarray of shape (items, points)
         Probability of yes and information of each item; NaN for items without estimates. For
-        graded items, the expected code scaled from 0 to 1 replaces the probability.
+        graded items, the probability is replaced by the expected code, scaled from 0 to 1.
     test, se : ndarray of shape (points,)
         Test information, and the resulting standard error of ability.
     marginal_reliability : float

@@ -4,7 +4,7 @@ For an item with one slope a and step intercepts :math:`d_k` the coordinates are
 
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e_k = d_k / \sqrt{a^2 + \kappa^2}, \; (1)
 
-or, for ordered thresholds, the first :math:`e_k` and the log distances between neighbours,
+or, for ordered thresholds, the first :math:`e_k` and the log distances between neighbouring ones,
 
 .. math:: e_1, \quad \log(e_1 - e_2), \quad \log(e_2 - e_3), \ldots \quad (2)
 

@@ -5,9 +5,9 @@ becomes a/A, and a difficulty b becomes A b + B. The mean-sigma method computes 
 moments of difficulties; the mean-mean method computes A from the mean slopes. Items with more than
 two answers contribute the difficulties of all steps. Haebara's method minimises squared
 differences between the curves of all answers. Stocking and Lord's method minimises squared
-differences between expected sums of codes. Both average over abilities N(0, 1) on the first scale.
-Nominal models have no difficulties and no ordered codes, so only Haebara's method applies. Items
-count as shared if they have the same label, model and set of answers in both fits.
+differences between expected sums of codes. Both methods average over N(0, 1) abilities on the
+first scale. Nominal models have no difficulties and no ordered codes, so only Haebara's method
+applies. Items count as shared if they have the same label, model and set of answers in both fits.
 
 References
 ----------
@@ -46,7 +46,7 @@ class Linking(Result):
     Attributes
     ----------
     scale, shift : float
-        A and B in ability_1 = A ability_2 + B.
+        Coefficients A and B in ability_1 = A ability_2 + B.
     rmsd : float
         Root mean square difference between the linked curves of shared items. Curves are P(yes),
         or the probabilities of all answers except the first.

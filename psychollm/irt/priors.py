@@ -148,7 +148,7 @@ class ItemPopulation:
     n_items : int
         Number of items from which the distribution was estimated; 0 before estimation.
     model, others
-        Model of the items of this distribution, and distributions of the items of other models.
+        Item model to which this distribution refers, and distributions for other item models.
 
     Examples
     --------

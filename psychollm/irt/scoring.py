@@ -26,7 +26,7 @@ BLOCK = 2_000_000  # cells of a (respondents, items) table per block
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves of items at each respondent's ability; all arrays are (n, J)."""
+    """Curves of items at each respondent's ability; all arrays have the shape (n, J)."""
 
     p: FloatArray
     q: FloatArray

@@ -79,9 +79,9 @@ class ShortForm(Result):
     method, rule : str
         Method of selection and rule of prediction.
     tried : tuple
-        Pairs of method and rule that were tried.
+        Tested pairs of a selection method and a prediction rule.
     tried_rmse : ndarray of shape (tried,)
-        Held-out root mean square error of each pair. For the selected pair it is optimistic,
+        Held-out root mean square error of each pair. The error of the selected pair is optimistic,
         unlike `rmse`.
     labels : tuple
         Names of the respondents.
@@ -194,7 +194,7 @@ def short_form(
     method : {"auto", "factor", "information", "error", "stratified", "random"}
         Selection criterion: information about the total score in a factor model, information about
         one ability, prediction error, stratification by difficulty, or random. "auto" selects the
-        best for held-out models.
+        combination with the smallest error for held-out models.
     families : mapping or sequence of labels, one per model, optional
         Family of each model, for example one family for all sizes of a model; the models of a
         family are held out together. Without families, the error applies to new models that have

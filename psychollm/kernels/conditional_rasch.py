@@ -64,7 +64,7 @@ def _symmetric(easiness, logs, shares):
 
 @njit
 def _expectations(counts, shares, reach, expected):
-    """Fill A_k(r) (J + 1, J + 1) and the expected numbers of yes answers (J,), by (3)."""
+    """Fill A_k(r) (J + 1, J + 1), and expected numbers of yes answers (J,), by (3)."""
     size = expected.size
     for r in range(size + 1):
         reach[size, r] = counts[r]

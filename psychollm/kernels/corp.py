@@ -20,8 +20,8 @@ a step function; it is also the maximum likelihood fit, and optimal under every 
 with increasing proportions of correct answers. The open block absorbs every group whose proportion
 does not exceed its own, and is compared with earlier blocks only when it is closed. This avoids
 most of the mispredicted branches of the textbook version and saves two thirds of the time.
-Proportions are compared by cross-multiplication, which is exact for integer counts. Confidences
-without an answer in a resample have no effect.
+Proportions are compared by cross-multiplication, which is exact for integer counts. Confidence
+levels without an answer in a resample have no effect.
 
 References
 ----------

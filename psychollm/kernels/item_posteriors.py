@@ -30,9 +30,10 @@ SWING, SHORTEST = 0.02, 0.1  # shortest step for a secant, in standard errors; s
 def move_posteriors(score, turn, root, prior, weight, items):
     """Overwrite means (J, q), covariances (J, q, q), last steps (J, q) and strides (J,) of items.
 
-    `score` (S, J, p) has the scores of the parameters at the points, and `turn` (S, J, p, q) the
-    derivatives of the parameters at the points. `root` (J, q, q) has the roots R, `prior` (1 + q,
-    q) the centre c and the precision P, and `weight` (J,) the factors w.
+    `score` (S, J, p) contains the scores of the parameters at the points, and `turn` (S, J, p, q)
+    contains the derivatives of the parameters at the points. `root` (J, q, q) contains the roots
+    R, `prior` (1 + q, q) contains the centre c and the precision P, and `weight` (J,) contains the
+    factors w.
     """
     mean, covariance, step, stride = items
     n_points, q = score.shape[0], mean.shape[1]
@@ -84,9 +85,9 @@ def find_roots(covariance, root):
 def find_turns(there, linear, here, turn):
     """Fill derivatives (J, q, q) of new by old coordinates after a linear change of parameters.
 
-    `here` and `there` (J, q, q) hold derivatives of parameters with respect to old and new
-    coordinates, `linear` (J, q, q) those of new parameters with respect to old ones; all are lower
-    triangular.
+    `here` and `there` (J, q, q) contain derivatives of parameters with respect to old and new
+    coordinates, and `linear` (J, q, q) contains derivatives of new parameters with respect to old
+    parameters; all are lower triangular.
     """
     q = turn.shape[1]
     for j in range(turn.shape[0]):

@@ -1,4 +1,4 @@
-"""Small symmetric matrices inside loops: Cholesky solve, largest eigenvalue, positive part.
+"""Functions of small symmetric matrices: Cholesky solution, largest eigenvalue, positive part.
 
 Kernels do not call LAPACK, which would cost seconds of compilation time; for k <= 100 plain loops
 are as fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection on the

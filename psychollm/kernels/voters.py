@@ -47,9 +47,9 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
     nu : float
         Log tie parameter of all voters.
     prior : tuple of ndarray (3,), (3,)
-        SDs, and which effects are estimated.
+        SDs of the effects, and a mask of the effects that are estimated.
     steps : int
-        The largest number of Newton steps.
+        Maximum number of Newton steps.
     effects : ndarray (voters, 3)
         Starting values, overwritten.
     roots : ndarray (voters, 3, 3)

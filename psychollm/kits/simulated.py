@@ -46,7 +46,7 @@ def serving(respondents: Respondents) -> Iterator[str]:
 
 
 async def _ended(server: asyncio.Server) -> None:
-    """Close the server and all waiting requests."""
+    """Close the server and cancel all pending requests."""
     server.close()
     waiting = asyncio.all_tasks() - {asyncio.current_task()}
     for one in waiting:

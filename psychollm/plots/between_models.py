@@ -79,7 +79,7 @@ def plot_between_models(
 
 
 def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return limits of both axes that contain all points with a margin, inside [0, 1]."""
+    """Return limits of both axes within [0, 1] that contain all points and a margin."""
 
     def around(values: FloatArray) -> tuple[float, float]:
         known = values[np.isfinite(values)]

@@ -191,7 +191,7 @@ _LEAST_LIMIT = 3.0
 def plot_residuals(
     result: "PairResiduals", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw standardised residuals of all pairs; orange pairs agree more than one factor implies.
+    """Draw standardised residuals of pairs; orange pairs agree more than expected from one factor.
 
     Under one factor, about one pair in twenty exceeds two standard errors. Dots mark pairs with
     more than three standard errors. ``result.to_frame()`` returns the numbers.

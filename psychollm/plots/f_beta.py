@@ -37,10 +37,10 @@ _STRIP = (1.015, 1.05)  # bottom and top of the strip of best models, in heights
 def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     """Draw F-beta curves of the models, with the best model for each beta and two baselines.
 
-    A curve is solid where the model's F-beta exceeds that of always answering yes, and dotted
-    elsewhere. Models that are best for some value of beta are coloured, and have bootstrap bands
-    for these values of beta; the strip on top names them. The dashed and the dash-dotted line are
-    the two baselines, maximised over models. ``result.to_frame()`` returns the numbers.
+    A curve is solid where the model's F-beta exceeds the F-beta of always answering yes, and
+    dotted elsewhere. Models that are best for some value of beta are coloured, and have bootstrap
+    bands for these values of beta; the strip on top names them. The dashed and the dash-dotted
+    line are the two baselines, maximised over models. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------

@@ -53,8 +53,8 @@ def plot_forest(
 ) -> "Axes":
     """Draw a forest plot of one or several estimates of the same models.
 
-    Hollow marks are flagged values; ``to_frame()`` returns the flags. A row without a value shows
-    the reason. Estimates without any value are omitted without changing the other colours.
+    Hollow marks denote flagged values; ``to_frame()`` returns the flags. A row without a value
+    shows the reason. Estimates without any value are omitted without changing the other colours.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def _best(
 
 
 def _overlap(box: FloatArray, others: FloatArray) -> float:
-    """Return the number of boxes that overlap a box, plus the proportion of its area covered."""
+    """Return the number of boxes that overlap a box, plus the covered proportion of its area."""
     low = np.maximum(box[:2], others[:, :2])
     high = np.minimum(box[2:], others[:, 2:])
     area = np.prod(np.maximum(high - low, 0.0), axis=1)

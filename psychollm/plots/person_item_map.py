@@ -145,7 +145,7 @@ def _range(people: FloatArray, items: FloatArray) -> tuple[float, float]:
 
 
 def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
-    """Draw points with bars and names."""
+    """Draw each respondent or item as a point with its error bar and name."""
     value, se, labels = side
     low, high = ax.get_ylim()
     shown = np.flatnonzero(np.isfinite(value))

@@ -103,7 +103,7 @@ def _rows(value: FloatArray) -> IntArray:
 
 
 def _outline(ax: "Axes", draws: FloatArray, interval: FloatArray, base: float) -> None:
-    """Draw the smoothed density of the draws above `base`, cut off near the interval."""
+    """Draw the smoothed density of the draws above `base`, truncated near the interval."""
     width = float(interval[1] - interval[0])
     spread = float(draws.std())
     if not spread > 0.0 or not width > 0.0:

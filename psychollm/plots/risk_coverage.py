@@ -47,11 +47,11 @@ def plot_risk_coverage(
 ) -> "Axes":
     """Draw risk-coverage curves, which show the error rate of the most confident answers.
 
-    At coverage 1, every question is answered. The dashed line is expected for uninformative
-    confidence; the dotted line is the best possible order. With up to three models, all have both
-    baselines and bands. With more models, only the model with the lowest AURC has baselines and a
-    band, but `plot_risk_coverage_grid` draws them for every model. ``result.to_frame()`` returns
-    the numbers.
+    At coverage 1, every question is answered. The dashed line is the expected curve for
+    uninformative confidence; the dotted line is the curve for the best possible order of answers.
+    With up to three models, all have both baselines and bands. With more models, only the model
+    with the lowest AURC has baselines and a band, but `plot_risk_coverage_grid` draws them for
+    every model. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------

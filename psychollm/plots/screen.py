@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the AUROC of yes and no answers against yes rates; flagged models are labelled.
 
-    Without correctness, the models are in a single row. ``result.to_frame()`` returns the numbers
-    and the reasons.
+    If correctness is unknown, the models are drawn in a single row. ``result.to_frame()`` returns
+    the numbers and the reasons.
 
     Parameters
     ----------

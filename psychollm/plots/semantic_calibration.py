@@ -34,9 +34,9 @@ def plot_semantic_calibration(
     """Draw accuracy against the proportion of the largest class, with one panel per arm.
 
     A ring represents all questions with the same proportion; its area increases with their number.
-    The grey line and band are expected for a calibrated model with the same number of samples. The
-    line is below the diagonal, because the largest of several proportions overestimates its
-    probability. ``study.curves()`` returns the numbers.
+    The grey line and band show the expectation for a calibrated model with the same number of
+    samples. The line is below the diagonal, because the largest of several proportions
+    overestimates its probability. ``study.curves()`` returns the numbers.
 
     Parameters
     ----------

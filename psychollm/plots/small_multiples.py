@@ -1,4 +1,4 @@
-"""Panels with the same plot for every model on common scales."""
+"""Panels that show the same plot for every model on common scales."""
 
 from collections.abc import Callable, Sequence
 from textwrap import fill

@@ -32,10 +32,10 @@ def plot_type2_roc(
 ) -> "Axes":
     """Draw type-2 ROC curves, with the hit rate against the false-alarm rate of each model.
 
-    The dashed line is expected for uninformative confidence. The legend lists the AUROC of each
-    curve with its interval, or the reason why a curve is missing, with the best model first. With
-    up to three models, all have bands. ``result.criteria_frame()`` and ``result.to_frame()``
-    return the numbers.
+    The dashed line is the expected curve for uninformative confidence. The legend lists the AUROC
+    of each curve with its interval, or the reason why a curve is missing, with the best model
+    first. With up to three models, all have bands. ``result.criteria_frame()`` and
+    ``result.to_frame()`` return the numbers.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     Returns
     -------
     Grim
-        Consistency of each rate; NaN is inconsistent.
+        Consistency of each rate; NaN counts as inconsistent.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _decimals(text: Any) -> int:
 
 
 def _digits(texts: AnyArray, digits: int | None) -> IntArray:
-    """Return each rate's number of decimals: as requested, as written, or the maximum."""
+    """Return each rate's decimals: `digits`, decimals of the text, or the maximum for numbers."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
     decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)
@@ -180,7 +180,7 @@ def _digits(texts: AnyArray, digits: int | None) -> IntArray:
 
 
 def _sizes(n: Any, rates: int) -> IntArray:
-    """Return one n for each rate."""
+    """Return the number of outcomes of each rate."""
     sizes = np.atleast_1d(plain_array(n, "n")).ravel()
     whole = sizes.dtype.kind in "iuf" and ((sizes >= 1) & (sizes <= MOST)).all()
     if not whole or (sizes % 1 != 0).any():

@@ -58,7 +58,8 @@ class ConditionalRasch(Expects, Result):
     conditional_log_likelihood : float
         Log-likelihood given each respondent's score.
     n_parameters, n_respondents, n_informative : int
-        Numbers of free difficulties, of respondents, and of respondents whose answers vary.
+        Number of free difficulties, number of respondents, and number of respondents whose answers
+        vary.
     respondents : str
         Side of the table that contains the respondents.
     gradient : float

@@ -104,7 +104,7 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
 
 
 def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
-    """Return X2 and free cells of answers by score (S, C), after merging sparse cells."""
+    """Return X2 and the number of free cells of a table (S, C), after merging sparse cells."""
     # Neighbouring answers at one score are merged until no expected count is below 1. If a score
     # then has a single cell, it is added to the next score towards the middle.
     middle = observed.shape[0] // 2

@@ -11,10 +11,10 @@ M2*      the code y             the code y
 C2       is y = c, for c > 0    the code y
 =======  =====================  =====================
 
-For binary items all three are equal. Items are independent given the ability. Therefore margins
-without a common item covary only through their expectations. With :math:`V_i(f, g)` the covariance
-of two functions of answer i given the ability and :math:`\mu` their means, margins :math:`f(y_i)
-r` and :math:`g(y_i) r'` that share item i contribute
+For binary items all three statistics are equal. Items are independent given the ability. Therefore
+margins without a common item covary only through their expectations. With :math:`V_i(f, g)` the
+covariance of two functions of answer i given the ability and :math:`\mu` their means, margins
+:math:`f(y_i) r` and :math:`g(y_i) r'` that share item i contribute
 
 .. math:: E[V_i(f, g)\,\mu_r\,\mu_{r'}],                                                 \quad (1)
 

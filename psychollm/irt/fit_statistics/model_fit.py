@@ -297,7 +297,7 @@ def _indices(
 
 
 def _noncentrality(value: float, df: int, probability: float) -> float:
-    """Return the noncentrality at which `value` is the given quantile; 0 if there is none."""
+    """Return the noncentrality at which `value` is the given quantile; 0 if none exists."""
     from scipy.optimize import brentq
     from scipy.stats import chi2, ncx2
 

@@ -90,7 +90,7 @@ def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -
 def item_tests(
     answers: GroupAnswers, base: Fitted, free: BoolArray, able: BoolArray, method: ItemTest
 ) -> ItemTests:
-    """Test each item in `able` by freeing it or, if it is free, by holding it equal."""
+    """Test each item in `able` by freeing it or, if it is free, by constraining it."""
     from scipy.stats import chi2
 
     tests = np.full((3, free.size), np.nan)
@@ -271,12 +271,12 @@ def differential_items(
     groups : sequence of labels, one per respondent
         Group of each respondent, two or more; the first that occurs is the reference.
     method : {"lr", "wald"}
-        Likelihood-ratio test of two fits, or Wald test of one fit. The two agree in large samples.
-        In small samples, the size of the likelihood-ratio test is closer to its level.
+        Likelihood-ratio test of two fits, or Wald test of one fit. The two tests agree in large
+        samples. In small samples, the size of the likelihood-ratio test is closer to its level.
     anchors : {"purified", "all_others"} or sequence of labels
         Items that link the groups: all other items, all other items that were not flagged
         ("purified"), or the given items, which are not tested. Items that cannot be tested are
-        also held equal.
+        also constrained to be equal in all groups.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. Items of the Rasch and 1PL models can differ in difficulty only.
     link : {"logit", "probit"}

@@ -38,7 +38,7 @@ class GroupIRTFit(Expects, Result):
         Names of the groups, with the reference first, and their numbers of respondents.
     ability_mean, se_ability_mean, ability_sd, se_ability_sd : ndarray of shape (G,)
         Means and SDs of abilities, with standard errors. In the first group they are fixed at 0
-        and 1; in the Rasch model its SD is free.
+        and 1, except for the SD in the Rasch model.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (G, items)
         Estimates, equal in all groups for items not in `free`; NaN for items that could not be
         fitted.

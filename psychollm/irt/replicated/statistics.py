@@ -187,7 +187,7 @@ class FitNull(Null):
     n_used : int ndarray of shape (values,)
         Number of replicates with a value.
     n_unconverged : int
-        Number of replicates whose fit did not converge; they are included.
+        Number of replicates whose fit did not converge; these replicates are included.
     scheme : str
         Kind of replicates: "parametric bootstrap" or "shuffled answers".
     statistic, alternative : str

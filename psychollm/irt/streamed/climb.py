@@ -81,7 +81,7 @@ class StreamedProblem:
         return Seen(parameters, abilities.moved(posterior), posterior, objective)
 
     def completed(self, seen: Seen) -> StreamedPoint:
-        """Compute the gradient as well."""
+        """Return the point with the gradient and information of the items."""
         parameters = seen.parameters
         means, precisions = self.prior.means, self.prior.precisions
         known = np.stack([means, precisions, self.family.bounds])
@@ -155,7 +155,7 @@ class StreamedProblem:
 
 
 def _on_scale(seen: Seen, score: FloatArray, information: FloatArray) -> FloatArray:
-    """Return the correction of scores (J, 2) for which (1) is true."""
+    """Return corrections of the scores (J, 2) after which (1) is true."""
     slope, posterior = seen.parameters[:, 0], seen.posterior
     means, zero = posterior.means, np.zeros(slope.size)
     shift, stretch = np.stack([zero, slope], axis=1), np.stack([slope, zero], axis=1)

@@ -105,7 +105,7 @@ class CrossedDesign:
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """All effects; the residual is last."""
+        """All effects, of which the residual is the last."""
         return effects_of(self.facets)
 
     @property

@@ -164,8 +164,8 @@ def crossed_logistic(
         Intervals are posterior percentiles, widened to include the estimate, and effects are
         posterior means. If the likelihood increases up to a standard deviation of 20 logits,
         components are NaN with the flag `UNBOUNDED`. Proportions and reliability are then
-        posterior means with the same flag. This occurs, for example, if all models answer each
-        question equally.
+        posterior means with the same flag. This occurs, for example, if all models give the same
+        answers to each question.
 
     Raises
     ------

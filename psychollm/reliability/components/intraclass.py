@@ -245,7 +245,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the reason that applies if only this form is undefined or below its bound."""
+    """Return the given reason, or `NEGATIVE_COMPONENT` if only this form is undefined."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 

@@ -163,7 +163,7 @@ def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
 
 
 class Climbed(NamedTuple):
-    """Optimum, and negative second derivatives there."""
+    """Optimum, and negative second derivatives at the optimum."""
 
     at: FloatArray
     curvature: FloatArray

@@ -122,8 +122,8 @@ def kruskal_wallis(
         Model of each score. Repeats of a model under a condition are averaged first, and whole
         models are resampled. By default all scores are treated as independent.
     bootstrap : int or Bootstrap
-        Number of resamples for the interval of the effect size. It is also the number of
-        permutations for the p-value if models appear under several conditions.
+        Number of resamples for the interval of the effect size. If models appear under several
+        conditions, it is also the number of permutations for the p-value.
     level : float
         Coverage of the interval, between 0 and 1.
     rng : Generator, int or None

@@ -125,7 +125,7 @@ def mixed_model(
     reference : hashable, optional
         Condition with which the others are compared; by default the condition of the first row.
     bootstrap : int or Bootstrap
-        Number of parametric resamples. They are used for `bootstrap_p_value`, the draws of means
+        Number of parametric resamples, which are used for `bootstrap_p_value`, the draws of means
         and contrasts, and the intervals of the variances.
     level : float
         Coverage of the intervals, between 0 and 1. Intervals of means and contrasts use Student's

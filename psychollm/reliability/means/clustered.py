@@ -1,7 +1,7 @@
 r"""Mean scores with standard errors for clustered questions.
 
 Scores of questions about one passage, or from one template, are correlated. The usual standard
-error treats them as independent and is too small. Let :math:`s_q` be the scores with mean
+error treats such scores as independent and is too small. Let :math:`s_q` be the scores with mean
 :math:`\bar s`, and :math:`w_q` the weights with sum W. Each cluster g has a residual and a
 proportion of the weight,
 
@@ -101,9 +101,10 @@ def mean_score(
     Returns
     -------
     Estimate
-        Mean scores; `n` counts questions. With a single cluster the standard error is NaN. If all
-        scores are equal, the standard error is 0 and the interval is NaN (`wilson` gives an
-        interval for proportions of 0 or 1). The flag `FEW_CLUSTERS` marks unreliable intervals.
+        Mean scores; `n` is the number of questions. With a single cluster the standard error is
+        NaN. If all scores are equal, the standard error is 0 and the interval is NaN (`wilson`
+        gives an interval for proportions of 0 or 1). The flag `FEW_CLUSTERS` marks unreliable
+        intervals.
 
     Raises
     ------

@@ -18,14 +18,15 @@ for N cells,
           V_{PQ} = \frac{N}{\nu_{PQ}} \sum_{pq} \big[w_{pq} \hat c_{pq}\big]^2.           \quad (2)
 
 In a complete table, these are the mean squares of the analysis of variance divided by PQ. V is at
-least the larger of :math:`V_P` and :math:`V_Q`. It has Satterthwaite's degrees of freedom,
+least the larger of :math:`V_P` and :math:`V_Q`. The variance V has Satterthwaite's degrees of
+freedom,
 
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 
 A small sample rarely includes the most extreme people. If a few people contribute most of
-:math:`V_P`, its precision is that of an estimate from these people only. :math:`\nu_P` is
-therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor was
-chosen in simulations (``validation/people_coverage.py``).
+:math:`V_P`, it is only as precise as an estimate from these people. :math:`\nu_P` is therefore at
+most 1.2 times the effective number of people, `telling_clusters`. The factor was chosen in
+simulations (``validation/people_coverage.py``).
 
 References
 ----------
@@ -68,7 +69,7 @@ def crossed_mean(
     Parameters
     ----------
     values : ndarray (people, questions)
-        Numbers, NaN where an answer is missing. All questions have equal weight.
+        Numeric answers; NaN where an answer is missing. All questions have equal weight.
     clusters : int array (questions,), optional
         Cluster of each question.
     fixed : bool
