@@ -215,7 +215,7 @@ def _series(
 def _polynomial_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sum f Cov(s) and sum f s s^T for any family from polynomial series."""
+    """Return sum f Cov(s) and sum f s s^T for any family, by polynomial series."""
     size = parameters.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
     for mean, terms in _projections(problem, parameters, grid, NEGLIGIBLE):
@@ -306,13 +306,13 @@ class DenseCurvature:
         return np.asarray((self.design @ step).reshape(self.shape))
 
     def covariance(self, kind: str) -> FloatArray:
-        """Return covariance blocks (J, p, p), NaN if this kind cannot be computed."""
+        """Return covariance blocks (J, p, p); NaN if they cannot be computed."""
         items, p = self.shape
         total = self.full(kind).reshape(items, p, items, p)
         return np.asarray(total[range(items), :, range(items)])
 
     def full(self, kind: str) -> FloatArray:
-        """Return covariances of all parameters (J p, J p), NaN if this kind cannot be computed."""
+        """Return covariances of all parameters (J p, J p); NaN if they cannot be computed."""
         size = self.products.shape[0]
         if kind == "cross_product":
             total = _inverse(self.products)

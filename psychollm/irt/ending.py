@@ -131,7 +131,7 @@ def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
 
 
 def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
-    """Flag items with an unused answer between used answers."""
+    """Flag items with an unused answer code between used codes."""
     low, high = code_range(has_answer)
     gaps = high - low + 1 > has_answer.sum(axis=1)
     return tuple(

@@ -6,11 +6,11 @@ the scale. Here the prior is the distribution of the items themselves. In the co
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2}, \quad (1)
 
 items have a multivariate t distribution with `FREEDOM` degrees of freedom. Its mean and covariance
-maximise the marginal likelihood, with items integrated out. For slopes a well above
-:math:`\kappa`, the coordinates are log slope and minus difficulty, up to a constant;
+maximise the marginal likelihood, with items integrated out. For slopes a far above :math:`\kappa`,
+the coordinates are log slope and minus difficulty, up to a constant;
 `psychollm.irt.item_coordinates` defines them for polytomous items. A change of unit or origin of
-abilities only shifts (1), so that the prior does not affect the scale. Slopes may be negative:
-miskeyed items are in the tail of the distribution.
+abilities only shifts (1), so that the prior does not affect the scale. Slopes may be negative: the
+slopes of miskeyed items are in the tail of the distribution.
 
 Each item model has its own population. The mean of a population of fewer than `POPULATION` items
 is shrunk towards the other models: it includes `ItemPopulation.worth` additional items at the mean
@@ -123,7 +123,7 @@ class Items:
     population: ItemPopulation
 
     def moved_from(self, before: "Items") -> FloatArray:
-        """Return the changes without damping, in posterior standard deviations (J, q)."""
+        """Return the undamped changes, in units of posterior standard deviations (J, q)."""
         scale = np.sqrt(np.einsum("jqq->jq", self.covariance)) * self.stride[:, None]
         return np.asarray((self.mean - before.mean) / scale)
 

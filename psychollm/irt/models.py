@@ -106,7 +106,7 @@ def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) ->
 
 
 def kind_of(model: Model) -> Family:
-    """Return a family of this model; its link and number of answers are arbitrary."""
+    """Return a family of this model, with an arbitrary link and number of answers."""
     return family_of(model, "logit", 2)
 
 

@@ -71,7 +71,7 @@ class IRTFit(Expects, Result):
     priors : Priors or ItemPopulation
         Prior of the item parameters.
     reasons : tuple of Reason
-        For each item, the reason why it has no estimate, or a qualification of its estimate.
+        For each item, the reason why it has no estimate, or a caution about its estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     families, family_correlation, respondent_weight : tuple, ndarray (F,), ndarray (N,)

@@ -50,7 +50,7 @@ def hold_out(start, columns, first, seed, share, held):
 
 @njit
 def draw_empty(cells, n_columns, first, seed, share, begin, out):
-    """List each row's filled cells, then empty ones drawn with probability `share`.
+    """List each row's filled cells, then empty cells drawn with probability `share`.
 
     Parameters
     ----------

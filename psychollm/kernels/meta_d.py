@@ -254,7 +254,7 @@ def _fit(
 def fit_tables(
     tables: FloatArray, padding: float, scaled: bool, out: FloatArray, criteria: FloatArray
 ) -> None:
-    """Fit meta-d' to every table of counts, `padding` added to each cell."""
+    """Fit meta-d' to every table of counts, with `padding` added to each cell."""
     # `tables` (n, classes, responses, ratings); `out` (n, COLUMNS); `criteria` (n, responses,
     # ratings - 1). If a table cannot be fitted, `out` and `criteria` are NaN, and the status gives
     # the reason, which is determined from the counts before padding.

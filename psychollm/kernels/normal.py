@@ -176,7 +176,7 @@ def _far_tail(r: float) -> float:
 
 @njit
 def quantile_of_tails(lower: float, upper: float) -> float:
-    """Return the x with given P(X <= x) and P(X > x), so that neither tail is rounded away."""
+    """Return the x with given P(X <= x) and P(X > x), accurate in both tails."""
     if not (lower >= 0.0 and upper >= 0.0):
         return math.nan
     q = 0.5 * (lower - upper)

@@ -18,8 +18,8 @@ from Bonett and Price's approximation. The residual of the equation after the la
 the result.
 
 If the thresholds come from all answers of each model instead of the table, one parameter cannot
-match four cells. The estimate then maximises the likelihood over rho; it is the root of sum(sign_c
-n_c / P_c) = 0.
+match four cells. The estimate then maximises the likelihood over rho, and is the root of
+sum(sign_c n_c / P_c) = 0.
 
 References
 ----------

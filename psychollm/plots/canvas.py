@@ -247,7 +247,7 @@ def by_value(value: FloatArray) -> IntArray:
 
 
 def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT_SIZE) -> None:
-    """Draw a legend of all labelled artists below the axes, or inside at a location."""
+    """Draw a legend of all labelled artists below the axes, or at a location inside the axes."""
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the score of each model with its interval, best on top, and the interval of its rank.
+    """Draw the score and the rank of each model with intervals, with the best model on top.
 
     Each tier of models has one colour and background. A tier ends before the first model that is
     significantly worse than the tier's best model. The intervals of ranks on the right are

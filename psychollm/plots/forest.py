@@ -172,7 +172,7 @@ def plot_comparisons(
     """Draw differences of all pairs of models, row minus column; dots mark significant pairs.
 
     A dot means that the adjusted p-value is below one minus the level. Models are sorted by their
-    mean difference from the others. ``result.to_frame()`` returns the numbers.
+    mean difference from the other models. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def plot_comparisons(
 
 
 def _means(gap: FloatArray) -> FloatArray:
-    """Return the mean difference of each model from the others, with undefined means last."""
+    """Return the mean difference of each model from the other models; undefined means are last."""
     known = np.isfinite(gap)
     n = known.sum(axis=1)
     total = np.where(known, gap, 0.0).sum(axis=1)

@@ -18,7 +18,8 @@ def plot_people(part: "PeopleScore", *, name: str = "score", ax: "Axes | None" =
     """Draw the score of each model and the distribution of people's scores.
 
     The line and the dark band are the mean score of people with its interval. The light band
-    extends one SD of these scores to either side. Each tick at the bottom is one person's score.
+    extends one SD of people's scores to either side of the mean. Each tick at the bottom is one
+    person's score.
 
     Parameters
     ----------

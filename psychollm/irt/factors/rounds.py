@@ -108,7 +108,7 @@ class Questions:
         known: tuple[float, ...] = (),
         prior: bool = False,
     ) -> Questions:
-        """Start from means `first` (m, k), after the known entries."""
+        """Return starting vectors: the known entries, followed by the means `first` (m, k)."""
         m, k = first.shape
         mean = np.hstack([np.tile(np.asarray(known), (m, 1)), first])
         d = mean.shape[1]
@@ -123,7 +123,7 @@ class Questions:
 
     @property
     def told(self) -> FloatArray:
-        """Vectors as features, in units of the population, with a leading constant."""
+        """Vectors for use as features, in units of the population, with a leading constant."""
         # The SD of the vectors themselves is not used as unit, because a small SD is mostly noise.
         entries = self.mean[:, self.known :]
         entries = entries - entries.mean(axis=0)
@@ -154,7 +154,7 @@ class Models:
     def start(
         cls, features: FloatArray, first: FloatArray, constant: int, *, prior: bool = False
     ) -> Models:
-        """Start from means `first` (n, q)."""
+        """Return starting vectors with the means `first` (n, q)."""
         n, q = first.shape
         covariance = np.tile(0.05 * np.eye(q), (n, 1, 1))
         population = Population.start(features, q, prior=prior)

@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def kept(self) -> BoolArray:
-        """Mask of the margins of existing answers."""
+        """Mask of the margins of answers that the items have."""
         i, j = self.pairs
         both = self.own_pair[i][:, :, None] & self.own_pair[j][:, None]
         return np.concatenate([self.own_single.ravel(), both.ravel()])

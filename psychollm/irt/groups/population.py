@@ -1,4 +1,4 @@
-r"""Likelihood of item parameters and of means and SDs of abilities in several groups.
+r"""Likelihood of item parameters, and of means and SDs of abilities, in several groups.
 
 Group g has abilities :math:`\mu_g + \sigma_g z` with standard normal z; the first group has mean 0
 and SD 1. On the scale of z, an item with parameters b on the common scale has the parameters

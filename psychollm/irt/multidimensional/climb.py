@@ -14,9 +14,9 @@ the parameters appreciably.
 
 With more than three abilities, product rules have too many nodes. Each pattern is then integrated
 by importance sampling over its own segment of a quasi-random sequence. Nodes are the same in all
-steps, so that the objective is smooth. Unlike stochastic approximation, the optimisation converges
-to a point, and the likelihood is available. Other segments of the sequence measure the integration
-error.
+steps, so that the objective is smooth. Unlike with stochastic approximation, the optimisation
+converges to a point, and the likelihood is available. Other segments of the sequence measure the
+integration error.
 """
 
 from dataclasses import dataclass, replace

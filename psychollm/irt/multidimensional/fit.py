@@ -122,8 +122,8 @@ def fit_multidimensional(
     CodeError
         If answers are not 0 and 1.
     ShapeError
-        If there are too few items or respondents for the abilities, or the table of loadings does
-        not match.
+        If there are too few items or respondents for the number of abilities, or the table of
+        loadings does not match.
     OptionError
         If an option does not exist, or a prior would depend on the rotation.
 

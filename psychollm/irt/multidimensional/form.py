@@ -1,4 +1,4 @@
-"""Pattern of loadings, with checks and priors."""
+"""Pattern of loadings, with its checks and priors."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class SeveralAbilities:
     def posterior(
         self, points: FloatArray, centre: FloatArray, *, finer: int = 0
     ) -> tuple[Posterior, FloatArray, FloatArray]:
-        """Return abilities, scores (S, J, m + 1) at the points, and the modes found."""
+        """Return abilities, scores (S, J, m + 1) at the points, and the estimated modes."""
         count, items, p = points.shape
         m, rows = p - 1, self.patterns.frequency.size
         rule = product_rule(NODES[m] + finer, m)

@@ -298,7 +298,7 @@ def _turned(table: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _matched(turn: FloatArray, model: FloatArray) -> FloatArray:
-    """Return a transformation with columns in the order and with the signs of another one."""
+    """Return a transformation whose columns have the order and signs of another transformation."""
     likeness = model.T @ turn
     order, signs = np.empty(len(turn), dtype=np.int64), np.empty(len(turn))
     left = np.abs(likeness)

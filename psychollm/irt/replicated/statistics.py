@@ -183,7 +183,8 @@ class FitNull(Null):
         Statistic of each replicate. If an item lacks an answer in the replicate, the value is NaN
         and not used for the p-value.
     adjusted : ndarray of shape (values,)
-        p-value adjusted for all values: probability that any value is as extreme.
+        p-value adjusted for all values: probability that any value is as extreme as the observed
+        value.
     n_used : int ndarray of shape (values,)
         Number of replicates with a value.
     n_unconverged : int
@@ -255,7 +256,7 @@ class FitNull(Null):
         )
 
     def summary(self) -> str:
-        """Describe which values are extreme, in one sentence."""
+        """Describe in one sentence which values are extreme."""
         known = np.isfinite(self.adjusted)
         beside = f"{self.draws.shape[0]} replicates ({self.scheme})"
         if not known.any():

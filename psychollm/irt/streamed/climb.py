@@ -148,7 +148,7 @@ class StreamedProblem:
         step: FloatArray,
         bend: FloatArray,
     ) -> StreamedPoint | None:
-        """Return the SQUAREM point if its objective is higher than after two EM steps."""
+        """Return the SQUAREM point if its objective exceeds the objective after two EM steps."""
         aim = start.parameters + 2.0 * length * step + length**2 * bend
         seen = self.seen(aim, second.abilities)
         return self.completed(seen) if seen.objective > second.objective else None

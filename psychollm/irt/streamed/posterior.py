@@ -162,7 +162,7 @@ class Posterior:
 
     @property
     def off(self) -> float:
-        """Largest distance of a mode from the centre of its nodes, in widths."""
+        """Largest distance of a mode from the centre of its nodes, in posterior widths."""
         return float(np.max(np.abs(self.peak - self.centre) / self.spread))
 
 

@@ -64,7 +64,7 @@ class Simulated(Respondents):
         return passes if condition == "summarisation" else 1.0
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield totals, the stability of ratings, their fall when repeated, and correlations."""
+        """Yield totals, stability of ratings, their decrease when repeated, and correlations."""
         study = found["self_efficacy"]
         numbers = {one["key"]: one["numbers"] for one in study["findings"]}
         for row in study["totals"]:

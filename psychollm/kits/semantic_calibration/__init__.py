@@ -14,7 +14,7 @@ POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 
 class Simulated(Respondents):
-    """Models that give one of two answers, the likelier of which is too frequent in two arms."""
+    """Models that give one of two answers; in two arms, the likelier answer is too frequent."""
 
     INSTRUMENTS = frozenset({"semantic_sampling"})
 

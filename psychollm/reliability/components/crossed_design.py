@@ -250,7 +250,7 @@ def _strata(rest: FloatArray) -> list[FloatArray]:
 
 
 def _compact(part: FloatArray) -> FloatArray:
-    """Reduce contrasts to the smallest number with the same inner products."""
+    """Return the smallest number of contrasts that have the same inner products."""
     if part.shape[1] <= part.shape[0]:
         return part
     values, vectors = np.linalg.eigh(part @ part.T)

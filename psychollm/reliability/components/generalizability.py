@@ -118,9 +118,9 @@ def generalizability(
         likelihood. "auto" uses "ems" for complete data.
     interval : {"pivotal", "bootstrap"}
         "pivotal" intervals generalise to new models, items and runs. "bootstrap" resamples only
-        models, with bias correction. Its coverage is too low with few models and for components
-        that do not involve models. With missing cells, the components are refitted to every
-        resample.
+        models, with bias correction. The coverage of "bootstrap" is too low with few models and
+        for components that do not involve models. With missing cells, the components are refitted
+        to every resample.
     bootstrap : int or Bootstrap
         Number of draws.
     level : float
@@ -143,9 +143,9 @@ def generalizability(
 
     Notes
     -----
-    With missing cells, the cost of REML is proportional to the number of missing-data patterns. It
-    also increases with the cube of the product of the numbers of levels of the two shorter facets.
-    For 20 models, 1,000 items and 3 runs, REML takes a few seconds.
+    With missing cells, the cost of REML is proportional to the number of missing-data patterns.
+    This cost also increases with the cube of the product of the numbers of levels of the two
+    facets with the fewest levels. For 20 models, 1,000 items and 3 runs, REML takes a few seconds.
 
     Examples
     --------
