@@ -76,7 +76,7 @@ class IRTFit(Expects, Result):
         Names of items and respondents.
     families, family_correlation, respondent_weight : tuple, ndarray (F,), ndarray (N,)
         Families, residual correlation between members of each family (NaN for families of one
-        member), and weight of each respondent. Empty without families.
+        member), and weight of each respondent; empty if the fit has no families.
     alike : tuple of tuples of labels
         Groups of respondents with significantly correlated residuals, in fits without families.
         The correlations are at least .15, with a family-wise error rate of 1 % over all pairs.

@@ -48,7 +48,7 @@ def plot_correlation(
 ) -> "Axes":
     """Draw a correlation matrix as a heat map, blue below zero and orange above.
 
-    Dots mark pairs whose 2 x 2 table has an empty cell, so that their value depends on the
+    Dots mark pairs whose 2 x 2 table has an empty cell, so that the correlation depends on the
     continuity correction or is at the bound. Undefined pairs are grey. ``result.to_frame()``
     returns the numbers.
 

@@ -10,7 +10,8 @@ mean 0.
 
 * ML: the ability at which the expected number of yes answers equals the observed number,
   :math:`\sum_{j \in S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
-* WLE: Warm's weighted likelihood, which is finite also for such answers.
+* WLE: Warm's weighted likelihood estimate, which is finite even if all answers are yes, or all are
+  no.
 
 References
 ----------

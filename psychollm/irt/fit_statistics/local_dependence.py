@@ -56,7 +56,7 @@ class LocalDependence(Result):
         Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller of the two numbers of
         answers. Positive if joint answers exceed their expectation; NaN on the diagonal.
     df : ndarray of shape (items, items)
-        Degrees of freedom: product over the two items of the number of answers minus one.
+        Degrees of freedom: product of the two items' numbers of answers, each minus one.
     labels : tuple
         Names of the items.
     """

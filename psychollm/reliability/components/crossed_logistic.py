@@ -11,8 +11,8 @@ distinguished from sampling error. The model then omits it, and "residual" denot
 Questions and interactions are integrated out numerically, by quadrature (`logistic_cells`). Levels
 of models in domains are integrated out by Laplace's approximation (`logistic_blocks`), which is
 nearly exact because each level is estimated from many answers. Most programs for crossed effects
-use Laplace's approximation for all effects. It underestimates variances, especially that of the
-interaction, if single answers carry little information.
+use Laplace's approximation for all effects. This approximation underestimates variances,
+especially the interaction variance, if single answers carry little information.
 
 The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
 Intervals are based on the posterior distribution of the standard deviations, with half-normal

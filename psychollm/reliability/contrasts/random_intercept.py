@@ -321,7 +321,7 @@ def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling)
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Standard normal effects of groups, and sums of row errors on which fits depend."""
+    """Standard normal effects of groups, and the sums of row errors that enter the fits."""
 
     design: InterceptDesign
     effect: FloatArray  # (sets, groups)
