@@ -26,7 +26,7 @@ class Call:
     (2, 2)
     """
 
-    function: str  # as users write it: "psy.compare", or ".labels" for a method of the first input
+    function: str  # name in user code: "psy.compare", or ".labels" for a method of the first input
     inputs: tuple[Any, ...] = ()  # values, paths or other calls
     # keyword arguments; default values are not printed
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -24,14 +24,14 @@ from psychollm._base.tables import level_of, reporting_table
 from psychollm._base.typeset import Table
 
 WHOLE = 20  # largest number of rows of a table that is printed in full
-ROWS = 12  # number of rows that are printed of a longer table
+ROWS = 12  # number of rows printed if the table is longer
 ROWS_OF_PAGE = 6
 COLUMNS_OF_PAGE = 9
 SENTENCES = 6
 WIDTH = 96
 NOTES = 4
-FEW = 4  # number of entries that are printed of an array or a tuple
-MOST_COLUMNS = 300  # number of columns that are formatted of a wider table
+FEW = 4  # largest number of printed entries of an array or a tuple
+MOST_COLUMNS = 300  # largest number of formatted columns of a table
 _FLAG = re.compile(r" ?(flags?|reasons?)$")
 _OF_ESTIMATE = {"SE", "p", "n", "flag", "reason"}
 _UNNAMED = {"0", "all"}

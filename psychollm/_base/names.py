@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 34  # characters of a name that a figure or table prints
+LONGEST = 34  # largest number of characters of a name in a figure or table
 
 
 def shortened(name: Any, longest: int = LONGEST) -> str:

@@ -114,7 +114,7 @@ def spread(
             ahead = "2*n_jobs" if _client(who.backend) is None else "all"
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
-        # Draw pieces here: joblib would draw one after each result, consumed or not.
+        # Draw pieces here: joblib would draw one after each result, even if nobody consumes it.
         rest = iter(pieces)
         while wave := list(islice(rest, waiting * who.count)):
             yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
@@ -246,7 +246,7 @@ def _unpickled(token: str, payload: Any) -> Any:
 
 def _pickled(function: Any) -> bytes:
     """Pickle a function with its data: closures by value, kernels by name."""
-    # cloudpickle is a requirement of joblib, and was part of it before version 1.6.
+    # joblib requires cloudpickle; versions of joblib before 1.6 contain it.
     name = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
     base: Any = import_module(name).Pickler
 

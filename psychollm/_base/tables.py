@@ -123,7 +123,7 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
     if numeric and is_p_value(name):
         return _Column(_heading(name), tuple(map(p_value, values)))
     if numeric and name == "flagged":
-        # the frame has 1 and 0, because NaN marks values that were not tested
+        # the frame contains 1 and 0 instead of True and False, because NaN means "not tested"
         words = tuple(_text(bool(v) if isfinite(v) else None, digits) for v in values)
         return _Column(_heading(name), words, numeric=False)
     if numeric:

@@ -10,7 +10,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT
 from psychollm._base.shown import visible
 
-WIDEST_CELL = 44  # characters of a cell on a screen
+WIDEST_CELL = 44  # largest number of characters of a cell on a screen
 # Characters that Markdown may parse as HTML, entities, links, code, emphasis or cell borders.
 _MARKDOWN = re.compile(
     r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|(?<=[A-Za-z]):(?=//)|(?<=www)\.|[`*~|]"

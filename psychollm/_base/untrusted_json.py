@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from typing import Any, Literal
 
-FREE = 1_000_000  # objects and lists that are allowed in a text of any length
+FREE = 1_000_000  # number of objects and lists allowed in a text of any length
 MIN_BYTES = 8  # bytes of text required per further object; usual JSON has about twenty
 
 

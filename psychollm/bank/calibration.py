@@ -76,13 +76,13 @@ def block_size(n_answered: int) -> int:
 class Calibration:
     """Prediction errors of held-out models."""
 
-    candidates: tuple[int, ...]  # compared numbers of abilities
+    candidates: tuple[int, ...]  # numbers of abilities that were compared
     squared_error: FloatArray  # (candidates,) mean squared errors of predicted single scores
     phi: float  # centre of the models' squared errors relative to expectation
     df: float  # degrees of freedom of the distribution of these errors
     scale: float  # factor for the variance of corrected scores
     fold: IntArray  # (models,) fold in which each model is held out
-    held_out: tuple[ItemModel, ...]  # item model fitted without each fold
+    held_out: tuple[ItemModel, ...]  # item models, each fitted without one fold
 
     def taken(self, which: IntArray) -> "Calibration":
         """Return the calibration restricted to some questions."""

@@ -150,7 +150,7 @@ class Evidence:
     past: dict[int, Counted]  # all answers up to each look; look 0 is the baseline
     look: int = 0
     first: FloatArray = field(default_factory=lambda: np.zeros((2, _LINEAR.size)))  # logs of M
-    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of the sum
+    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of sums, by kind
     best: tuple[float, int, int] = (-np.inf, 0, 0)  # largest log term, window
 
     @property

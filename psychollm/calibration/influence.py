@@ -47,7 +47,7 @@ from psychollm.estimates.clustered import (
 )
 from psychollm.estimates.intervals import normal_multiplier, wilson
 
-_FEW_HOLD = 4.0  # smallest degrees of freedom of wrong or of correct answers
+_FEW_HOLD = 4.0  # smallest sufficient degrees of freedom of wrong and of correct answers
 
 
 def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
@@ -69,8 +69,9 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, are in a few clusters."""
-    # Below this limit of degrees of freedom, bootstrap intervals cover 69 to 93 % if one answer in
-    # eleven is wrong; above it they cover at least 93 % (validation/coverage_clusters.py).
+    # If one answer in eleven is wrong, bootstrap intervals cover the true value in 69 to 93 % of
+    # data sets below this limit of degrees of freedom, and in at least 93 % of data sets above it
+    # (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
     sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T

@@ -81,7 +81,7 @@ class Output:
     key: str  # name in a panel, such as "aurc_normalised"
     heading: str
     meaning: str = ""  # definition in one line
-    better: Better = ""  # "near": close to `neutral` is better; "": no direction
+    better: Better = ""  # "near": values close to `neutral` are better; "": no direction
     neutral: float | None = None  # value for uninformative or calibrated confidence
     digits: int = 2  # decimals
     listed: bool = True  # whether the table of the section has a column for it

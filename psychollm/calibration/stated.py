@@ -132,7 +132,7 @@ class PairedAnswers(Result):
     # correctness is unknown; `right` also includes correctness without a yes or no.
 
     yes: FloatArray  # (models, questions) 1 if both are known and the answer is yes
-    correct: FloatArray  # (models, questions) 1 if both are known and it is correct
+    correct: FloatArray  # (models, questions) 1 if both are known and the answer is correct
     present: BoolArray  # (models, questions) whether both are known
     said: FloatArray  # (models, questions) 1 for yes, with or without correctness
     answered: BoolArray  # (models, questions) whether confidence is known

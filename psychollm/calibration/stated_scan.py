@@ -36,7 +36,7 @@ MAX_QUESTIONS = (1 << 32) // (2 * LEVELS)
 BLOCK_BYTES = 48_000_000  # size of one block of models in memory
 DENSE_BYTES = 1_000_000_000
 SMALL_MODELS, SMALL_BYTES = 100, 100_000_000
-_CELL = 17  # bytes in memory: two numbers and a flag
+_CELL = 17  # bytes per cell in memory: two numbers and a flag
 _BUCKET = 8  # number of models sorted together
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from psychollm.collect.readings import Readings
     from psychollm.collect.store import Store
 
-    Scores = dict[str, dict[int, Any]]  # by model and sample
+    Scores = dict[str, dict[int, Any]]  # scores by model and sample
 
 DESCRIPTION = """\
 Score the replies in a store, by model. Nothing is sent: raw replies are parsed again each time.

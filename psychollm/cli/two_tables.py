@@ -360,7 +360,7 @@ class Tables(Generic[T]):
     code: str  # Python code that makes the tables
     left_out: str = ""  # excluded models in words; "" if none are
     clusters: "pd.Series[Any] | None" = None
-    groups: "tuple[Axis, list[Any]] | None" = None  # kind of unit, and the group of each
+    groups: "tuple[Axis, list[Any]] | None" = None  # kind of unit, and group of each unit
 
 
 def left_out_line(absent: Mapping[Hashable, str]) -> str:

@@ -34,7 +34,7 @@ SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """
-# Columns that instruments need, which exclude request bodies and costs.
+# Columns that instruments need; request bodies and costs are omitted.
 _SAID = """
 SELECT request.model AS model, sample, state, prompt, request.key AS key,
        text, reasoning, finish_reason, sequence_logprob, sequence_tokens, output_tokens

@@ -23,7 +23,7 @@ from psychollm.collect.records import Job, likely_tokens, most_cost
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.store import Store
 
-Draw = Callable[[], float]  # a number from 0 to 1
+Draw = Callable[[], float]  # returns a random number from 0 to 1
 
 FIRST_DELAY = 0.5  # seconds before the first retry
 LONGEST_DELAY = 60.0
@@ -165,7 +165,7 @@ class Lane:
         models: Sequence[Model],
         state: RunState,
         *,
-        tried: bool = False,  # whether to claim only requests that were sent without an answer
+        tried: bool = False,  # whether to claim only requests that were sent but not answered
     ) -> None:
         self._endpoint = endpoint
         self._tried = tried

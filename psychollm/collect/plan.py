@@ -79,15 +79,14 @@ _ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
 _PRICES = {field.name for field in fields(Prices)}
-# The API format sets these parameters itself, or they would not give one complete reply per
-# request.
+# Parameters that the API format sets itself, or that prevent one complete reply per request.
 _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
 # Types of the plan's fields; other fields are numbers.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
     **dict.fromkeys(("key_command", "device"), (str,)),
     "stream": (bool,),
-    "batch": (bool, int),  # of an endpoint (bool), or of an item bank (int)
+    "batch": (bool, int),  # bool in an endpoint, int in an item bank
     **dict.fromkeys(
         ("headers", "parameters", "prices", "endpoints", "adaptive", "study"), (dict,)
     ),

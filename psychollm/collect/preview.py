@@ -93,7 +93,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     tokens = dict.fromkeys(models, 0)
     most = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
-    before: dict[str, Job] = {}  # jobs of the current model by key, which later jobs continue
+    before: dict[str, Job] = {}  # jobs of the current model, by key; later jobs continue them
     answered, before_now = _known(plan)
     for request in _requests(plan):
         job = _whole(request, before)

@@ -154,7 +154,7 @@ class RunState:
         self.progress = progress
         self.budget = budget
         self.draw = draw
-        self.drawings: dict[str, Drawing] = {}  # by model, only with adaptive selection
+        self.drawings: dict[str, Drawing] = {}  # keyed by model; empty without adaptive selection
         self.under_way = 0
         self.stopping = False
         self.reason: str | None = None

@@ -52,7 +52,8 @@ class Readings(Result):
 
     instrument: str
     prompts: Mapping[str, tuple[Prompt, ...]]  # prompts by model, in the order of the plan
-    by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # by model, sample, prompt
+    # parsed replies by model, sample and prompt
+    by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]
     outcomes: Mapping[str, Mapping[str, int]]  # counts by model and outcome
     keys: Mapping[tuple[str, int, str], str]  # keys of requests, by model, sample and prompt
     # log probabilities of whole replies, if the server sent them

@@ -52,7 +52,7 @@ class Endpoint:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 120.0  # seconds for one whole exchange
-    attempts: int = 6  # largest number of tries of a request, not counting those at a busy server
+    attempts: int = 6  # largest number of tries per request; tries at a busy server do not count
     patience: float = 1800.0  # seconds without any answer after which a busy server is given up
     longest_wait: float = 900.0  # seconds; longest Retry-After that is respected
 

@@ -22,7 +22,7 @@ _NAMES = re.compile(
     r"|api[-_]?key|((access|auth|bearer|refresh|session)[-_]?)token)$|^(key|token|auth)$"
 )
 _HEADER_NAMES = re.compile(r"(?i)[-_](key|token|auth)$")
-# Beginnings of secrets in headers, and of the keys of many providers.
+# Prefixes of secrets in headers, and of the keys of many providers.
 _VALUES = re.compile(
     r"(?i)\s*(bearer|basic)\s+\S"
     r"|\s*(sk-|pk-|hf_|gsk_|xai-|aiza|r8_|ghp_|pplx-|nvapi-|akia)\S{12}"

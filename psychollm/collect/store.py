@@ -439,7 +439,7 @@ def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) ->
     )
 
 
-# Two queries return the reserved amounts with indexes; one query would read every request.
+# Two queries for the reserved amounts can use indexes; one query would read every request.
 HELD = (
     "FROM request INDEXED BY request_by_lease WHERE lease_owner IS NOT NULL",
     "FROM request INDEXED BY request_by_batch WHERE batch IS NOT NULL AND lease_owner IS NULL",

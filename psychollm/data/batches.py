@@ -49,7 +49,7 @@ class Rule:
 
     threshold: float | None
     strict: bool = field(kw_only=True)
-    highest: int = field(default=1, kw_only=True)  # largest code, without a threshold
+    highest: int = field(default=1, kw_only=True)  # largest code if there is no threshold
     codes: Mapping[Any, int] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,8 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.types import Axis
 
-_FAR, _MANY_ROWS = 3, 20  # smallest ratio of rows to columns, and number of rows, to warn
+# A warning requires at least this ratio of rows to columns and this number of rows.
+_FAR, _MANY_ROWS = 3, 20
 
 
 def check_correlatable(table: Any, of: Axis, argument: str) -> None:

@@ -118,7 +118,8 @@ class Sparse:
     """Sparse storage: the filled cells by question and by model, in memory or in a folder."""
 
     by_question: CellTable  # rows are questions, columns are models
-    _by_model: list[CellTable] = field(default_factory=list)  # at most one, created on request
+    # at most one table, created on request
+    _by_model: list[CellTable] = field(default_factory=list)
 
     @classmethod
     def of(cls, table: CellTable) -> Sparse:

@@ -40,7 +40,7 @@ class Table:
     models: Labels
     questions: Labels
     origin: Callable[[int, int], str] | None = None  # returns the location of a cell in its file
-    named: tuple[bool, bool] = (True, True)  # whether the data have labels of rows, of columns
+    named: tuple[bool, bool] = (True, True)  # whether rows have labels, and whether columns do
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_array(self.values, "values"))

@@ -15,7 +15,7 @@ from psychollm._base.optional import require
 MAX_BYTES = 1 << 33  # largest declared size after decompression
 MAX_ROWS = 50_000_000
 MAX_VALUES = 64  # largest number of values per byte of file; binary scores reach about 10
-FREE = 1_000_000  # values allowed in any file
+FREE = 1_000_000  # number of values allowed in a file of any size
 
 
 @contextmanager

@@ -15,7 +15,7 @@ SIDES = (
     ("option_a", "option_b"),
     ("a", "b"),
 )
-UNSIDED = {"chosen", "chosen_model"}  # columns with the winner, whatever its side
+UNSIDED = {"chosen", "chosen_model"}  # columns that name the winner on either side
 WINNERS = ("winner", "preference", "outcome", "vote", "result", "label", "score")
 VOTERS = ("voter", "worker", "judge", "annotator", "user", "rater", "evaluator", "person")
 PROMPTS = ("prompt", "prompt_id", "question_id", "question", "instruction", "task", "item")

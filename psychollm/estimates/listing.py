@@ -22,7 +22,7 @@ class Column:
 
     heading: str
     cells: tuple[str, ...]
-    reasons: tuple[str, ...] = ()  # one per cell, or empty
+    reasons: tuple[str, ...] = ()  # one reason per cell, or an empty tuple
     details: tuple[str, ...] = ()  # printed in small type after each cell, such as intervals
     numeric: bool = True
     whole: tuple[str, ...] = ()  # full names of shortened cells

@@ -286,7 +286,7 @@ class _Run:
             raise LabelError(msg)
         order = [places[str(one)] for one in there]
         if stop.size is None and any(first > second for first, second in pairwise(order)):
-            there = there[: stop.planned()]  # answers cannot determine how many
+            there = there[: stop.planned()]  # answers cannot determine the number
         # Convert ids to text, because Inspect may have numbers or text.
         self._drawn = {str(samples[places[str(one)]].id): one for one in there}
         self._answers: dict[Any, dict[int, float]] = {}  # answers of admitted questions, by epoch
@@ -306,7 +306,7 @@ class _Run:
     def take(self, sample: Any, epoch: int, answer: float) -> None:
         """Record one answer; the first answer to each question determines when to stop."""
         question = self._drawn.get(str(sample), _NONE)
-        if question is _NONE:  # from an earlier attempt at the task with another draw
+        if question is _NONE:  # an answer from an earlier attempt with another draw
             return
         own = self._answers.setdefault(question, {})
         if not own:

@@ -42,7 +42,7 @@ from psychollm.irt.low_rank import LowRankCurvature, low_rank_curvature
 TOLERANCE = 1e-10  # gradient at which the optimisation ends
 ROUNDING = 1e-14  # rounding error of the gradient, per respondent
 NEAR = 1e-4  # gradient at which the fine grid replaces the coarse one, per respondent
-CLOSE = 0.02  # largest change of an EM step at which Newton takes over
+CLOSE = 0.02  # largest change in an EM step after which Newton steps take over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_ITERATIONS = 500
 LEFT_OUT = (0.9, 0.6, 0.0)  # fractions of the missing information to subtract
@@ -108,10 +108,10 @@ class Point:
 
     parameters: FloatArray  # (J, p)
     state: Expectation
-    gradient: FloatArray  # (J, p) of the objective; a shared slope has equal entries
+    gradient: FloatArray  # (J, p) gradient of the objective; equal entries for a shared slope
     observed: FloatArray  # (J, p, p) complete-data information of the counts, plus priors
     expected: FloatArray  # (J, p, p) expectation of `observed`, positive semi-definite
-    frozen: BoolArray  # (J, p) whether absent, or at a bound beyond which the gradient points
+    frozen: BoolArray  # (J, p) whether absent, or at a bound that the gradient would cross
 
     @property
     def objective(self) -> float:
@@ -263,7 +263,7 @@ class Passes(Generic[P]):
     change: Callable[[P, P], FloatArray]  # change from the first point to the second
     # extrapolation from a start and two passes
     leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]
-    shortest: float = 1.0  # shorter extrapolations are not tried, in EM steps
+    shortest: float = 1.0  # shortest extrapolation that is tried, in EM steps
 
     def run(self, point: P, steps: Steps, *, cycles: int, close: float) -> tuple[P, list[float]]:
         """Run SQUAREM cycles until a pass changes no parameter by more than `close`."""

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGE = "psychollm"
-_RENAMED = {"SparseResponses": "Responses"}  # old names of classes, as older files have them
+_RENAMED = {"SparseResponses": "Responses"}  # maps class names in older files to current names
 _CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
 
 
@@ -106,7 +106,7 @@ _SCALARS: dict[str, type] = {
     **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
     **dict.fromkeys(("float16", "float32", "float64"), float),
 }
-MOST_ALIKE = 64  # largest number of equal hashes; each such key is compared with all earlier ones
+MOST_ALIKE = 64  # largest number of keys with equal hashes, which are all compared in pairs
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:

@@ -127,13 +127,13 @@ class BetweenModels(Result):
     confidence_on_accuracy: Line
     accuracy_on_confidence: Line
     pearson: float
-    pearson_interval: FloatArray  # (2,) Fisher z
+    pearson_interval: FloatArray  # (2,) interval by Fisher's z
     spearman: float
-    spearman_interval: FloatArray  # (2,) Bonett and Wright
+    spearman_interval: FloatArray  # (2,) Bonett-Wright interval
     spearman_p: float  # two-sided p-value by permutation
     permutations: int  # number of permutations
     exact: bool  # whether all permutations were used
-    equal_p: float  # p-value of equal yes rate and accuracy in every model
+    equal_p: float  # p-value; null hypothesis: each model's yes rate equals its accuracy
     reason: Reason  # reason if the correlations are undefined
     n: int  # number of models with both rates
     level: float

@@ -167,7 +167,7 @@ class _Half:
 class _Contest:
     """Data for the comparison of predictors of one model's correctness."""
 
-    halves: tuple[_Half, ...]  # two, or none if the comparison is undefined
+    halves: tuple[_Half, ...]  # two halves; empty if the comparison is undefined
 
     @classmethod
     def prepare(cls, paired: PairedAnswers, m: int, first: BoolArray) -> "_Contest":

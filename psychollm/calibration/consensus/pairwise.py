@@ -51,9 +51,9 @@ class PairwiseCalibration(Result):
            [nan, nan]]))
     """
 
-    difference: FloatArray  # (models, models) (1), NaN without such questions
+    difference: FloatArray  # (models, models) value of (1), NaN if no question qualifies
     se: FloatArray  # (models, models)
-    interval: FloatArray  # (models, models, 2) Bonett-Price
+    interval: FloatArray  # (models, models, 2) Bonett-Price intervals
     n: FloatArray  # (models, models) number of questions: row yes, column no
     base_rate: FloatArray  # (models, models) difference over all common questions
     expected: FloatArray  # (models, models) difference expected without self-knowledge
@@ -237,7 +237,8 @@ def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return each question's sum of base rates over disagreements, and its sampling error."""
-    # The sampling error is each question's influence on the sum through the base rates.
+    # Each question influences the sum through the base rates; this influence is its sampling
+    # error.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)
     share = _ratio(table.yes @ table.no.T, both)

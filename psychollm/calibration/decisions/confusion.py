@@ -91,17 +91,17 @@ class Confusion(Result):
     tn: FloatArray  # (models,) number of wrong answers with a no
     n: FloatArray  # (models,) number of questions with both values
     left_out: FloatArray  # (models,) number of questions with only one value
-    yes_rate: Estimate  # proportion of yes, (tp + fp) / n
-    accuracy: Estimate  # proportion correct, (tp + fn) / n
-    precision: Estimate  # proportion correct among yes, tp / (tp + fp)
+    yes_rate: Estimate  # proportion of answers with a yes, (tp + fp) / n
+    accuracy: Estimate  # proportion of correct answers, (tp + fn) / n
+    precision: Estimate  # proportion correct among answers with a yes, tp / (tp + fp)
     recall: Estimate  # proportion of yes among correct answers, tp / (tp + fn)
     specificity: Estimate  # proportion of no among wrong answers, tn / (tn + fp)
-    npv: Estimate  # proportion wrong among no, tn / (tn + fn): negative predictive value
-    agreement: Estimate  # proportion of correct with yes and wrong with no, (tp + tn) / n
+    npv: Estimate  # negative predictive value: proportion wrong with a no, tn / (tn + fn)
+    agreement: Estimate  # proportion correct with a yes or wrong with a no, (tp + tn) / n
     overconfidence: Estimate  # yes rate - accuracy, (fp - fn) / n
     f_score: Estimate  # weighted harmonic mean of precision and recall, at `beta`
-    f1_abstain: Estimate  # F1 score of no as a prediction of wrong answers
-    phi: Estimate  # correlation of yes and correct: Matthews' coefficient
+    f1_abstain: Estimate  # F1 score of "no" as a prediction of a wrong answer
+    phi: Estimate  # correlation of yes with correctness: Matthews' coefficient
     kappa: Estimate  # agreement beyond chance (Cohen)
     youden: Estimate  # recall + specificity - 1
     beta: float

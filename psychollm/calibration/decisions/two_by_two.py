@@ -112,7 +112,8 @@ class CellStatistic:
     name: str
     value: Callable[[Cells], FloatArray]  # (...), NaN where undefined
     gradient: Callable[[Cells], FloatArray]  # (4, ...) derivatives with respect to the cells
-    closed_form: Callable[[Cells, float], Bounds]  # errors and intervals of independent answers
+    # standard errors and intervals for independent answers
+    closed_form: Callable[[Cells, float], Bounds]
     method: str  # name of the closed form
     scale: Scale  # scale of the interval
     size: Callable[[Cells], FloatArray]  # number of answers in the denominator

@@ -45,7 +45,7 @@ class Type2ROC(Result):
 
     false_alarms: FloatArray  # (points,) false-alarm rates, increasing
     hits: FloatArray  # (models, points) hit rates at these false-alarm rates
-    interval: FloatArray  # (models, points, 2) pointwise
+    interval: FloatArray  # (models, points, 2) pointwise intervals
     criteria: tuple[FloatArray, ...]  # for each model: distinct scores, decreasing
     criterion_false_alarms: tuple[FloatArray, ...]  # false-alarm rate at each criterion
     criterion_hits: tuple[FloatArray, ...]  # hit rate at each criterion

@@ -140,7 +140,7 @@ class CalibrationError(Result):
 
     value: Estimate  # the error of the sample
     expected: Estimate  # mean error under calibration, with range of simulated values
-    p_value: Estimate  # p-value of calibration, from simulated data sets
+    p_value: Estimate  # p-value for the null hypothesis of calibration, by simulation
     debiased: Estimate  # error minus `expected`; for the RMSCE, Kumar's estimate
     corrected: Estimate  # median-unbiased error
 

@@ -74,8 +74,8 @@ class ReliabilityCurve(Result):
     """
 
     confidence: FloatArray  # (points,) from 0 to 1
-    accuracy: FloatArray  # (models, points) NaN if below one effective answer
-    interval: FloatArray  # (models, points, 2) pointwise, bootstrap percentiles
+    accuracy: FloatArray  # (models, points) NaN for fewer than one effective answer
+    interval: FloatArray  # (models, points, 2) pointwise bootstrap percentiles
     density: FloatArray  # (models, points) density of stated confidence
     level: float
     labels: tuple[Any, ...]  # (models,)
@@ -133,7 +133,7 @@ class SmoothingGrid:
     """Grid of nodes, with the positions of one model's confidences on it."""
 
     values: FloatArray  # (groups,)
-    beyond: FloatArray  # (groups,) position in its cell between two nodes, from 0 to 1
+    beyond: FloatArray  # (groups,) position within the cell between two nodes, from 0 to 1
     node: IntArray  # (cells,) node before each cell that holds confidences
     stop: IntArray  # (cells,) index of the first group after each cell
     last: int  # index of the last node
@@ -214,7 +214,7 @@ class SmoothCalibrationError(CalibrationError):
     (array([0.15]), (1, 101))
     """
 
-    bandwidth: FloatArray  # (models,) sigma; equal to the error by default
+    bandwidth: FloatArray  # (models,) bandwidth sigma; equal to the error by default
     curve: ReliabilityCurve
 
 

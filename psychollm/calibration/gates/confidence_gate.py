@@ -126,7 +126,7 @@ class ConfidenceGate(Study, Result):
         columns = self._columns(group, values.shape)
         cut = np.append(self.threshold[row], np.nan)[columns]
         given = np.asarray(confidence)
-        if given.dtype in (np.float16, np.float32):  # use the precision of the threshold
+        if given.dtype in (np.float16, np.float32):  # use the same precision for thresholds
             cut = cut.astype(given.dtype).astype(np.float64)
         with np.errstate(invalid="ignore"):
             return np.asarray(values >= cut, dtype=np.bool_)

@@ -67,7 +67,7 @@ class Steps:
     """Statistics of each threshold, in order of decreasing confidence."""
 
     threshold: FloatArray  # (steps,) distinct confidences
-    coverage: FloatArray  # (steps,) proportion of answers at or above each
+    coverage: FloatArray  # (steps,) proportion of answers at or above the threshold
     error: FloatArray  # (steps,) proportion of these answers that are wrong
     upper: FloatArray  # (steps,) bound (1)
     size: FloatArray  # (steps,) effective number of independent answers (2)

@@ -98,7 +98,7 @@ class PredictedCorrectness(Result):
     ((1, 200), 5)
     """
 
-    confidence: FloatArray  # (models, questions) out of sample, NaN if correctness is unknown
+    confidence: FloatArray  # (models, questions) out-of-sample predictions, NaN if not graded
     baseline: FloatArray  # (models, questions) accuracy in the training folds
     fold: IntArray  # (questions,) the fold in which each question was predicted
     n_folds: int

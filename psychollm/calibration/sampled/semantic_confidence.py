@@ -58,7 +58,7 @@ class SemanticConfidence(Result):
     agreement: FloatArray  # (models, questions) proportion of pairs in the same class
     n_samples: FloatArray  # (models, questions)
     n_classes: FloatArray  # (models, questions) number of classes among the samples
-    n_tied: FloatArray  # (models, questions) number of most frequent classes
+    n_tied: FloatArray  # (models, questions) number of classes tied for the highest frequency
     estimator: SemanticEstimator
     flags: tuple[Reason, ...]  # (models,)
     models: Labels

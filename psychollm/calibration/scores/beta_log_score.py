@@ -51,7 +51,7 @@ class _Sample(NamedTuple):
 
     total: float
     gradient: Gradient
-    correct: FloatArray  # (groups,) correct answers in the sample
+    correct: FloatArray  # (groups,) number of correct answers in the sample
     wrong: FloatArray
 
 

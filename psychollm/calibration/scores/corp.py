@@ -99,8 +99,8 @@ class RecalibrationCurve(Result):
     observed: FloatArray  # (groups,) proportion correct at each confidence
     recalibrated: FloatArray  # (groups,) proportion correct, pooled to be non-decreasing
     n: FloatArray  # (groups,) weighted number of answers
-    consistency_band: FloatArray  # (groups, 2) around the diagonal
-    confidence_band: FloatArray  # (groups, 2) around the curve
+    consistency_band: FloatArray  # (groups, 2) band around the diagonal
+    confidence_band: FloatArray  # (groups, 2) band around the curve
     level: float
 
     _AXES = Axes(

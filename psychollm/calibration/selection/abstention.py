@@ -94,7 +94,7 @@ class Abstention(Result):
     appropriate: Estimate  # proportion of appropriate decisions, (tp + tn) / n
     phi: Estimate  # correlation of due and actual abstention (Matthews)
     selective_accuracy: Estimate  # proportion correct among attempted answerable questions
-    accuracy: Estimate  # proportion of answerable questions known to be correct
+    accuracy: Estimate  # proportion of answerable questions with an answer known to be correct
     labels: tuple[Any, ...]  # (models,)
 
     _AXES = Axes(

@@ -47,7 +47,7 @@ class RiskCoverage(Result):
     best: FloatArray  # (models, points) error rate if errors had the lowest scores
     error_rate: FloatArray  # (models,) error rate of all answers, the risk of a random order
     thresholds: tuple[FloatArray, ...]  # for each model: distinct scores, decreasing
-    threshold_coverages: tuple[FloatArray, ...]  # proportion of answers at or above
+    threshold_coverages: tuple[FloatArray, ...]  # proportion of answers at or above each
     threshold_risks: tuple[FloatArray, ...]  # error rate of these answers
     aurc: Estimate  # mean risk over all coverages
     flags: tuple[Reason, ...]  # (models,)

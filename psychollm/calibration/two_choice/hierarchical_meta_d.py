@@ -67,7 +67,7 @@ class HierarchicalMetaD(Result):
     m_ratio: Estimate  # (models,)
     d_prime: Estimate  # (models,)
     median: FloatArray  # (models,) posterior medians of the M-ratio
-    parameters: tuple[Any, ...]  # labels of the next three: "mean", "spread", models
+    parameters: tuple[Any, ...]  # labels of the next three fields: "mean", "spread", models
     r_hat: FloatArray  # (parameters,) NaN if draws are independent
     effective_size: FloatArray  # (parameters,)
     mcse: FloatArray  # (parameters,) Monte Carlo standard errors, on the log scale

@@ -112,7 +112,7 @@ def _given(message: dict[str, Any], name: str, given: Any) -> None:
     if not held:
         return
     if message.get(name) not in {None, ""} and message[name] != held:
-        # The text may be a piece or all text so far; the two cannot be distinguished.
+        # The text may be the next piece or all text so far; the two cannot be distinguished.
         raise UnreadableReplyError(Kind.BAD_JSON, "the stream holds several messages")
     message[name] = held
 

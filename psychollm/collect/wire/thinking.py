@@ -21,7 +21,7 @@ ROOM = {
     "xhigh": 65536,
     "max": 65536,
 }
-# Parameters of API formats that control thinking, and other keys of such tables.
+# Parameters of API formats that control thinking, and keys in their values that do not.
 _OWN = ("reasoning_effort", "reasoning", "output_config", "thinkingConfig", "reasoningConfig")
 _BESIDE = {"summary", "exclude", "format"}
 # Upper limits on the number of tokens for each level, for formats that support only levels.

@@ -47,7 +47,7 @@ GOOD_ENOUGH = 1e-9  # largest relative gap due to rounding errors
 MAX_ROUNDS = 60
 MAX_STEPS = 50  # Newton steps per outer iteration
 CG_STEPS = 200
-FIRST_PENALTY = 10.0  # in units of the geometric mean of the weights
+FIRST_PENALTY = 10.0  # first penalty, in units of the geometric mean of the weights
 HARDER = 4.0
 
 

@@ -94,7 +94,7 @@ class Minimum(NamedTuple):
     uniquenesses: FloatArray  # (b, k)
     loadings: FloatArray  # (b, k, m)
     objective: FloatArray  # (b,)
-    gradient: FloatArray  # (b,) largest component not at a bound
+    gradient: FloatArray  # (b,) largest component among parameters not at a bound
     converged: BoolArray  # (b,)
     steps: IntArray  # (b,)
 

@@ -58,7 +58,7 @@ class Bottom(NamedTuple):
 
     x: FloatArray  # (p,)
     value: float
-    gradient: float  # largest component not at a bound
+    gradient: float  # largest component among parameters not at a bound
     steps: int
 
     @property

@@ -170,8 +170,8 @@ def pair_residuals(
     )
 
 
-TOLERANCE, MAX_STEPS = 1e-3, 100  # tolerance and most iterations, one factor
-GAIN, MAX_STEPS_TWO = 0.01, 60  # tolerance and most iterations, two factors
+TOLERANCE, MAX_STEPS = 1e-3, 100  # tolerance and iteration limit for one factor
+GAIN, MAX_STEPS_TWO = 0.01, 60  # tolerance and iteration limit for two factors
 Counts = tuple[FloatArray, FloatArray, FloatArray]  # joint, yes, n: each (k, k)
 Statistic = Callable[[Counts, FloatArray], float]  # the function overwrites the starting loadings
 LEAST_MODELS = 4

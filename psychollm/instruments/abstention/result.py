@@ -49,7 +49,7 @@ class AbstentionScores(Scores):
     confident: FloatArray  # (replies,) whether the answer shows no doubt, by rule
     doubting: FloatArray  # (replies,) whether the reasoning shows doubt, by rule
     abstained_judged: FloatArray  # (replies,) abstention, by a judge who sees the answer
-    abstained_judged_whole: FloatArray  # (replies,) by a judge who sees both texts
+    abstained_judged_whole: FloatArray  # (replies,) abstention, by a judge who also sees reasoning
     confident_judged: FloatArray  # (replies,)
     confident_judged_whole: FloatArray  # (replies,)
     doubting_judged: FloatArray  # (replies,)

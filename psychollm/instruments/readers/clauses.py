@@ -99,7 +99,7 @@ _CONDITION = re.compile(
 _COLON = re.compile(r"[:=][\s\"'(\[]*$")
 
 
-@lru_cache(maxsize=16)  # because several checks use the same text
+@lru_cache(maxsize=16)  # several checks use the same text
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of a text; a line break also ends a sentence."""
     spans: list[Sentence] = []

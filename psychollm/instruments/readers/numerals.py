@@ -119,7 +119,7 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
     return list(_numerals(text, equations, shares))
 
 
-@lru_cache(maxsize=16)  # because several checks use the same reply
+@lru_cache(maxsize=16)  # several checks use the same reply
 def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]:  # noqa: FBT001
     enumerators = [one.end() for one in _ENUMERATOR.finditer(text)]
     listed = frozenset(enumerators if len(enumerators) > 1 else ())
@@ -175,7 +175,7 @@ def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:
             and (unit := _EASTERN.get(text[last.end - 1]))
             and (last.end == one.start or (unit[1] and text[last.end : one.start] == " "))
         ):
-            joined[-1] = replace(  # "1億2千万"; of "3千5百万" both are part
+            joined[-1] = replace(  # "1億2千万" is one number with two parts
                 last,
                 value=last.value + one.value,
                 end=one.end,

@@ -102,7 +102,7 @@ class Form(ABC):
     opening_decides: bool = False  # whether a reason after the opening words may name other values
     refusal_outweighs: bool = True  # whether a value in a refusal is ignored ("between A and B")
     mended: bool = True  # whether each answer after "wait," counts as a correction
-    heads_oppose: bool = False  # whether a later sentence may contradict by its opening
+    heads_oppose: bool = False  # whether the opening of a later sentence may contradict the answer
 
     @abstractmethod
     def mentions(self, text: str) -> Sequence[Mention]:

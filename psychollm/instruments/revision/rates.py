@@ -250,8 +250,8 @@ class Voting(Result):
     single: Estimate  # (rounds,) accuracy of a single chain
     voted: Estimate  # (rounds,) accuracy of the vote of all chains
     gain: Estimate  # (rounds,) paired difference: vote minus single first answer
-    single_tokens: FloatArray  # (rounds,) per question, NaN if unknown
-    voted_tokens: FloatArray  # (rounds,) per question, summed over chains
+    single_tokens: FloatArray  # (rounds,) tokens per question, NaN if unknown
+    voted_tokens: FloatArray  # (rounds,) tokens per question, summed over chains
     n_chains: int
 
     _AXES = Axes(

@@ -102,7 +102,7 @@ class RevisionScores(Scores):
     outcomes: tuple[Outcome, ...]
     responses: tuple[str | None, ...]
     answers: tuple[str | None, ...]  # normalised for comparison
-    correct: FloatArray  # (replies,) NaN if missing, and for reviews
+    correct: FloatArray  # (replies,) NaN for missing answers and for reviews
     faulted: FloatArray  # (replies,) whether a review finds a mistake; NaN for other replies
     tokens: FloatArray  # (replies,) NaN if unknown
 

@@ -26,8 +26,8 @@ class Claim(StrEnum):
 class Plot:
     """World of some type and family in abstract form, without words."""
 
-    # `numbers` contains two wrong answers to an open question: under an invented rule, and if the
-    # gap is ignored.
+    # `numbers` contains two wrong answers to an open question: one follows from an invented rule,
+    # and the other ignores the gap.
 
     family: str
     world: World

@@ -69,10 +69,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 class Summary:
     """Requirements of a summary."""
 
-    facts: Sequence[Sequence[str]]  # groups of word beginnings; one of each group must occur
+    facts: Sequence[Sequence[str]]  # groups of word prefixes; one prefix of each group must occur
     max_words: int
     max_sentences: int = 1
-    forbidden: Sequence[str] = ()  # beginnings of words that must not occur
+    forbidden: Sequence[str] = ()  # word prefixes that must not occur
     digits: bool = True  # whether digits are allowed
 
     def faults(self, text: str) -> list[str]:

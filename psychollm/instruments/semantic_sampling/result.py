@@ -38,7 +38,8 @@ class SemanticSamples(Result):
     form: str
     outcomes: tuple[tuple[Outcome, ...], ...]  # (questions, samples)
     answers: tuple[tuple[str | None, ...], ...]  # (questions, samples) as parsed
-    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) most frequent wording
+    # (questions, samples) most frequent wording of the answer's class
+    classes: tuple[tuple[str | None, ...], ...]
     modal: tuple[str | None, ...]  # (questions,) largest class, None if tied or absent
     correct: FloatArray  # (questions, samples) grade of the class, 1 or 0; NaN if unknown
     n_unjudged: int  # number of pairs whose comparison by a judge failed

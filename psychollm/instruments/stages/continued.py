@@ -325,4 +325,4 @@ def _directed(
     )
 
 
-_OWN = frozenset({"stage", "part", "form", "collapse", "round"})  # of the earlier prompt
+_OWN = frozenset({"stage", "part", "form", "collapse", "round"})  # fields of the earlier prompt

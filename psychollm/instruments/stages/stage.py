@@ -49,7 +49,8 @@ class Stage:
         """
         given = options or {}
         longest = [_longest(prompt, place) for place, prompt in enumerate(prompts)]
-        if self.make is feedback:  # most prompts if some tasks pass and some fail
+        # The number of prompts is largest if some tasks pass and some fail.
+        if self.make is feedback:
             kinds = given.get("kinds", KINDS)
             return tuple(feedback_after(longest, kinds, lambda tasks: min(1, len(tasks) - 1)))
         return self.make(longest, **given)

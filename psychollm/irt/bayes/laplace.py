@@ -54,7 +54,8 @@ NARROWEST, WIDEST = 0.7, 2.0  # limits of the scales of the two sides
 STEP = 1e-4  # step of finite differences of the gradient
 ROUNDS = 8
 DEEPEST, HIGHEST = 8.0, 2.5  # range of h below and above the logarithm of its prior scale
-PILOTS, FEWEST_PILOT = 2, 500  # runs that adapt the proposal of h, and their fewest draws
+# number of runs that adapt the proposal of h, and smallest number of draws per run
+PILOTS, FEWEST_PILOT = 2, 500
 
 
 @dataclass(frozen=True, slots=True)

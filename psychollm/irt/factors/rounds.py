@@ -223,7 +223,7 @@ class Ascent:
     models: Models
     who: Workers
     likelihoods: FloatArray = field(default_factory=lambda: np.zeros(0), init=False)
-    # The log-likelihood of each kind of questions in the last iteration is in `likelihoods`.
+    # The log-likelihood of each kind of question in the last iteration is in `likelihoods`.
 
     def __post_init__(self) -> None:
         for those in self.kinds[1:]:

@@ -51,7 +51,7 @@ def read_lighteval(source: Source) -> list[Run]:
     time = name["time"] if name else ""
     model, settings, note = _model(source.path, time)
     rows = _rows(source)
-    # Prefer the recorded name: some systems forbid characters of tasks in names of files.
+    # Prefer the recorded name, because file names may not contain all characters of task names.
     stated = (rows[0].get("doc") or {}).get("task_name") if rows else None
     task = str(stated or (name["task"] if name else source.path.stem))
     return [

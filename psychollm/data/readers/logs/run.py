@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from psychollm._base.errors import CodeError
 from psychollm._base.untrusted_json import as_number
 
-NO_ANSWER: Literal["no answer"] = "no answer"  # may count as wrong
+NO_ANSWER: Literal["no answer"] = "no answer"  # callers may count it as wrong
 _ROUNDED = 1e-3  # tolerance for means, which logs round
 UNSCORED, INVALIDATED = "not scored", "invalidated in the log"
 Score: TypeAlias = float | Literal["no answer"] | "Word" | None
@@ -31,7 +31,8 @@ class Sample:
     repeat: int | None = None  # number of the repeat, from 1; None numbers them by occurrence
     filter: str = ""  # method that extracted the scored answer
     error: str = ""  # reason why there is no score
-    confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" means all
+    # keyed by scorer; "" means all scorers
+    confidence: Mapping[str, float] = field(default_factory=dict)
     content: str = ""  # digest of the question's content; "" if the log lacks it
     about: Mapping[str, str] = field(default_factory=dict)  # additional fields to keep
     parts: Mapping[str, Score] = field(default_factory=dict)  # scores of parts, used on request

@@ -21,8 +21,8 @@ from psychollm.data.readers.logs.archive import FREE, MAX_RATIO, Archive
 
 Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 
-MAX_DOCUMENT = 1 << 30  # bytes of a JSON file, which is parsed as a whole
-MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
+MAX_DOCUMENT = 1 << 30  # largest size in bytes of a JSON file, which is parsed as a whole
+MAX_LINE = 1 << 28  # largest size in bytes of one line of a JSONL file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
