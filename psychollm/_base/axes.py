@@ -95,7 +95,7 @@ class Axes:
         object.__setattr__(self, "arrays", arrays or {})
 
     def names(self, result: Any, axis: str) -> Any:
-        """Return the labels of an axis; None where it is numbered."""
+        """Return the labels of an axis, or None if the axis is numbered."""
         labels = {"bound": BOUNDS, **self.rows, **self.labels}[axis]
         return _read(result, labels) if isinstance(labels, str) else labels
 
@@ -148,8 +148,9 @@ def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
 def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
     """Map each column of lower bounds to the columns of its upper bounds and estimates.
 
-    If an estimate has no column, its name is given. If the class declares no columns, bounds are
-    recognised by their names: ``x_lower`` and ``x_upper`` are the bounds of ``x``.
+    The name of an estimate is included even if the table has no column for it. If the class
+    declares no columns, bounds are recognised by their names: ``x_lower`` and ``x_upper`` are the
+    bounds of ``x``.
     """
     axes = result._axes()
     if axes is None or not axes.columns:

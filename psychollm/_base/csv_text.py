@@ -1,4 +1,4 @@
-"""Tables as CSV text in which a spreadsheet finds no formulas to run.
+"""Tables as CSV text in which formulas are escaped for spreadsheets.
 
 Spreadsheets run text that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. An apostrophe is
 put before such text, as OWASP advises, but not before numbers.

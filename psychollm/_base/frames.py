@@ -117,8 +117,8 @@ def labelled(data: Any) -> Any:
     """Convert a table to pandas and label its rows; return other objects as `in_pandas` does.
 
     Rows that are only numbered, as in other libraries, are labelled by the first column in two
-    cases. Either its name is like "model" or "question" and its numbers are distinct, or it
-    contains text and all other columns contain numbers.
+    cases. In the first, the column has a name such as "model" or "question" and distinct numbers.
+    In the second, it contains text and all other columns contain numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:

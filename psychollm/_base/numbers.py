@@ -180,8 +180,8 @@ def typeset(text: str) -> str:
     r"""Return plain text with the typography of pages and figures.
 
     Numbers get true minus signs, thin spaces between thousands and before the per cent sign, and
-    non-breaking spaces inside intervals and after the letter p. Squares and apostrophes are
-    typographic.
+    non-breaking spaces inside intervals and after the letter p. Squares and apostrophes become
+    typographic characters.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from psychollm._base.errors import MissingPackageError, OptionError
 def require(module: str, *, extra: str, purpose: str) -> Any:
     """Import an optional module; the error names the extra that installs it.
 
-    An empty `extra` means that no extra of this package does; the error names the package itself.
+    An empty `extra` means that no extra installs the module; the error then names its package.
     """
     try:
         return import_module(module)

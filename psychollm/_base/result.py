@@ -202,7 +202,7 @@ class Result(Record):
         Raises
         ------
         InputError
-            If the file contains no result or one of another class, or if ``psychollm.load``
+            If the file contains no result or a result of another class, or if ``psychollm.load``
             raises this error.
         """
         result = load(path)
@@ -255,8 +255,8 @@ def load(path: str | PathLike[str]) -> Result:
     Returns
     -------
     Result
-        Result of the saved class. To require a class, call its own method, for example
-        ``Estimate.load(path)``.
+        Result of the saved class. To accept only one class, call the method of that class, for
+        example ``Estimate.load(path)``.
 
     Raises
     ------

@@ -6,8 +6,8 @@ Four rules convert a frame to such a table:
   own, ``[0.79, 0.87]``, if the table has no estimate;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
 * other numbers have `digits` decimals. In columns of standard errors, or of numbers that would
-  round to zero, the largest number has `digits` significant digits. Columns of whole numbers, of
-  which one exceeds 1, are counts and have no decimals;
+  round to zero, the largest number has `digits` significant digits. Columns of whole numbers with
+  at least one number above 1 are counts and have no decimals;
 * undefined values are printed as an en dash; their reasons have a separate column, which is
   omitted if empty.
 """
@@ -210,7 +210,7 @@ def _chosen(table: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Col
 
 
 def level_of(result: Any) -> float | None:
-    """Return the confidence level of a result's intervals, or of those of its estimates."""
+    """Return the confidence level of the intervals of a result or of its estimates."""
     return _level_in(result, depth=4)
 
 

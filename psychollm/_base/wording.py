@@ -27,7 +27,7 @@ def parameter(
     name : str
         Name of the argument; "" if the wording for commands depends on no option.
     value : object, optional
-        Its value, if the message names one.
+        Value of the argument, if the message names a value.
     python : str, optional
         Wording for Python, by default the argument and its value.
     command : str

@@ -67,7 +67,7 @@ _LEAST = 1e-6  # lower limit of predictions
 
 
 def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple[float, float]:
-    """Return the variance at the adjusted score, as a factor, and the slope (2).
+    """Return two numbers: the factor of the variance at the adjusted score, and the slope.
 
     The arguments are predictions (J,), squared errors as multiples of p (1 - p) (J,), the number
     of answers, and the margin of error in standard errors.

@@ -38,7 +38,7 @@ _PREDICTORS = {0: "item means", 1: "2PL"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemBank(CalibratedQuestions):
-    """Bank of calibrated questions, from which new models are scored by few answers.
+    """Bank of calibrated questions, with which new models are scored from few answers.
 
     Attributes
     ----------

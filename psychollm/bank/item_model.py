@@ -1,4 +1,4 @@
-r"""Logistic item model with few abilities, which predicts unknown from known answers.
+r"""Logistic item model with few abilities, which predicts unknown answers from known ones.
 
 The score y of a model on question j, inside [0, 1], has the mean
 

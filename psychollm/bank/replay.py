@@ -121,14 +121,14 @@ def replay(
         Binary or graded scores from 0 to 1 on questions of the bank. Unanswered questions are not
         sampled and are excluded from the true score.
     sizes : sequence of int
-        Numbers of questions per session. Models with fewer than 1.25 times as many answers are
+        Numbers of questions per session. Models with fewer answers than 1.25 times this number are
         omitted.
     half_widths : sequence of float
         Margins of error at which sessions of the bank stop.
     designs : sequence of str
         Designs to simulate: "bank" (sessions of the bank), "random" (simple random samples),
-        "stratified" (by domain or difficulty), "assisted" (simple random samples, the prediction
-        corrected), "information" (the most informative questions), and the published "anchors",
+        "stratified" (by domain or difficulty), "assisted" (simple random samples with a corrected
+        prediction), "information" (the most informative questions), and the published "anchors",
         "p_irt", "gp_irt" (`psychollm.bank.designs`).
     n_repeats : int
         Number of repetitions per model.

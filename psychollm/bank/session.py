@@ -121,7 +121,8 @@ class Session:
         Parameters
         ----------
         k : int
-            Number of questions. At the end of the session, fewer questions or none are returned.
+            Number of questions. At the end of the session, fewer than k questions, or none, are
+            returned.
 
         Returns
         -------

@@ -246,7 +246,7 @@ def _inside_unit(
 def wilson_from_draws(
     value: FloatArray, draws: FloatArray, trials: FloatArray, *, level: float
 ) -> FloatArray:
-    """Return Wilson's intervals with the effective number of trials implied by the draws."""
+    """Return Wilson intervals with the effective number of trials implied by the draws."""
     # Percentile intervals are too short for rates near 0 or 1, and have zero length at 0 or 1. The
     # number of trials follows from the binomial variance at the rate of the sample or the mean of
     # the draws, whichever is nearer to one half. Shapes: value (points,); draws (resamples,

@@ -40,7 +40,7 @@ def settings(
     table : mapping
         Table as parsed from TOML.
     where : str
-        Location of the table, for errors.
+        Location of the table, for error messages.
     folder : Path
         Folder of the files that the table names.
 

@@ -28,7 +28,7 @@ def sources_of(held: Mapping[Path, tuple[str, ...]], arm: str | None) -> dict[st
     held : mapping
         Arms of each store, empty if it has none.
     arm : str, optional
-        Arm to select, by default all.
+        Arm to select; by default all arms.
     """
     found: dict[str, Source] = {}
     for path, arms in held.items():

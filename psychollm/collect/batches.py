@@ -344,7 +344,7 @@ class BatchLane:
             await self._pause(self._endpoint.poll)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
-        """Repeat a call while the server is busy, unreachable or, with `missing`, slow to list."""
+        """Repeat a call if the server is unavailable or, with `missing`, finds no batch yet."""
         begun, tries = time.monotonic(), 0
         while True:
             try:

@@ -81,9 +81,9 @@ def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
     -------
     dict
         A dictionary for each model with the score; its interval (lower and upper bound, level);
-        the number of questions that were sent, that have no answer, and that the bank contains;
-        the reason for stopping; the flag (reason) and method of the estimate; the bank's digest;
-        and the seed. The result is empty without adaptive collection.
+        the numbers of questions sent, of questions without an answer, and of questions in the
+        bank; the reason for stopping; the flag (reason) and method of the estimate; the bank's
+        digest; and the seed. The result is empty without adaptive collection.
 
     Examples
     --------

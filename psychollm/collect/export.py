@@ -64,7 +64,7 @@ def replies(
     store : Store
         Store of a run.
     model : str, optional
-        Name of a model, of which only the requests about `items` are returned. By default, all
+        Name of a model; only requests to this model about `items` are returned. By default, all
         requests are returned.
     items : collection of str
         Labels of questions, which are used only with `model`.
@@ -107,7 +107,7 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     store : Store
         Store of a run.
     arm : str, optional
-        Name of one arm of the study, whose models then have their names in the study. By default,
+        Name of one arm of the study; its models are then named as in the study. By default,
         all arms are returned.
 
     Examples

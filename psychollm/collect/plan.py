@@ -11,14 +11,14 @@
 
     [study]                         # instead of prompts, only for 'psychollm run'
 
-    [adaptive]                      # send only what an item bank selects; omit to send all
+    [adaptive]                      # send only prompts selected by an item bank; omit to send all
     bank = "bank.psy"               # as `ItemBank.save` writes it
     half_width = 0.03               # stop at this margin of error, or
     size = 300                      # after this number of questions
     seed = 1                        # seed of the selection
     batch = 20                      # questions selected at a time
 
-    [parameters]                    # of all models, extended by their own
+    [parameters]                    # shared by all models, which can add their own
     temperature = 0.0
     max_tokens = 64                 # of the answer
     thinking = "low"                # "off", "high", 4000, ...: in addition to the answer

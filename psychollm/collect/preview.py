@@ -20,7 +20,7 @@ class Preview(Result):
 
     If a prompt continues a reply that is still unknown, the maximum length of the reply is
     counted. The expected cost and time are extrapolated from the store's earlier requests to a
-    model, and from rate limits. They are NaN without both.
+    model, and from rate limits. They are NaN if neither is available.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     plan : Plan
         Prompts, endpoints and models.
     show : int
-        Number of prompts to show in full, of which each is the first with its reply format.
+        Maximum number of prompts to show in full: the first prompt of each reply format.
 
     Examples
     --------

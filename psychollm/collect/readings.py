@@ -37,7 +37,8 @@ NOT_ASKED = "not_asked"  # additional outcome of requests that were not sent yet
 class Readings(Result):
     """One instrument's parsed replies of all models.
 
-    A request that failed or was not sent yet is None. It is missing and never counts as "no".
+    The reply is None if a request failed or was not sent yet. Such a reply is missing and never
+    counts as "no".
 
     Examples
     --------

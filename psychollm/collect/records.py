@@ -1,4 +1,4 @@
-"""Requests ready to be sent and recorded exchanges, the outputs and inputs of a store."""
+"""Outputs and inputs of a store: requests ready to be sent, and recorded exchanges."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -34,7 +34,7 @@ LARGE = 1_000_000_000  # bytes; a larger dense table may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Return whether a table is sparse by default, with over 1 GB and less than a third filled."""
+    """Return whether a table is sparse by default: over 1 GB and less than a third filled."""
     cells = n_models * n_questions
     return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 

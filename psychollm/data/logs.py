@@ -408,7 +408,7 @@ def _repeats(
     respondent: str,
     last: dict[tuple[str, str], int],
 ) -> list[int]:
-    """Return the number of each repeat, counted on from the repeats in earlier runs."""
+    """Return the number of each repeat, continuing the numbering of earlier runs."""
     before = {label: last.get((respondent, label), 0) for label in labels}
     count: dict[str, int] = {}
     numbers = []

@@ -174,7 +174,7 @@ def between_models(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Questions without both values are ignored.
+        1 = yes or correct, 0 = no or wrong. Questions that lack either value are ignored.
     n_null : int
         Number of permutations for Spearman's p-value. With up to eight models all permutations are
         used.
@@ -357,7 +357,7 @@ def _fisher_interval(r: float, n: int, factor: float, level: float) -> FloatArra
 def _permutation_p(
     x: FloatArray, y: FloatArray, n: int, rng: RandomState
 ) -> tuple[float, int, bool]:
-    """Return a rank correlation's p-value, number of permutations, and whether all were used."""
+    """Return a rank correlation's p-value, the number of permutations, and whether it is exact."""
     k = x.size
     if k < 3:
         return np.nan, 0, True

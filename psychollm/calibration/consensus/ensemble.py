@@ -202,7 +202,7 @@ class _Contest:
 
 
 def _best_single(paired: PairedAnswers, m: int, where: BoolArray) -> int:
-    """Return the model whose answer has the largest AUROC for the correctness of m, or -1."""
+    """Return the model whose answer has the largest AUROC for m's correctness; -1 if none has."""
     answered = paired.answered * where
     said, right = paired.said * where, paired.right[m]
     with np.errstate(invalid="ignore", divide="ignore"):

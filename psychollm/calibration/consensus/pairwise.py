@@ -101,7 +101,7 @@ def pairwise_calibration(
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct, 0 = no or wrong. A pair is compared on questions for which both models
-        have both values.
+        have confidence and correctness.
     scores : array_like (questions,), optional
         Factor score of each question, estimated from the answers of all models; questions with NaN
         are skipped. A logistic regression on a cubic polynomial of the score then estimates each

@@ -162,7 +162,7 @@ def confusion(
     LabelError
         If the two tables differ in their models or questions.
     CodeError
-        If one of them is not binary, or, with `yes_above`, confidence is not a probability.
+        If one of the tables is not binary, or, with `yes_above`, confidence is not a probability.
     OptionError
         If an option is out of range, or if clusters or weights are given with ``bootstrap=0``.
 

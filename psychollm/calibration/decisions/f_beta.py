@@ -181,7 +181,7 @@ def f_beta(
 
 
 def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
-    """Return F-beta (1) from counts; NaN without a yes and a correct answer."""
+    """Return F-beta (1) from counts; NaN if no answer is yes and none is correct."""
     square = np.asarray(beta, dtype=np.float64) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((1.0 + square) * tp / (square * correct + yes), dtype=np.float64)

@@ -120,7 +120,7 @@ def signal_detection(
     -------
     SignalDetection
         Values are NaN with a reason for a model that is always or never correct. Intervals of d'
-        and c use (2); intervals of the rates are Wilson's. With weights or clusters, all intervals
+        and c use (2); the rates have Wilson intervals. With weights or clusters, all intervals
         are estimated from the resamples.
 
     Raises

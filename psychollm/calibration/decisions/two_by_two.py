@@ -19,8 +19,8 @@ Proportions have Wilson's interval, and J has Newcombe's interval, which combine
 intervals. The yes rate minus accuracy has the interval of Bonett and Price. Intervals of phi and
 kappa (on the scale of Fisher's z) and of F (on the scale of log odds) apply (3) to the table with
 half an answer added to each cell. They are widened to include the estimate, and are defined even
-with empty cells. With 50 answers, 95 % intervals cover 92 to 97 %; the plain delta method covers
-as little as 81 %.
+with empty cells. With 50 answers, 95 % intervals cover the true value in 92 to 97 % of data sets;
+intervals of the plain delta method cover it in as few as 81 % of them.
 
 References
 ----------

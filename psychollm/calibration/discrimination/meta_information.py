@@ -224,7 +224,7 @@ def _flags(tally: Tally) -> tuple[Reason, ...]:
 def _closed_form(
     tally: Tally, edges: IntArray, values: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds of both outputs, from both parts of the variance."""
+    """Return standard errors and bounds of two outputs, from the two parts of the variance."""
     counts = np.add.reduceat(np.stack([tally.correct, tally.wrong]), edges[:-1], axis=1)
     table = counts / counts.sum()
     margin, mass = table.sum(axis=1), table.sum(axis=0)

@@ -12,7 +12,7 @@ continuous function of the stated confidences and requires no choice of bins. It
 upward bias as a binned error. It is therefore reported with the same quantities: the expectation
 under calibration, a p-value, and the corrected error with its interval. The interval uses the
 bandwidth of the sample. In the simulations described in `psychollm.calibration.errors.binned` it
-covers 92 to 99 %.
+has a coverage of 92 to 99 %.
 
 References
 ----------

@@ -19,8 +19,8 @@ which preserves any dependence within clusters (the wild bootstrap under the nul
 Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and third moment
 one, which preserves the skewness of cluster totals. At a nominal level of 5 %, the test rejects 1
 to 7 % of calibrated models, and the fewest if there are few clusters. With random signs instead of
-(2) it rejects 6 to 9 %. No p-value is returned if the effective number of clusters is below that
-of five clusters of equal size.
+(2) it rejects 6 to 9 % of these models. No p-value is returned if the effective number of clusters
+is below that of five clusters of equal size.
 
 References
 ----------

@@ -85,7 +85,7 @@ class ConfidenceGate(Study, Result):
             Group of all questions, or of each question. Questions of unknown groups give False,
             with a warning.
         model : hashable, optional
-            Model, if the gate has several.
+            Label of a model, if the gate has several models.
 
         Returns
         -------
@@ -299,8 +299,8 @@ def confidence_gate(
     at_most : float
         Largest tolerated proportion of wrong answers among the accepted answers.
     certainty : float
-        Probability that the guarantee is met. At .9, a gate has an error rate above `at_most` with
-        a probability of at most 10 %.
+        Probability that the guarantee is met. With a certainty of .9, a gate has an error rate
+        above `at_most` with a probability of at most 10 %.
     groups : array_like or mapping (questions,), optional
         Group of each question, such as its domain; each group has its own gate.
     clusters : array_like or mapping (questions,), optional

@@ -180,7 +180,7 @@ class CalibrationPanel(Study, Result):
             Random generator or seed. The default is a fixed seed, so that a panel always has the
             same curves.
         n_jobs : int or None
-            Number of workers; -1 uses all processors. The result does not depend on it.
+            Number of workers; -1 uses all processors. The result does not depend on this number.
         progress : bool
             Whether to show a progress bar.
 
@@ -224,7 +224,8 @@ class CalibrationPanel(Study, Result):
         Returns
         -------
         Findings
-            With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
+            Findings with the methods `text()`, `to_markdown()`, `to_html()`, `to_json()` and
+            `to_frame()`.
 
         Examples
         --------

@@ -94,10 +94,10 @@ def semantic_entropy(
         Semantic classes of the samples (models, questions, samples), with log-likelihoods for the
         last three estimators.
     estimator : {"discrete", "miller_madow", "likelihood", "monte_carlo", "predictive"}
-        "discrete": entropy of the class proportions. "miller_madow": the same with a correction
-        for bias. "likelihood": entropy of the normalised class likelihoods. "monte_carlo": mean
-        negative log-likelihood of the sampled classes. "predictive": mean negative log-likelihood
-        of the samples, which ignores meaning.
+        "discrete": entropy of the class proportions. "miller_madow": this entropy with a
+        correction for bias. "likelihood": entropy of the normalised class likelihoods.
+        "monte_carlo": mean negative log-likelihood of the sampled classes. "predictive": mean
+        negative log-likelihood of the samples, which ignores meaning.
     normalise : bool
         Whether to divide by ln M, the largest possible entropy of M samples.
     length_normalise : bool

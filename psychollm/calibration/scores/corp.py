@@ -8,8 +8,8 @@ of correctness on f (`isotonic`), and S(mean) the mean score of the constant acc
                  + \underbrace{S(\text{mean})}_{\text{UNC}} .                             \quad (1)
 
 MCB (miscalibration) is the improvement by recalibration. DSC (discrimination) is the improvement
-of recalibrated confidence over the constant accuracy. Both are at least zero. For the Brier score
-they are versions of Murphy's reliability and resolution that require no bins.
+of recalibrated confidence over the constant accuracy. MCB and DSC are at least zero. For the Brier
+score they are versions of Murphy's reliability and resolution that require no bins.
 
 The isotonic fit overfits, so that MCB and DSC are biased upwards by an amount of order
 :math:`n^{-2/3}`: even a calibrated model has MCB above zero. MCB is therefore tested against

@@ -26,11 +26,11 @@ their value; the upper bound corrects for this (`influence.skew_allowance`). The
 zero if a component does not exceed the noise. The upper bound is at least B, because a component
 below the noise may still be positive in the population.
 
-In simulations with 50, 200 and 1,000 questions, 95 % intervals covered 94 to 100 %. The five
-simulated models were calibrated or overconfident, with confidence that was continuous, binary or
-had eleven levels. With 3 to 30 clusters, and one answer in three or in eleven wrong, coverage was
-95 to 100 %. Near zero, coverage exceeds the nominal level, because only the lower bound can be
-wrong.
+In simulations with 50, 200 and 1,000 questions, 95 % intervals had a coverage of 94 to 100 %. The
+five simulated models were calibrated or overconfident, with confidence that was continuous, binary
+or had eleven levels. With 3 to 30 clusters, and an error rate of one in three or one in eleven,
+coverage was 95 to 100 %. Near zero, coverage exceeds the nominal level, because only the lower
+bound can be wrong.
 
 The uncertainty o (1 - o) is largest at one half; its bounds are computed from the bounds of the
 accuracy o.

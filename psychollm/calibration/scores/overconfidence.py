@@ -21,9 +21,9 @@ their bounds l and u, and the correlation r of confidence and correctness, its l
                     - 2 r (\bar f - l_f)(u_y - \bar y)},                                  \quad (2)
 
 and the upper bound is analogous. The bounds l_f and u_f are based on Student's t; l_y and u_y are
-Wilson's, so that the interval does not have zero length for a model that is always correct. With
-clusters or weights, the interval is based on Student's t with the clustered standard error, on the
-scale of Fisher's z.
+Wilson bounds, so that the interval does not have zero length for a model that is always correct.
+With clusters or weights, the interval is based on Student's t with the clustered standard error,
+on the scale of Fisher's z.
 
 References
 ----------

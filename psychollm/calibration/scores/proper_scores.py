@@ -12,8 +12,8 @@ the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1.
 score of a wrong answer with a confidence of 1 is infinite. Confidence is therefore clipped to
 [clip, 1 - clip] before the logarithm is computed, and clipped values are flagged. Scores depend on
 `clip` and are comparable only if it is the same; the name of the estimate includes it. If a few
-wrong answers with a confidence of 1 dominate the score, its 95 % interval covers 91 % with 50
-questions. Otherwise the intervals of all three scores cover 93 to 97 %.
+wrong answers with a confidence of 1 dominate the score, the coverage of its 95 % interval is 91 %
+with 50 questions. Otherwise the coverage for all three scores is 93 to 97 %.
 
 References
 ----------

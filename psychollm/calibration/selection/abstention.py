@@ -134,7 +134,7 @@ def abstention(
         Weight of each question.
     bootstrap : int or Bootstrap
         Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
-        Intervals are Wilson's or use the delta method. With weights or clusters they use a
+        Intervals use Wilson's method or the delta method; with weights or clusters, they use a
         sandwich variance.
     level : float
         Coverage of the intervals, between 0 and 1.
@@ -409,7 +409,7 @@ def abstention_by(
         Weight of each question.
     bootstrap : int or Bootstrap
         Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling.
-        Intervals are Wilson's or use the delta method. With weights or clusters they use a
+        Intervals use Wilson's method or the delta method; with weights or clusters, they use a
         sandwich variance.
     level : float
         Coverage of the intervals, between 0 and 1.

@@ -21,8 +21,8 @@ divided by the excess of a random order. It is 0 for the best order, 1 for a ran
 
 Other authors compute the area with the trapezoidal rule, and the best area as r + (1 - r) ln(1 -
 r) with the error rate r. These values differ from (1) and (2) by terms of order 1/n. With tied
-scores the trapezoidal rule differs by more, because it replaces the curve of the expected risk by
-a straight line.
+scores the trapezoidal rule differs more from (1), because it replaces the curve of the expected
+risk by a straight line.
 
 With weights (scaled to mean one), a question of weight v counts as v answers. Sums of 1/k are then
 differences of the digamma function, which extends the harmonic numbers.
@@ -286,7 +286,7 @@ def coverage_at_risk(
     The estimate is a maximum over the sample and is therefore biased upwards. The interval inverts
     the band of `risk_coverage`. Its lower bound is the largest coverage at which the upper band
     does not exceed the risk; its upper bound uses the lower band. With ``ties="whole"``, the lower
-    bound is the bootstrap's if that is smaller.
+    bound is the bootstrap bound if that is smaller.
 
     Examples
     --------

@@ -19,11 +19,11 @@ also increases w. With the trigamma function :math:`\psi_1`, the derivative of h
 
 Intervals of AURC and AUGRC are computed on the scale of log odds, and intervals of the excesses on
 the log scale. For a perfect order, the upper bound of the excess is twice Wilson's upper bound of
-the proportion of discordant pairs, in units of the excess of a random order. Without errors, AURC
-has the upper bound of the error rate. In simulations with 50, 200 and 1,000 answers, 95 %
-intervals of AURC, AUGRC and E-AUGRC covered 93 to 96 %. Intervals of E-AURC and of the normalised
-AURC covered 92 to 95 % with 200 or more answers and 91 to 93 % with 50, because these areas depend
-strongly on the few most confident answers.
+the proportion of discordant pairs, in units of the excess of a random order. Without errors, the
+upper bound of AURC is the upper bound of the error rate. In simulations with 50, 200 and 1,000
+answers, 95 % intervals of AURC, AUGRC and E-AUGRC had a coverage of 93 to 96 %. Intervals of
+E-AURC and of the normalised AURC had a coverage of 92 to 95 % with 200 or more answers and of 91
+to 93 % with 50, because these areas depend strongly on the few most confident answers.
 """
 
 from functools import lru_cache

@@ -266,8 +266,8 @@ def meta_d(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired; 0 draws
-        none.
+        Number of resamples of questions, which all models share, so that differences are paired; 0
+        disables resampling.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -294,10 +294,10 @@ def meta_d(
     Standard errors and intervals use the observed information and the delta method, which accounts
     for the uncertainty of d' and c. With clusters or weights they are estimated by the bootstrap.
     Coverage was simulated with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2.
-    The 95 % intervals of d', meta-d', M-ratio and M-diff covered 93 to 97 %. The intervals of log
-    M-ratio and meta-c covered 92 to 100 %, and 94 to 99 % with at least 400 trials. The intervals
-    are wide: with d' = 1.2, the margin of error of the M-ratio is 0.5 with 200 trials and 0.23
-    with 1,000 trials.
+    The 95 % intervals of d', meta-d', M-ratio and M-diff had a coverage of 93 to 97 %. The
+    coverage for log M-ratio and meta-c was 92 to 100 %, and with at least 400 trials 94 to 99 %.
+    The intervals are wide: with d' = 1.2, the margin of error of the M-ratio is 0.5 with 200
+    trials and 0.23 with 1,000 trials.
 
     References
     ----------

@@ -7,8 +7,8 @@ With stimulus class S, response R, correctness Y and rating C, meta-I is one of
 The first is the mutual information of confidence and correctness (Dayan). The second is the mutual
 information of confidence and stimulus, given the response. The third (as in statConfR) is the
 information of the report (R, C) about the stimulus, minus the information of the best guess from
-the report, which has accuracy :math:`a^*`. The three are equal if both responses are symmetric; a
-response bias affects the third.
+the report, which has accuracy :math:`a^*`. The three are equal if the two responses are symmetric;
+a response bias affects the third.
 
 The ratios divide meta-I by one of four quantities:
 

@@ -185,7 +185,7 @@ class OpenAIBatches:
         return _id(object_from(await line.post(json.dumps(body).encode(), "/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find the batch by its file, which no other batch has."""
+        """Find the batch by its file, which no other batch uses."""
         for one in await _pages(line, "/batches?limit=100"):
             if one.get("input_file_id") == draft.file:
                 return _id(one)
@@ -231,7 +231,7 @@ _STATUS = {
 
 
 class AnthropicBatches:
-    """Batches through ``POST /messages/batches``, which only their results identify."""
+    """Batches through ``POST /messages/batches``, which are identified only by their results."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
         """Do nothing: the batch itself contains the requests."""
@@ -293,7 +293,7 @@ def _results_of(batch: str) -> str:
 
 
 def _like(listed: Mapping[str, Any], draft: Draft) -> bool:
-    """Return whether a listed batch has the size of the draft and is not older."""
+    """Return whether a listed batch has the size of the draft and is not older than it."""
     counts = listed.get("request_counts")
     n = sum(as_number(one) or 0 for one in counts.values()) if isinstance(counts, dict) else 0
     try:

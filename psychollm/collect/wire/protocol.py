@@ -73,7 +73,7 @@ class Line(Protocol):
         """Use these headers for all further requests."""
 
     def withdraw(self) -> None:
-        """Abandon waiting bodies that have not been sent."""
+        """Abandon queued request bodies that have not been sent."""
 
     async def close(self) -> None:
         """Release all resources."""

@@ -90,7 +90,7 @@ class TransformersLocal(OpenAIChat):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A body waiting for its model, with the future for its result."""
+    """A request body queued for a model, with the future for its result."""
 
     body: Mapping[str, Any]
     exchange: "asyncio.Future[Exchange]"

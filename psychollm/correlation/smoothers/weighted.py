@@ -190,7 +190,7 @@ def _distance(problem: _Problem, x: FloatArray) -> float:
 
 
 def _lower_bound(problem: _Problem, multiplier: FloatArray) -> float:
-    """Return the dual function, a lower bound of the distance of all correlation matrices."""
+    """Return the dual function, a lower bound of the distance to any correlation matrix."""
     off = hollow(multiplier)
     spent = np.sum(off**2 / problem.weights) / 2.0 + np.sum(off * problem.matrix)
     return -float(spent + np.trace(multiplier))
