@@ -40,7 +40,7 @@ class Studied:
     """Result of the study of a store's replies, with the Python code that computes it."""
 
     study: Any
-    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # more tables by file name
+    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # further tables by file name
     imports: str = ""
     read: str = SCORES
     without: str = WITHOUT  # code that excludes models

@@ -352,7 +352,7 @@ class BatchLane:
             except BatchError as error:
                 tries += 1
                 late = missing and error.kind is Kind.NOT_FOUND and tries <= LAGS
-                if isinstance(error, NotYetError):  # the server only needs time
+                if isinstance(error, NotYetError):  # the server needs more time
                     late, begun, tries = True, time.monotonic(), 0
                 passing = late or error.kind not in FINAL | HOPELESS
                 if not passing or time.monotonic() - begun > self._endpoint.patience:

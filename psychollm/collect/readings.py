@@ -55,7 +55,7 @@ class Readings(Result):
     prompts: Mapping[str, tuple[Prompt, ...]]  # prompts by model, in the order of the plan
     # parsed replies by model, sample and prompt
     by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]
-    outcomes: Mapping[str, Mapping[str, int]]  # counts by model and outcome
+    outcomes: Mapping[str, Mapping[str, int]]  # numbers of requests by model and outcome
     keys: Mapping[tuple[str, int, str], str]  # keys of requests, by model, sample and prompt
     # log probabilities of whole replies, if the server sent them
     logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from psychollm._base.types import AnyArray, IntArray, WordArray
 
 PART = 1 << 22  # number of cells that are read at a time
 BUCKET_ROWS = 4_096
-BUFFERED = 1 << 23  # cells in memory before they are distributed to files
+BUFFERED = 1 << 23  # number of cells in memory before they are distributed to files
 
 
 DENSE_BYTES = 3  # bytes per cell of a dense table, filled or empty

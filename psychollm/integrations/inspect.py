@@ -286,7 +286,7 @@ class _Run:
             raise LabelError(msg)
         order = [places[str(one)] for one in there]
         if stop.size is None and any(first > second for first, second in pairwise(order)):
-            there = there[: stop.planned()]  # answers cannot determine the number
+            there = there[: stop.planned()]  # answers cannot determine when to stop
         # Convert ids to text, because Inspect may have numbers or text.
         self._drawn = {str(samples[places[str(one)]].id): one for one in there}
         self._answers: dict[Any, dict[int, float]] = {}  # answers of admitted questions, by epoch

@@ -60,7 +60,7 @@ Score: TypeAlias = Literal["brier", "log"]
 # This is the ratio of the noise of blocks pooled by the isotonic fit to the noise of fixed bins.
 # The ratio was 1.4 to 1.8 in simulations with 50 to 4,000 answers.
 _POOLED = 1.5
-_CLEAR = 2.0  # standard errors above which a deviation is significant
+_CLEAR = 2.0  # number of standard errors above which a deviation is significant
 
 
 class BinNoise(NamedTuple):

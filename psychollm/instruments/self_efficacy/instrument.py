@@ -47,7 +47,7 @@ class Task:
 
     key: str
     condition: Condition
-    level: int  # 1 is the easiest
+    level: int  # 1 is the easiest level
     text: str
     rubric: Mapping[str, Any] = field(hash=False)  # input of `grade_task`; JSON-compatible
 

@@ -120,7 +120,7 @@ class Asked:
 
 
 MOST = 8  # largest number of factors tried
-STANDARD_ERRORS = 2.0  # standard errors by which a factor must improve prediction
+STANDARD_ERRORS = 2.0  # number of standard errors by which a factor must improve prediction
 
 
 def held_out_losses(ascent: Ascent, held: Filled) -> FloatArray:
