@@ -31,7 +31,7 @@ class StatedAnswers(Result):
 
     @property
     def n(self) -> FloatArray:
-        """Number of questions with both values, per model (models,)."""
+        """Number of questions with confidence and correctness (models,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.float64)
 
     @property
@@ -159,7 +159,7 @@ class PairedAnswers(Result):
 
     @property
     def n(self) -> FloatArray:
-        """Number of questions with both values, per model (models,)."""
+        """Number of questions with confidence and correctness (models,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.float64)
 
     @property

@@ -120,7 +120,7 @@ def _uniforms(seeds: WordArray, n_units: int) -> FloatArray:
 
 
 def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (replicates, groups) of a calibrated model."""
+    """Return numbers of correct and wrong answers (replicates, groups) of a calibrated model."""
     correct = np.empty((len(uniforms), tally.values.size))
     wrong = np.empty_like(correct)
     calibrated_tallies(
