@@ -12,7 +12,12 @@ import psychollm as psy
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "choose.md").read_text(encoding="utf-8")
-QUOTED = re.findall(r'\[([\d.]+(?: %)?)\]\(([\w.]+)(?:#([\w-]+))?\s+"([^"]+)"\)', PAGE)
+QUOTED = [
+    (figure, page, section, " ".join(place.split()))  # a title may be wrapped
+    for figure, page, section, place in re.findall(
+        r'\[([\d.]+(?: %)?)\]\(([\w.]+)(?:#([\w-]+))?\s+"([^"]+)"\)', PAGE
+    )
+]
 CALLS = [
     node
     for line in re.findall(r"^`(\w.*)`\\?$", PAGE, re.MULTILINE)
