@@ -56,9 +56,9 @@ SETTLED = 1.5e-3  # root mean square change per iteration, in posterior standard
 LONGEST_LOG = 0.6  # largest change of a log variance per iteration
 # iterations per extrapolation; gain of the bound below which the next extrapolation is shortened
 LEAP_EVERY, LEAST_GAIN = 6, 0.01
-# largest proportion of missing information for which an extrapolation corrects
+# extrapolation corrects for at most this proportion of missing information
 MOST_PRIOR = 0.9
-BOUNDLESS = 60.0  # a larger median slope means that there is no maximum
+BOUNDLESS = 60.0  # a larger median slope means that the objective has no maximum
 
 
 class Abilities(Protocol):

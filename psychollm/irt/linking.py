@@ -136,7 +136,7 @@ class _Side:
 
     family: Family
     parameters: FloatArray  # (shared, p)
-    n_steps: IntArray  # (shared,) number of answers minus one
+    n_steps: IntArray  # (shared,) number of answer categories minus one
 
     @classmethod
     def of(cls, fit: IRTFit, items: IntArray) -> _Side:

@@ -34,7 +34,8 @@ MODELS: Mapping[Model, Callable[[Model, Link, int, Codes], Family]] = {
     **dict.fromkeys(YES_OR_NO, _yes_or_no),
     **SEVERAL_ANSWERS,
 }
-FIXED: dict[str, Normal] = {  # with fewer than `FEW` answers per item; always for asymptotes
+# (mean, SD) of priors, used with fewer than `FEW` answers per item, and always for asymptotes
+FIXED: dict[str, Normal] = {
     "slope": (1.0, 0.75),
     "intercept": (0.0, 2.5),
     "guessing": (-1.4, 0.7),

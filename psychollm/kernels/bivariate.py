@@ -70,7 +70,7 @@ def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float
     """Integrate g over [lo, hi] to about 1e-14 of its value."""
     # If the thresholds are nearly equal, g has a dip at the lower end of the interval that is so
     # narrow that all nodes would miss it. The integral is then split into panels that grow from
-    # there, each ending at 16 times the end of the previous panel.
+    # that end, each ending at 16 times the end of the previous panel.
     width = max(lo, math.sqrt(gap))
     if gap == 0.0 or width >= 0.02 * hi:
         return _halved(lo, hi, gap, product)

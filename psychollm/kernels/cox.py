@@ -300,7 +300,7 @@ def _bound(data, best, top, which, others, penalty, reach):
     step, z = reach
     theta = best.copy()
     near, near_root = 0.0, 0.0  # distance at which the root of the deviance is below z
-    far = math.inf  # distance at which it is above z
+    far = math.inf  # distance at which the root of the deviance is above z
     move = step
     for _ in range(_MAX_STEPS):
         theta[which] = best[which] + move

@@ -46,7 +46,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
     scale = bits.view(np.float64)
     highest, furthest = HIGHEST / slope.shape[0], np.abs(rows[:, :n_nodes]).max()
     for j in range(slope.shape[1]):
-        if np.isnan(slope[0, j]):  # the item is not in this fit
+        if np.isnan(slope[0, j]):  # skip items that are not in this fit
             continue
         slopes, intercepts = slope[:, j].sum(), intercept[:, j].sum()
         for low in range(start[j], start[j + 1], CHUNK):

@@ -21,7 +21,8 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.symmetric import cholesky, positive_part
 
 LONGEST = 1.0  # largest change of a coordinate in one iteration
-DAMPING = 0.5  # weight of the old precision in the new; without it, steep items oscillate
+# weight of the old precision in the new one; without it, estimates of steep items oscillate
+DAMPING = 0.5
 GROWTH = 0.2  # limits the growth of the step length from one iteration to the next
 SWING, SHORTEST = 0.02, 0.1  # shortest step for a secant, in standard errors; smallest step length
 

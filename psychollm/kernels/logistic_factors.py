@@ -48,7 +48,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.irt_marginal import _exponentials
 
-LEAST = 1e-8  # xi squared, below which lambda is 1/4 to eight digits
+LEAST = 1e-8  # value of xi squared below which lambda is 1/4 to eight digits
 RUN = 512  # number of factors, each in [1, 2], whose product is finite
 PI_8 = math.pi / 8.0
 

@@ -36,7 +36,8 @@ STEPS = 60
 NEAR = 1e-4  # tolerance of the mode in prior standard deviations; nodes need no more accuracy
 NARROW, STEP = 0.9, 0.7  # largest distances between nodes: in units of s, and in logits
 DROP = 16.0  # decrease of the log integrand beyond which it is negligible
-FAR = math.sqrt(2.0 * DROP)  # a normal log density decreases by DROP here; no integrand is wider
+# distance at which a normal log density has decreased by DROP; no integrand is wider
+FAR = math.sqrt(2.0 * DROP)
 ROOT = math.sqrt(2.0 * math.pi)
 FULL = 1e120  # largest product before its logarithm is taken
 FARTHEST = 200.0  # largest logit; odds of e^400 times `FULL` are still finite

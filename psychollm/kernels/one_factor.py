@@ -84,7 +84,7 @@ def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
 @njit
 def count_answers(yes, answered, counts):
     """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts."""
-    # If nothing is missing, `n` is left unchanged.
+    # If no answer is missing, `n` is left unchanged.
     joint, own, both = counts
     if answered.shape[0] == 0:
         count_pairs(yes, joint)

@@ -175,7 +175,8 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
             if damping > 1e12:
                 return value, taken, STALLED
             continue
-        # If the expected information is half of the observed one, steps overshoot and oscillate.
+        # If the expected information is half of the observed information, steps overshoot and
+        # oscillate.
         overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
         damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         level = better <= value + ROUNDING * abs(value)
@@ -200,7 +201,8 @@ def start_loadings(counts, tau, loading):
     R, direction = np.zeros((k, k)), np.empty(k)
     for i in range(k):
         R[i, i] = 1.0
-        direction[i] = 1.0 + 0.01 * i  # unequal; equal entries could be orthogonal to the result
+        # unequal entries, because equal entries could be orthogonal to the result
+        direction[i] = 1.0 + 0.01 * i
         for j in range(i):
             if tau[i, j] == tau[i, j]:
                 n11 = joint[i, j] + 0.5

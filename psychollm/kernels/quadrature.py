@@ -29,7 +29,7 @@ import numpy as np
 from psychollm._base.types import FloatArray
 
 SPARSE = 4
-HALF_RANGE = 6.5  # the probability outside is 8e-11
+HALF_RANGE = 6.5  # the normal probability outside this range is 8e-11
 
 
 def normal_grid(n: int) -> tuple[FloatArray, FloatArray]:

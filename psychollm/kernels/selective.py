@@ -108,7 +108,7 @@ def risks_at_coverages(
                 if whole_groups:
                     out[row, point] = (errors + w) / (given + m)
                 else:
-                    # If only a rounding error admits a group, nothing is taken from it.
+                    # If only a rounding error admits a group, no answers are taken from it.
                     taken = max(wanted - given, 0.0) * w / max(m, _TINY)
                     out[row, point] = (errors + taken) / wanted
                 point += 1

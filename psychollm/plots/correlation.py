@@ -305,7 +305,8 @@ def _name_cells(ax: "Axes", labels: Sequence[Any]) -> None:
     step = -(-k // _MOST_NAMES)
     at, names = np.arange(0, k, step), short_names(labels)[::step]
     figure: Any = ax.figure
-    pitch = 72.0 * figure.get_figheight() * ax.get_position().height / k  # points from row to row
+    # distance between rows in points
+    pitch = 72.0 * figure.get_figheight() * ax.get_position().height / k
     size = float(np.clip(0.72 * pitch * step, 4.0, TICK_SIZE - 1.0))
     ax.set_xticks(at, names, rotation=90, fontsize=size)
     ax.set_yticks(at, names, fontsize=size)

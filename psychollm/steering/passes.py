@@ -128,8 +128,7 @@ def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
 def resumed(body: Anatomy, layer: int, state: Any, output: Any) -> Iterator[None]:
     """Within a context, make all layers up to `layer` return a known state."""
     blocks = body.blocks[: layer + 1]
-    # Restore the layer's own forward method, which the library accelerate, for example, may have
-    # set.
+    # Restore the layer's own forward method, which a library such as accelerate may have set.
     before = [vars(block).get("forward") for block in blocks]
     try:
         for block in blocks:

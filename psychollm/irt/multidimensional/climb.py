@@ -47,10 +47,11 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
-# total number of quasi-random nodes of all patterns, whose errors average out
+# least total number of quasi-random nodes; errors average out over patterns
 LEAST_NODES = 262_144
 MATRIX_NODES = {1: 15, 2: 7, 3: 5}
-PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # refinement ends if a finer rule changes parameters less
+# refinement ends if a finer rule changes parameters by less than this
+PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}
 SMALL_STEP = 1e-9  # change of a parameter at the optimum of one rule
 SMALL_QUASI = 1e-6  # change of a parameter at the optimum of a quasi-random rule
 STALLED = 1e-6, 1e-3  # smaller steps may be due to rounding or integration error
@@ -60,7 +61,9 @@ LONGEST = 1.0  # largest change of a parameter in one step
 MAX_NEWTON = 60
 MAX_SINGULAR = 8  # failures of positive definiteness that end the optimisation
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
-INEXACT = 1e-7, 1e-4  # loss accepted if the gradient fell, for product and quasi-random rules
+# accepted relative loss of the objective if the gradient decreased, for product and quasi-random
+# rules
+INEXACT = 1e-7, 1e-4
 SHIFTS = 4  # number of other segments of the quasi-random sequence that are tried
 LARGEST_ERROR = 0.2  # a larger integration error, in standard errors, causes a warning
 

@@ -101,7 +101,8 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
 
 def has_population(priors: object, shape: Shape, items: int, n_respondents: int) -> bool:
     """Return whether the prior is hierarchical."""
-    # Exploratory slopes on several abilities have arbitrary signs, and so no population.
+    # Exploratory slopes on several abilities have arbitrary signs and therefore no population
+    # distribution.
     one_form = not shape.exploratory or shape.loads.shape[1] == 1
     few = n_respondents < FEW and items >= POPULATION
     return isinstance(priors, str) and priors == "auto" and few and one_form

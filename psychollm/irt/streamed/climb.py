@@ -29,7 +29,8 @@ from psychollm.irt.families import Family
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.streamed.posterior import FINEST, Posterior, StreamedAbilities
 
-SETTLING = 0.02  # diverging items are excluded when the variance of abilities changes by less
+# diverging items are excluded when the variance of abilities changes by less than this
+SETTLING = 0.02
 WORTH = 1.5  # shortest extrapolation, in EM steps
 LEAST_VARIANCE = 0.01  # smallest variance of abilities after a step
 RIDGE = 1e-8  # constant added to the information

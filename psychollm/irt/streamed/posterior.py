@@ -35,18 +35,19 @@ from psychollm.data.cells import PART, CellTable, parts
 from psychollm.irt.item_population import Expected
 from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
-TASK_BYTES = 1 << 28  # largest memory of the sums of all tasks
+TASK_BYTES = 1 << 28  # memory limit for the sums of all tasks
 MOST_TASKS = 64
 WORTH = 50  # smallest number of cells of a task per respondent
 LEAST_CELLS = 1 << 16  # smallest number of cells of a range
-PARCELS = 4  # parcels per process, because a message takes milliseconds
+PARCELS = 4  # number of parcels per process; small, because each message takes milliseconds
 LEAST_SHARED = 1 << 20  # with fewer cells, a single thread is faster
 # numbers of nodes by smallest number of answers
 NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))
 # Numbers of nodes for hierarchical priors, whose iterations end at a thousandth of a standard
 # error.
 FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
-SHORT, RARE = 100, 20  # posteriors are skewed with fewer answers, or fewer of the rarer answer
+# posteriors are skewed if there are fewer answers, or fewer occurrences of the rarer answer
+SHORT, RARE = 100, 20
 SKEWED = 21  # nodes for skewed posteriors
 SMALL, FINEST = 1 << 18, 201  # largest table for an equidistant grid, and the number of its nodes
 HALF = 9.0  # half the range of the equidistant grid, in posterior SDs

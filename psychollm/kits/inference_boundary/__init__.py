@@ -8,8 +8,8 @@ import numpy as np
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, turn
 
-# Pass rates for types A, B, C and M. Rates for A and C, and Gemma's for B, are from the essay. All
-# other rates are invented but similar.
+# Pass rates for types A, B, C and M. The rates for A and C, and Gemma's rate for B, are from the
+# essay. All other rates are invented, but have similar values.
 RATES = (
     (0.60, 0.80, 0.878, 1.0),
     (0.90, 0.75, 0.544, 1.0),
@@ -21,7 +21,7 @@ RATES = (
     (0.95, 0.90, 0.70, 1.0),
     (0.85, 0.65, 0.40, 0.85),
 )
-AGAIN = 0.9  # probability that a run repeats the first
+AGAIN = 0.9  # probability that a run repeats the first run
 HEDGES = 0.5  # probability of a hedge with a number for an undefined word
 REFUSES = 0  # index of the model that refuses if it does not pass
 

@@ -14,14 +14,15 @@ from psychollm.instruments.coding import FIVE, code_by_rules
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, turn, wrong
 
-# Probabilities, one per model.
-DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # of abstaining when it is appropriate
-UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # of abstaining when it is inappropriate
-RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # of a correct first answer
-CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # of rejecting a wrong answer in review
-ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # of rejecting a correct answer in review
-YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # of abandoning a correct answer under pressure
-CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # of a check in a trace
+# Each tuple has one probability per model.
+DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # probability of abstaining when it is appropriate
+UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # probability of abstaining when it is inappropriate
+RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # probability of a correct first answer
+CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # probability of rejecting a wrong answer in review
+ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # probability of rejecting a correct answer in review
+# probability of abandoning a correct answer under pressure
+YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # probability that a trace contains a check
 SAME = 0.9  # probability that judge and rules give the same code
 
 

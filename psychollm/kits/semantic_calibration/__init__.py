@@ -9,7 +9,8 @@ from psychollm.instruments.arms import arm_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, shown, turn, wrong
 
-# Overconfidence of each arm, as a factor of the log odds. Without arms, models cycle through them.
+# Overconfidence of each arm, as a factor of the log odds. Without arms, models cycle through these
+# factors.
 POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 

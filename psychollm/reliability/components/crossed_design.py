@@ -162,7 +162,7 @@ class CellCounts:
 
     design: CrossedDesign
     levels: FloatArray  # (effects,)
-    cells: FloatArray  # (effects,) harmonic mean of the cells per level
+    cells: FloatArray  # (effects,) harmonic mean of the number of cells per level
 
     @property
     def expectation(self) -> FloatArray:

@@ -65,7 +65,7 @@ class DecisionStudy(Result):
     relative_error: Estimate  # (designs,) delta, a variance
     absolute_error: Estimate  # (designs,) Delta, a variance
     n_items: tuple[int, ...]  # (designs,)
-    n_runs: tuple[int, ...]  # (designs,) 1 without runs
+    n_runs: tuple[int, ...]  # (designs,) number of runs; 1 if the design has no runs
     fixed: str
 
     _AXES = Axes(

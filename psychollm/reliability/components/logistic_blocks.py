@@ -61,7 +61,7 @@ class Design:
     """Numbers of answers, and groups of models and questions."""
 
     domains: tuple[Counted, ...]
-    kinds: FloatArray  # (2, kinds) distinct pairs of correct answers and answers
+    kinds: FloatArray  # (2, kinds) distinct pairs (number of correct answers, number of answers)
     families: IntArray | None  # (models,)
     active: tuple[int, ...]  # indices of the effects in the model
     n_models: int

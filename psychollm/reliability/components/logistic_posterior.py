@@ -42,7 +42,8 @@ from psychollm.reliability.components.logistic_blocks import (
     one_hot,
 )
 
-LARGEST = 20.0  # logits; if it increases up to here, the likelihood is unbounded
+# largest SD in logits; a likelihood that increases up to this SD counts as unbounded
+LARGEST = 20.0
 _STEP = 0.01  # step of finite differences
 # Each effect groups answers by question, by domain or not at all, and by model, by family or not
 # at all.
@@ -53,7 +54,7 @@ _CLIMB, _FARTHEST, _FLAT = 60, 1.0, 0.05
 _GAIN, _ROUGHLY = 1e-6, 1e-2  # tolerances of the maximum and of the posterior mode
 _NOISE = 1e-3  # smaller predicted gains may be finite-difference errors
 _NOTHING = 1e-3  # smaller standard deviations count as zero
-_SMALL, _KEPT = 0.1, 0.3  # a step keeps at least 30 % of a component above 0.1
+_SMALL, _KEPT = 0.1, 0.3  # a step reduces a component above 0.1 to no less than 30 % of its value
 _POINTS = np.array([-3.0, -1.5, 0.0, 1.5, 3.0])
 _GRID = np.linspace(-8.0, 8.0, 801)
 
@@ -87,7 +88,7 @@ class Integrated:
         effects = np.array([flat for _, _, flat in self.past])
         start = self.past[nearest][1].at(effects[nearest] + share @ (effects - effects[nearest]))
         for _, state, _ in self.past:
-            if state.interaction == interaction:  # same table of cells
+            if state.interaction == interaction:  # both modes have the same table of cells
                 start.table, start.interaction = state.table, interaction
         return start
 
@@ -235,7 +236,7 @@ class Explored:
 
     at: FloatArray  # (free,) logarithms of standard deviations at the centre
     axes: FloatArray  # (free, free) columns: one SD along each line
-    log_density: FloatArray  # (free, points) along each line
+    log_density: FloatArray  # (free, points) log density at the points of each line
     modes: tuple[tuple[Mode, ...], ...]  # (free, points)
 
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -251,7 +252,7 @@ class Explored:
                 log[outside] = float(spline(end)) + rise * (_GRID[outside] - end)
             density = np.exp(log - log.max())
             total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
-            # Draws are stratified: one from each n-th part of the distribution.
+            # Draws are stratified: one draw comes from each of n equally probable parts.
             u = (rng.permutation(n) + rng.random(n)) / n
             columns.append(np.interp(u * total[-1], total, _GRID))
         return np.stack(columns, axis=1)

@@ -275,7 +275,7 @@ class _Chunk:
 
     n: FloatArray  # (patterns,)
     H: FloatArray  # (patterns, columns, columns)
-    h: FloatArray  # (patterns, columns) of summed scores
+    h: FloatArray  # (patterns, columns) term h for the summed scores
     h_squared: FloatArray  # (patterns, columns) sums over blocks of h^2
     rest: float  # log|B| and y' B^-1 y, summed
 

@@ -21,8 +21,8 @@ class ConditionScores(Result):
     scores: FloatArray  # (n,)
     condition: IntArray  # (n,) index into `conditions`
     model: IntArray  # (n,) index into `models`
-    conditions: tuple[Hashable, ...]  # in order of appearance
-    models: tuple[Hashable, ...]  # if no models are named, one per score
+    conditions: tuple[Hashable, ...]  # labels of the conditions, in order of appearance
+    models: tuple[Hashable, ...]  # labels of the models; one per score if no models are named
 
     @property
     def sizes(self) -> IntArray:

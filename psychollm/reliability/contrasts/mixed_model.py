@@ -69,12 +69,12 @@ class MixedModel(Result):
     mean_df: FloatArray  # (conditions,) Satterthwaite's degrees of freedom
     contrast_df: FloatArray  # (conditions - 1,) Satterthwaite's degrees of freedom
     contrast_t: FloatArray  # (conditions - 1,)
-    contrast_p: FloatArray  # (conditions - 1,) two-sided, not adjusted
+    contrast_p: FloatArray  # (conditions - 1,) two-sided p-values, not adjusted
     f_statistic: float  # test of no differences between conditions
     f_df: tuple[int, float]  # degrees of freedom of numerator and denominator
     p_value: float  # p-value of F
     bootstrap_p_value: float  # p-value of F, by parametric bootstrap
-    variances: Estimate  # (2,) between models, residual (of means of repeats)
+    variances: Estimate  # (2,) variance between models, residual variance of means of repeats
     intraclass: Estimate  # (1,) proportion of variance between models
     reml_criterion: float  # -2 restricted log likelihood
     log_likelihood: float  # maximum likelihood

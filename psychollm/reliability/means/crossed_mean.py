@@ -54,7 +54,7 @@ class CrossedMean:
     """Mean over people and questions, with its standard error."""
 
     value: float
-    variance: float  # (1); NaN with one person, or with one cluster of questions
+    variance: float  # variance (1); NaN with one person, or with one cluster of questions
     of_questions: float  # V_Q of (2), the variance due to the sample of questions alone
     df: float  # (3)
     n_people: int

@@ -142,8 +142,7 @@ class _Rows:
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:
             drawn = np.concatenate([noise @ parts.T for noise in _noise(source, n_draws, parts)])
-            # The draws of each model are contiguous in memory, because collecting pairs takes half
-            # of the time.
+            # The draws of each model are contiguous in memory, so that pairs are collected faster.
             drawn = np.ascontiguousarray(drawn.T)
             return lambda places: (drawn[i[places]] - drawn[j[places]]).T
 

@@ -92,11 +92,11 @@ class ScoreDifferences(Result):
     first: tuple[Any, ...]  # (pairs,)
     second: tuple[Any, ...]  # (pairs,)
     value: FloatArray  # (pairs,) first - second
-    se: FloatArray  # (pairs,) paired, and clustered if clusters are given
+    se: FloatArray  # (pairs,) paired standard error; clustered if clusters are given
     df: FloatArray  # (pairs,) degrees of freedom of `se`
-    interval: FloatArray  # (pairs, 2) Student's t; simultaneous for "max_t"
+    interval: FloatArray  # (pairs, 2) Student's t intervals; simultaneous for "max_t"
     margin: FloatArray  # (pairs,) margin of error, before clipping to [-1, 1]
-    p_value: FloatArray  # (pairs,) two-sided test of no difference
+    p_value: FloatArray  # (pairs,) two-sided p-value for no difference
     adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
     n: IntArray  # (pairs,) questions that both answered
     n_clusters: IntArray  # (pairs,)
@@ -106,13 +106,13 @@ class ScoreDifferences(Result):
     first_only: FloatArray  # (pairs,) b of (2); NaN if not binary
     second_only: FloatArray  # (pairs,) c of (2)
     mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions, or with clusters
-    mcnemar_p: FloatArray  # (pairs,) asymptotic
-    mcnemar_exact_p: FloatArray  # (pairs,) exact
+    mcnemar_p: FloatArray  # (pairs,) asymptotic p-value
+    mcnemar_exact_p: FloatArray  # (pairs,) exact p-value
     adjustment: str
     correction: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
-    pilot_df: FloatArray | None = None  # (pairs,) for planning another study
+    pilot_df: FloatArray | None = None  # (pairs,) degrees of freedom for planning another study
 
     _AXES = Axes(
         {},
@@ -411,7 +411,7 @@ def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) 
     """Return Pearson's correlation over questions, by (1); NaN if a model's scores are equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
-        # A covariance with a model without variance is a rounding error.
+        # If a model has no variance, its estimated covariances are rounding errors.
         known = np.where((first > 0) & (second > 0), covariance / (first * second), np.nan)
         return np.asarray(np.clip(known, -1.0, 1.0))
 

@@ -56,7 +56,8 @@ from psychollm.kernels.tetrachoric import thresholds_of
 
 NUMBERS = ("total", "alpha", "latent", "latent_alpha", "average_variance")
 
-_TOLERANCE, _NEAR = 1e-8, 1e-5  # tolerances without starting values, and from a nearby solution
+# tolerances without starting values, and with a nearby solution as the start
+_TOLERANCE, _NEAR = 1e-8, 1e-5
 _MAX_STEPS = 500
 _NEAR_ONE = 0.99
 _OWN_MARGINS = False  # whether each pair has thresholds from its own rows

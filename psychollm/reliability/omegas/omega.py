@@ -112,7 +112,8 @@ class Omega(Result):
     general: FloatArray  # (items,) loadings; NaN for a zero-variance item
     groups: FloatArray  # (items, factors)
     uniquenesses: FloatArray  # (items,)
-    factor_correlation: FloatArray  # (factors, factors) before extracting the general factor
+    # (factors, factors) correlations before extracting the general factor
+    factor_correlation: FloatArray
     second_order: FloatArray  # (factors,) loadings of factors on the general factor
     member: tuple[Any, ...]  # (items,) subscale of each item
     reversed: BoolArray  # (items,) whether a negative general loading was reversed
@@ -361,7 +362,7 @@ def _of_scores(
         # Resamples are solved in stacks, because a stack of small problems takes little more time
         # than one problem.
         numbers, proper = [], []
-        spare = lost * len(rows)  # improper solutions before stopping
+        spare = lost * len(rows)  # number of improper solutions at which the refits stop
         for matrices, vary in stacks(rows):
             share = max(spare, 0.0) / len(matrices)
             found = refit_in_blocks(fit, matrices, vary, flip=settings.flip, lost=share)

@@ -128,7 +128,7 @@ class Hierarchies:
     general: FloatArray  # (b, k)
     groups: FloatArray  # (b, k, m)
     uniquenesses: FloatArray  # (b, k)
-    proper: BoolArray  # (b,) whether converged, with no uniqueness at its bound
+    proper: BoolArray  # (b,) whether the fit converged with no uniqueness at its bound
 
     def reversed(self, keys: FloatArray) -> "Hierarchies":
         """Return the loadings after reversing items (b, k)."""

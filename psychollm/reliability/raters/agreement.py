@@ -59,8 +59,8 @@ from psychollm.reliability.raters.unit_bootstrap import (
 )
 
 # This is the required number of questions with an infrequent answer (or, on graded scales, with
-# disagreement). With fewer such questions, 95 % intervals of chance-corrected agreement cover only
-# 60 to 90 %.
+# disagreement). With fewer such questions, 95 % intervals of chance-corrected agreement cover the
+# true value in only 60 to 90 % of data sets.
 FEW = 10
 FEW_GRADED = 20  # required number on graded scales, where large disagreements dominate
 

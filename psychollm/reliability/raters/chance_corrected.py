@@ -63,7 +63,8 @@ class UnitTable:
     rated: bool  # whether the model has any ratings
     n_categories: int
     owner: IntArray = field(init=False)  # (entries,) question of each entry
-    paired: BoolArray = field(init=False)  # (questions,) whether rated at least twice
+    # (questions,) whether the question was rated at least twice
+    paired: BoolArray = field(init=False)
     identical: FloatArray = field(init=False)  # (questions,) 1 if all ratings agree
 
     def __post_init__(self) -> None:

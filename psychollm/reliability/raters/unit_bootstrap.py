@@ -42,7 +42,7 @@ class Panelist:
     """Coefficients of one model, as functions of the counts of questions."""
 
     compute: Compute
-    paired: BoolArray  # (questions,) whether answered at least twice
+    paired: BoolArray  # (questions,) whether the question was answered at least twice
     flags: tuple[Reason, ...]  # one flag per output
     expected: FloatArray  # (outputs,) disagreement expected by chance
     pairs: float  # number of pairs of ratings per question

@@ -43,7 +43,7 @@ from psychollm.reliability.scales.item_statistics import Of, ResampledMatrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, constant_items
 from psychollm.reliability.scales.score_table import scale_scores, score_table
 
-# Number of random splits at which local searches start.
+# Number of random splits from which local searches start.
 _STARTS = 20
 _AT_ONCE = 2**22  # number of splits between checks for interrupts
 _MOST_SPLITS = 10**9  # largest number of splits that fit into memory
@@ -121,7 +121,7 @@ def _all_splits(matrix: FloatArray) -> Splits:
     k = len(matrix)
     forms, chosen = np.empty(n_splits_of(k)), np.arange(k // 2)
     ends: list[tuple[float, FloatArray, float, FloatArray]] = []
-    for start in range(0, forms.size, _AT_ONCE):  # blocks, between which interrupts are handled
+    for start in range(0, forms.size, _AT_ONCE):  # interrupts are handled between these blocks
         part, lowest, highest = forms[start : start + _AT_ONCE], np.empty(k), np.empty(k)
         # Halves of equal size can be swapped, so only splits with the first item in the first half
         # are used.

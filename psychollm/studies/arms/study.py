@@ -77,7 +77,8 @@ class ArmStudy(Study, Result):
     questions: Mapping[Hashable, int]  # number of questions by arm
     shared: int  # number of questions in all arms
     level: float
-    verdicts: Mapping[Hashable, str] = field(default_factory=dict)  # by arm, from its study
+    # verdict of each arm's own study, by arm
+    verdicts: Mapping[Hashable, str] = field(default_factory=dict)
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -60,9 +60,10 @@ class Attempts(Study, Result):
     [0.583, 0.0]
     """
 
-    pass_at_k: Mapping[int, Estimate]  # by k: at least one of k attempts succeeds (models,)
-    pass_hat_k: Mapping[int, Estimate]  # by k: all of k attempts succeed (models,)
-    differences: Mapping[str, ScoreDifferences]  # of all pairs, by quantity such as "pass^3"
+    pass_at_k: Mapping[int, Estimate]  # by k: success in at least one of k attempts (models,)
+    pass_hat_k: Mapping[int, Estimate]  # by k: success in all of k attempts (models,)
+    # differences of all pairs, by quantity such as "pass^3"
+    differences: Mapping[str, ScoreDifferences]
     shares: Estimate  # (components,) proportions of the variance of one attempt
     successes: FloatArray  # (models, questions)
     trials: FloatArray  # (models, questions), 0 without attempts

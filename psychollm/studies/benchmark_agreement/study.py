@@ -99,7 +99,8 @@ class BenchmarkAgreement(Study, Result):
 
     first: Estimate  # (models,) mean scores in the first benchmark, in descending order
     second: Estimate  # (models,) mean scores in the second benchmark, in the same order
-    first_differences: ScoreDifferences  # of all pairs of models, with simultaneous p-values
+    # differences of all pairs of models, with simultaneous p-values
+    first_differences: ScoreDifferences
     second_differences: ScoreDifferences
     agreement: Estimate  # (3,) true correlation, Kendall's tau, proportion of opposite pairs
     rank_correlation: float  # Spearman correlation of the observed scores

@@ -106,7 +106,7 @@ class Comparison(Study, Result):
     """
 
     score: Estimate  # (models,) mean scores, the best first, with pointwise intervals
-    differences: ScoreDifferences  # of all pairs, with simultaneous intervals
+    differences: ScoreDifferences  # differences of all pairs, with simultaneous intervals
     rank: FloatArray  # (models,) 1 for the best; equal scores share a rank; NaN without a score
     rank_interval: IntArray  # (models, 2) simultaneous bounds (1)
     tier: IntArray  # (models,) 1 for the best model and models indistinguishable from it

@@ -217,7 +217,8 @@ def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
 class _Pool:
     """Sums over the questions of each replicate, which are resampled from a simulated pool."""
 
-    scores: FloatArray  # (replicates, pairs) centred, with the first-order effect of estimation
+    # (replicates, pairs) centred scores, which include the first-order effect of estimation
+    scores: FloatArray
     variances: FloatArray  # (pairs,) variances of `scores`
     parameters: FloatArray  # (replicates, k, 4) first-order estimates in each replicate
     products: FloatArray  # (4, refitted replicates, pairs) counts of pairs

@@ -51,7 +51,8 @@ DEVIATIONS = np.linspace(0.1, 2.9, 15)
 LEAST_KNOWN, FURTHEST = 1e-3, 2.0
 PLACES = np.linspace(-12.0, 0.0, 121)  # logits of asymptotes at most .5 away from 0 or 1
 LEAST_CHANCE = 1e-300
-CORRELATIONS = (0.5, 0.9)  # of a model's two logits: guessing moves both asymptotes inwards
+# correlations of a model's two logits; guessing moves both asymptotes inwards
+CORRELATIONS = (0.5, 0.9)
 DISTRIBUTIONS = 32  # number of pairs of means and SDs over which intervals are averaged
 EVIDENT = 9.21  # 99 % quantile of chi-squared with two degrees of freedom
 

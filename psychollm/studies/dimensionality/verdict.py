@@ -39,7 +39,8 @@ class Evidence:
     p_second: float | None = None
     counted: bool = False
     empty_cells: EmptyCells = "keep_margins"
-    lapses: WithLapses | None = None  # fitted if one normal factor is rejected
+    # model with lapses, fitted only if one normal factor is rejected
+    lapses: WithLapses | None = None
     near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree more than predicted
 
     def shared(self, smallest: SmallestEffects) -> Outcome:

@@ -76,7 +76,8 @@ class ThinkingContrast(Result):
     thinking: Hashable
     base: Hashable
     difference: Difference  # thinking - base, paired by questions
-    # None with too few shared questions for a variance; `needed` also if the models are equal
+    # Both are None if too few questions are shared to estimate a variance. `needed` is also None
+    # if the models are equal.
     detectable: ComparisonPower | None
     needed: ComparisonPower | None
 

@@ -94,8 +94,8 @@ class Labelled:
     pi: FloatArray  # (models, questions) inclusion probability, NaN outside a model's answers
     size: FloatArray  # (models,) number of answers N
     clusters: IntArray | None  # (questions,)
-    shares: bool  # labels are between 0 and 1
-    sampled: bool  # the questions are a sample of a population
+    shares: bool  # whether labels are between 0 and 1
+    sampled: bool  # whether the questions are a sample of a population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,7 +107,8 @@ class Fit:
     covariance: FloatArray  # (models, models) (2) with the added wrong labels
     variance: FloatArray  # (models,) (2) without the added labels
     alone: FloatArray  # (models,) variance from the labels alone
-    predictions: FloatArray  # (models,) variance of the mean prediction; 0 for these questions
+    # (models,) variance of the mean prediction; 0 if the questions are not a sample
+    predictions: FloatArray
     df: FloatArray  # (models,)
     n: FloatArray  # (models,) labels
     n_clusters: FloatArray  # (models,)

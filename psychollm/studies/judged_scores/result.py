@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 _SHOWN, _GAPS = 5, 3  # numbers of models and of differences in the summary
-_HELPS = 1.1  # labels that one label with the judge must be worth for the judge to help
+_HELPS = 1.1  # the judge helps if one label with the judge is worth this many labels without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,7 +68,8 @@ class JudgedScores(Study, Result):
     score: Estimate  # (models,) estimated human score
     raw: Estimate  # (models,) judge's score; the interval generalises to the question population
     bias: Estimate  # (models,) raw minus score
-    differences: ScoreDifferences  # simultaneous differences of all pairs of scores
+    # differences of all pairs of scores, with simultaneous intervals
+    differences: ScoreDifferences
     rank: FloatArray  # (models,) 1 for the best; NaN without a score
     rank_interval: IntArray  # (models, 2) simultaneous bounds of the rank; 0 without a score
     tier: IntArray  # (models,) 1 for the best and models indistinguishable from it

@@ -68,8 +68,10 @@ class AbstentionSkill(Study, Result):
     overall: Abstention
     by_scenario: AbstentionByGroup | None
     by_dataset: AbstentionByGroup | None
-    mismatch: Mapping[str, Estimate]  # by reader: confident answers among doubting traces
-    seen: Estimate | None  # mismatch judged with minus without the trace, paired
+    # proportion of confident answers among doubting traces, by `reader`
+    mismatch: Mapping[str, Estimate]
+    # paired difference: mismatch judged with the trace minus mismatch judged without it
+    seen: Estimate | None
     reader: str
     labels: Labels
     people: BesidePeople | None = None

@@ -132,7 +132,7 @@ class Scaffolding(Result):
     (array([0.5]), array([1.]), array([0.]))
     """
 
-    before: Estimate  # accuracy without the prompt, on the pairs
+    before: Estimate  # accuracy without the prompt, for problems answered both with and without it
     after: Estimate  # accuracy with the prompt
     effect: Estimate  # accuracy after minus before, paired
     helped: Estimate  # proportion of wrong answers that become right

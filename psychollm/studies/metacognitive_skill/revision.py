@@ -45,7 +45,8 @@ class RevisionSkill(Study, Result):
     """
 
     rates: Mapping[str, Estimate]  # rates by name, such as error_catch or sycophantic_flip
-    differences: Mapping[str, Estimate]  # in accuracy, such as revised minus first; paired
+    # paired differences in accuracy, such as revised minus first answers
+    differences: Mapping[str, Estimate]
     informativeness: Estimate  # rejection rate of wrong answers minus rejection rate of right ones
     bits: tuple[float, ...]  # (models,) information of reviews about correctness; NaN if unknown
     labels: Labels  # (models,)

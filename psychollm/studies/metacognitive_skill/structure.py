@@ -45,7 +45,8 @@ class StructureContrast(Result):
     """
 
     diversity: Mapping[Hashable, Estimate]  # diversity by structure, in bits (1)
-    prevalence: Mapping[Hashable, Mapping[Hashable, Estimate]]  # by structure, then by category
+    # prevalence by structure, then by category
+    prevalence: Mapping[Hashable, Mapping[Hashable, Estimate]]
     widening: Estimate | None  # diversity on the second minus on the first structure
     pair: tuple[Hashable, Hashable] | None
 

@@ -95,10 +95,10 @@ class MetacognitiveSkill(Study, Result):
     repetition: Estimate  # proportion of checks that repeat an earlier one
     accuracy: Estimate
     deployment: Mapping[Hashable, Deployment]  # association with right answers, by category
-    structure: StructureContrast | None  # None without structures of problems
-    scaffolding: Scaffolding | None  # None without a second arm
+    structure: StructureContrast | None  # None if structures of problems are unknown
+    scaffolding: Scaffolding | None  # None if there is no second arm
     prompting: Mapping[Hashable, Estimate] | None  # prevalence when prompted minus spontaneous
-    agreement: CoderAgreement | None  # None for a single coder
+    agreement: CoderAgreement | None  # None if there is only one coder
     categories: Labels
     labels: Labels  # (models,)
     baseline: Hashable  # arm of all estimates except the comparison of arms

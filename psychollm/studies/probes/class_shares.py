@@ -57,7 +57,7 @@ class ClassShares(Study, Result):
     """Accuracy with which each layer predicts proportions of classes."""
 
     predicted: FloatArray  # (layers, questions, classes)
-    skill: Estimate  # (1) of each layer
+    skill: Estimate  # value of (1) for each layer
 
     _AXES = Axes(
         {},

@@ -35,7 +35,7 @@ class EarlyExit(Study, Result):
     full_accuracy: float  # accuracy of complete reasoning
     saved: float  # proportion of tokens saved without a loss of accuracy
     saved_interval: FloatArray  # (2,)
-    saved_threshold: float  # NaN if nothing can be saved
+    saved_threshold: float  # NaN if no tokens can be saved
     n: int
 
     _AXES = Axes(

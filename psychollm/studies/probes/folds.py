@@ -110,7 +110,7 @@ def classifier(penalty: float) -> Any:
 def fitted(table: FloatArray, outcome: FloatArray, rows: BoolArray, penalty: float) -> Any:
     """Return a function from features to the probability of 1, fitted on some rows."""
     share = float(outcome[rows].mean())
-    if share in {0.0, 1.0}:  # no model can be fitted to one class
+    if share in {0.0, 1.0}:  # no model can be fitted to a single class
         return lambda features: np.full(len(features), share)
     model = classifier(penalty).fit(table[rows], outcome[rows])
     return lambda features: model.predict_proba(features)[:, 1]

@@ -66,16 +66,17 @@ class QuestionScreen(Study, Result):
     rest_correlation: FloatArray  # (questions,) correlation with the mean of all other questions
     against_p: FloatArray  # (questions,) p-value of the negative correlation, adjusted by Holm
     dead: tuple[str, ...]  # (questions,) kind of zero variance, "" if the scores vary
-    hard: BoolArray  # (questions,) mean score at most `hard`
-    against: BoolArray  # (questions,) significant negative item-rest correlation
+    hard: BoolArray  # (questions,) whether the mean score is at most `hard`
+    against: BoolArray  # (questions,) whether the item-rest correlation is significantly negative
     pairs: IntArray  # (pairs, 2) indices of duplicate questions
-    alike: IntArray  # (pairs, 2) numbers of models (or families) alike, and with both answers
+    # (pairs, 2) numbers of models (or families) with alike answers, and with both answers
+    alike: IntArray
     pairs_p: FloatArray  # (pairs,) p-value of the number of alike answers, adjusted by Bonferroni
     n_models: int
     hard_share: float
     alpha: float
     labels: Labels  # (questions,)
-    families: Labels = ()  # each counted as one model; empty if none were given
+    families: Labels = ()  # families, each counted as one model; empty if none were given
 
     _AXES = Axes(
         {"question": "labels"},

@@ -14,7 +14,7 @@ class Everyone:
     """Design in which every rater rates things of every group, at the middle of the time."""
 
     facets: Facets
-    share: FloatArray  # (U,) proportion of the things that belong to the group
+    share: FloatArray  # (U,) proportion of the rated objects that belong to the group
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":

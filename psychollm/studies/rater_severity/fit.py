@@ -59,7 +59,7 @@ class Typical:
     """Prior assumptions about one kind of parameter."""
 
     sd: float  # SD between raters
-    worth: float  # weight of the prior, in raters
+    worth: float  # weight of the prior, as a number of raters
     mean_sd: float  # prior SD of the mean over raters; 0 if it is fixed
 
 
@@ -73,7 +73,8 @@ POPULATION: Mapping[str, Typical] = {
 STEPS_SD, MEANS_SD = 2.0, 3.0  # prior SDs of common steps, and of group means
 SLOPE = 1.5  # initial slope for binary ratings
 SCORING = 3  # number of scoring steps before Newton's method
-LEFT_OUT = (1.0, 0.9, 0.6, 0.0)  # proportions of the missing information to omit
+# proportions of the missing information to subtract, tried in this order
+LEFT_OUT = (1.0, 0.9, 0.6, 0.0)
 LONGEST = 1.0  # largest change of a parameter in one step
 TOLERANCE, SETTLED = 1e-6, 0.01  # limits of a step's gain, and of the change of log variances
 MAX_ITERATIONS = 200

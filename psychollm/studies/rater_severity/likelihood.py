@@ -48,7 +48,7 @@ Sparse: TypeAlias = Any  # scipy.sparse has no types
 KAPPA = 0.5  # slope below which its coordinate is linear
 DEGREES = 12  # number of polynomials for the missing information
 NEGLIGIBLE = 1e-5
-ROWS = 4096  # number of things per block of scores
+ROWS = 4096  # number of rated objects per block of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +143,7 @@ class Curves:
     places: list[Sparse]  # (U, P) for each feature after the first: derivative of its factor
     slope: FloatArray  # (U,) equal to the second derivative of the slope in its coordinate
     turn: FloatArray  # (U,) derivative of the slope in its coordinate
-    centre: FloatArray  # (U,) mean quality of the things
+    centre: FloatArray  # (U,) mean quality of the rated objects
 
 
 def features_of(facets: Facets) -> FloatArray:

@@ -21,8 +21,9 @@ class Panel:
     interval: FloatArray  # (J, 2)
     reliability: float
     reliability_without: FloatArray  # (R,)
-    turned: IntArray  # (R,) things whose mean rating crosses the midpoint without the rater
-    turned_corrected: IntArray  # (R,) the same for corrected ratings
+    # (R,) number of rated objects whose mean rating crosses the midpoint without the rater
+    turned: IntArray
+    turned_corrected: IntArray  # (R,) the same number for corrected ratings
 
 
 def panel_of(

@@ -45,9 +45,9 @@ class RaterSeverity(Study, Result):
     """
 
     severity: Estimate  # (raters,) logits relative to the average rater; higher is harsher
-    difference: Estimate  # (raters,) expected mean rating minus the average rater's
-    rate: Estimate  # (raters,) expected mean rating of all things
-    discrimination: Estimate  # (raters,) logits per SD of the things
+    difference: Estimate  # (raters,) expected mean rating minus that of the average rater
+    rate: Estimate  # (raters,) expected mean rating of all rated objects
+    discrimination: Estimate  # (raters,) logits per SD of the rated objects
     middle: Estimate | None  # (raters,) proportion of ratings at neither end, including "unsure"
     drift: Estimate | None  # (raters,) change of severity from the first to the last time
     interaction: Estimate | None  # (raters x groups,) effect on severity for the group, in logits
@@ -56,10 +56,12 @@ class RaterSeverity(Study, Result):
     things: Estimate  # (things,) expected mean rating by all raters
     raw: FloatArray  # (raters,) observed mean rating
     raw_things: FloatArray  # (things,)
-    reliability: float  # reliability of the quality of things, from all raters
+    # reliability of the estimated quality of the rated objects, from all raters
+    reliability: float
     reliability_without: FloatArray  # (raters,) reliability without the rater
-    turned: IntArray  # (raters,) things whose mean rating crosses the midpoint without the rater
-    turned_corrected: IntArray  # (raters,) the same for corrected ratings
+    # (raters,) number of rated objects whose mean rating crosses the midpoint without the rater
+    turned: IntArray
+    turned_corrected: IntArray  # (raters,) the same number for corrected ratings
     agreement: Estimate  # (1,) Krippendorff's alpha
     spread: Mapping[str, float]  # SD between raters, by kind of parameter
     categories: Labels  # categories from the lowest rating to the highest

@@ -185,7 +185,7 @@ def _of_table(ratings: Any, naming: Naming) -> Rated:
     if not thing.size:
         msg = "ratings: every cell is missing"
         raise ShapeError(msg)
-    seen = np.unique(thing)  # things without ratings carry no information
+    seen = np.unique(thing)  # objects without ratings carry no information
     things = tuple(known.models[place] for place in seen)
 
     def name(cell: Sequence[int]) -> str:

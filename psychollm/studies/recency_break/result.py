@@ -43,11 +43,11 @@ class DateChange(Result):
     (array([15., 15., 15.]), (0, 1, 2))
     """
 
-    change: Estimate  # (rows,) after minus before, given difficulty
+    change: Estimate  # (rows,) score after the date minus score before it, given difficulty
     raw: FloatArray  # (rows,) after minus before
     z: FloatArray  # (rows,) test statistic; the smallest over all dates if the date was searched
-    p_value: FloatArray  # (rows,) one-sided, for the null hypothesis of no drop, unadjusted
-    cutoff: FloatArray  # (rows,) days since 1970-01-01; later questions count as new
+    p_value: FloatArray  # (rows,) unadjusted one-sided p-value for the null hypothesis of no drop
+    cutoff: FloatArray  # (rows,) date in days since 1970-01-01; later questions count as new
     before: FloatArray  # (rows,) number of questions
     after: FloatArray  # (rows,) number of questions
 

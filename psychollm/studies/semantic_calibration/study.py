@@ -105,7 +105,8 @@ class SemanticCalibration(Study, Result):
     """
 
     confidence: SemanticConfidence  # (arms, questions) proportion of the largest class
-    split_confidence: SemanticConfidence | None  # proportion in the half not used for choosing
+    # proportion of the chosen class in the half of the samples not used for choosing it
+    split_confidence: SemanticConfidence | None
     accuracy: Estimate  # accuracy of the largest class
     mean_confidence: Estimate
     overconfidence: Estimate  # mean confidence minus accuracy
@@ -113,7 +114,8 @@ class SemanticCalibration(Study, Result):
     smooth: SmoothCalibrationError
     binned: BinnedCalibrationError
     split_smooth: SmoothCalibrationError | None  # smooth error of `split_confidence`
-    expected: Estimate  # smooth error of a calibrated model with as many samples, with range
+    # smooth error of a calibrated model with the same number of samples, and its range
+    expected: Estimate
     p_value: Estimate  # p-value of calibration, from simulated calibrated data sets
     excess: Estimate  # excess error (1)
     # (arms,) standard error of (1) under calibration, extrapolated from larger data sets

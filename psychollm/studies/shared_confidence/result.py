@@ -64,11 +64,13 @@ class SharedConfidence(Study, Result):
     thresholds: FloatArray  # (models,) thresholds in the same solution
     scores: QuestionScores  # scores on the common factor, with and without each model
     individuation: Individuation  # information that each self-report adds to the factor score
-    private_signal: PrivateSignal  # the same, allowing for error in the score (privileged access)
-    ensemble: EnsembleGain  # mean vote against the best single model
+    # the same information, allowing for error in the score (privileged access)
+    private_signal: PrivateSignal
+    ensemble: EnsembleGain  # mean vote compared with the best single model
     pairwise: PairwiseCalibration  # which model is correct if two disagree about whether they know
     residuals: ResidualStructure  # residuals after the factor, in confidence and correctness
-    dropped: Mapping[Hashable, str]  # excluded from all results (screen="drop"), with reasons
+    # models excluded from all results (screen="drop"), with reasons
+    dropped: Mapping[Hashable, str]
     uncorrelated: Mapping[Hashable, str]  # models excluded only from correlations, with reasons
     n_questions: int
     coding: Mapping[str, str]  # coding of "confidence" and "correctness"

@@ -63,14 +63,15 @@ class BestStrengths(Result):
     criterion: Criterion
     strength: Estimate  # (targets,)
     plateau: FloatArray  # (targets, 2) range of equally good strengths
-    at_edge: BoolArray  # (targets,) the optimum may be outside the usable strengths
-    wide: BoolArray  # (targets,) the plateau covers more than a tenth of the usable strengths
+    at_edge: BoolArray  # (targets,) whether the optimum may be outside the usable strengths
+    # (targets,) whether the plateau covers more than a tenth of the usable strengths
+    wide: BoolArray
     agreement: FloatArray  # (targets,) agreement in sample, at the best strength
     kappa: FloatArray  # (targets,)
     thresholds: FloatArray  # (targets,)
     line: Line  # regression of strength on threshold
-    r_squared_interval: FloatArray  # (2,) generalising to other targets, (1)
-    r_squared_questions: FloatArray  # (2,) generalising to other questions
+    r_squared_interval: FloatArray  # (2,) interval (1), which generalises to other targets
+    r_squared_questions: FloatArray  # (2,) interval that generalises to other questions
 
     _AXES = Axes(
         {"target": "strength.labels"},

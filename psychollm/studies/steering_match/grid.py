@@ -45,7 +45,8 @@ class Peak:
     strength: FloatArray  # (targets,) NaN if undefined
     place: IntArray  # (targets,) nearest grid index; 0 if undefined
     plateau: FloatArray  # (targets, 2) range of equally good strengths
-    at_edge: BoolArray  # (targets,) the plateau reaches the first or the last usable strength
+    # (targets,) whether the plateau reaches the first or the last usable strength
+    at_edge: BoolArray
 
 
 def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") -> Peak:

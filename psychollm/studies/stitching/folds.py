@@ -112,7 +112,8 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
     """Return scores of held-out models, predicted from three of their scores."""
     counts = scores.known.sum(axis=1)
     times = int(np.clip(_SETS // max(len(counts), 1), 1, _TIMES))
-    # If most models have dates, the latest are held out; otherwise all models, in folds.
+    # If most models have dates, the latest models are held out. Otherwise all models are held out,
+    # in folds.
     dated = np.isfinite(scores.years)
     if dated.mean() > 0.8:
         late = scores.years > np.quantile(scores.years[dated], 1.0 - _HELD_MODELS)

@@ -37,7 +37,8 @@ class Forecast(Result):
     """
 
     year: float
-    value: FloatArray  # (2, benchmarks): of a typical model at the date, of the best by then
+    # (2, benchmarks) forecast scores of a typical model at the date, and of the best model by then
+    value: FloatArray
     interval: FloatArray  # (2, benchmarks, 2)
     benchmarks: Labels
     of: tuple[str, ...]

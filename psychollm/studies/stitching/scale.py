@@ -40,7 +40,8 @@ FEW = 4.0  # weight of the common dispersion, as a number of scores
 _LEAST = 1e-3  # lower bound of p (1 - p) in variances
 _CURVED = 1e-6
 _SCATTER = (2e-4, 0.5)  # bounds of dispersions
-_PRIOR = np.array([[2.0, 1.5], [4.0, 0.4], [2.0, 0.3]])  # prior n, SD: d, log a, loadings
+# prior number n and prior SD, with one row each for d, log a and loadings
+_PRIOR = np.array([[2.0, 1.5], [4.0, 0.4], [2.0, 0.3]])
 _MARKED = 0.5  # prior SD of the effect of best-of-several scores
 _START = 0.15  # initial variance of new loadings
 _EDGE = 0.02

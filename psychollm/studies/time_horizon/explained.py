@@ -59,7 +59,8 @@ class Explained:
     ability: FloatArray  # (models,)
     slope: float
     scatter: float
-    covariance: FloatArray  # (models + 1, models + 1) of abilities and slope, given the SD
+    # (models + 1, models + 1) covariance of abilities and slope, given the SD
+    covariance: FloatArray
     by_scatter: FloatArray  # (models + 1,) effects of an error in the log SD of tasks
     shift: FloatArray  # (models + 1, tasks) effects of a one-logit shift of a task
     families: "Families | None"
@@ -173,7 +174,8 @@ class _Moments:
 
     height: float
     score: FloatArray  # (models + 2,)
-    information: FloatArray  # (models + 2, models + 2), the last for the log SD of tasks
+    # (models + 2, models + 2), the last row and column for the log SD of tasks
+    information: FloatArray
     shift: FloatArray  # (models + 1, tasks) covariance of scores with the location of a task
     location: FloatArray  # (tasks,) score of a task's location
     known: FloatArray  # (tasks,) information on a task's location

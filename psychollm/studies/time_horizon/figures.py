@@ -36,7 +36,8 @@ _TICKS = {
     960: "16 h",
     5760: "4 days",
 }
-_FURTHER = 16.0  # times longer or shorter than any task, at which unbounded intervals are cut
+# unbounded intervals are cut where they exceed the range of task lengths by this factor
+_FURTHER = 16.0
 _NAMED = 15
 
 

@@ -132,8 +132,9 @@ class BradleyTerry(Study, Result):
     """
 
     strengths: Estimate  # (models,) logits, mean 0 in each set; pointwise intervals
-    win_rates: Estimate  # (models,) against the others of the set; ties count as half
-    differences: Comparisons  # all pairs, simultaneous intervals
+    # (models,) win rate against the other models of the set; ties count as half
+    win_rates: Estimate
+    differences: Comparisons  # differences of all pairs, with simultaneous intervals
     rank: IntArray  # (models,) 1 for the strongest of its set
     rank_interval: IntArray  # (models, 2) simultaneous bounds
     tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
