@@ -212,14 +212,14 @@ def cases(share: float) -> list[Case]:
     return [
         *(comparison(goal, 60, 1, times(300)) for goal in (*BOTH, "as found")),
         *(comparison(goal, 60, 5, times(300)) for goal in BOTH),
-        *(rule_world(goal, 30, rate, times(60)) for rate in (0.6, 0.85) for goal in BOTH),
+        *(rule_world(goal, 30, rate, times(240)) for rate in (0.6, 0.85) for goal in BOTH),
         *(
             semantic(
                 goal,
                 150,
                 Arm(diversity) if goal == "absence" else arm,
                 least,
-                times(50 if goal == "effect" else 100),
+                times(250),
             )
             for diversity, (least, arm) in SHARP.items()
             for goal in BOTH
