@@ -58,12 +58,12 @@ def read_categories(
     Raises
     ------
     InputError
-        If a file is damaged, hostile or not a log, a required option is missing, or no score is a
-        word.
+        If a file is damaged, malicious or not a log, if a required option is missing, or if no
+        score is a word.
     OptionError
         If an option does not exist.
     LabelError
-        If a task, a scorer or a filter does not occur.
+        If a task, a scorer or a filter does not occur in the logs.
 
     Examples
     --------

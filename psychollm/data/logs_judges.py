@@ -19,7 +19,8 @@ def judges_in(
 
     Such scorers are Inspect AI's model-graded scorers (and others that record a conversation with
     a grader), promptfoo's model-graded assertions, and deepeval's metrics that a model evaluated.
-    Pass one of them as `scorer` to `read_scores`, and the result to `psychollm.judged_scores`.
+    Pass the name of such a scorer as `scorer` to `read_scores`, and its result to
+    `psychollm.judged_scores`.
 
     Parameters
     ----------

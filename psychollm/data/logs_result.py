@@ -27,7 +27,7 @@ class ScoreLog(Result):
         One row per answer, with columns model, question, score, task, repeat, scorer, filter,
         error, confidence, format, source.
     scorers, filters : mapping of str to str
-        Scorer and filter of each task; "" if there is only one.
+        Scorer and filter of each task; "" if the task has only one.
     n_logs : int
         Number of logs read.
     left_out : tuple of LeftOut
@@ -72,7 +72,7 @@ class ScoreLog(Result):
 
     @property
     def errors(self) -> dict[str, int]:
-        """Number of answers without a score by reason, most frequent first."""
+        """Number of answers without a score for each reason; most frequent reasons are first."""
         missing = self.frame.loc[self.frame["score"].isna(), "error"]
         return {str(reason): int(n) for reason, n in missing.value_counts().items()}
 

@@ -124,7 +124,7 @@ def _files(
 
 
 def _globbed(path: Path) -> list[Path]:
-    """Expand a pattern of file names, as some shells do not; return other paths unchanged."""
+    """Expand a pattern of file names, because some shells do not; return other paths unchanged."""
     if path.exists() or not has_magic(str(path)):
         return [path]
     found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 -- Path.glob rejects absolute patterns
@@ -135,7 +135,7 @@ def _globbed(path: Path) -> list[Path]:
 
 
 def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
-    """Return the runs to include, and the runs that are invalidated or replaced by a later one."""
+    """Return the runs to include, and the runs that were invalidated or replaced by later runs."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs:
         key = _key(run)
@@ -279,7 +279,7 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
 
 
 def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
-    """Return runs in which parts of scores that the caller requested are additional scorers."""
+    """Return runs in which the requested parts of scores are additional scorers."""
     wanted = set(scorer.values() if isinstance(scorer, Mapping) else [scorer])
 
     def full(one: Sample, names: Sequence[str]) -> Sample:
@@ -380,7 +380,7 @@ def questions(
 
 
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
-    """Return the identity of each question (its content and a count), None without content.
+    """Return the identity of each question (its content and a count); None without content.
 
     The count distinguishes questions with the same content but different labels in a run.
     """

@@ -85,7 +85,7 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
 
 
 def _model_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may label models, or "id" if there is none."""
+    """Return the columns that may label models, or "id" if there are none."""
     known = [name for name in header if is_called(name, MODELS)]
     exact = [name for name in known if str(name).lower() == "model"]
     return exact or known or [name for name in header if str(name).lower() == "id"]
@@ -102,7 +102,7 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:
-    """Return the column of scores with the most common name, or else all that may have scores."""
+    """Return the column of scores with the most common name, or else all possible ones."""
     usual = [name for name in SCORES[:3] if name in header]
     return usual[:1] or [name for name in header if is_called(name, SCORES)]
 
@@ -307,7 +307,7 @@ def _codes(column: "pd.Series[Any]", name: Callable[[int], str]) -> tuple[IntArr
 
 
 def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str]) -> BoolArray:
-    """Return a mask with one row per cell; if a cell has several, choose one or raise an error."""
+    """Return a mask of rows, one per cell; of several rows, keep one or raise an error."""
     import pandas as pd
 
     index = pd.Index(cell)

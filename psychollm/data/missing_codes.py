@@ -43,7 +43,7 @@ class Missing:
 
     @property
     def checked(self) -> bool:
-        """Whether suspicious values raise an error; not if the caller passed an empty tuple."""
+        """Whether suspicious values raise an error; False if the caller passed an empty tuple."""
         return self.declared != ()
 
     def holds(self, value: Any) -> bool:
@@ -142,7 +142,7 @@ def check_codes(
 def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
     """Warn if values (models, questions) in memory look like codes for missing answers.
 
-    Unlike in files, single digits are taken for scores.
+    Unlike in files, single digits are treated as scores.
     """
     odd = suspects(values)
     odd = odd[(odd >= _SURE) | (odd <= -_DIGITS[0])]
@@ -160,7 +160,7 @@ def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
 
 
 def check_columns(values: FloatArray, questions: Labels, missing: Missing, where: str) -> None:
-    """Raise an error if a column among proportions has other numbers, such as ages."""
+    """Raise an error if a column in a table of proportions has other numbers, such as ages."""
     if not missing.checked:
         return
     known = np.isfinite(values)

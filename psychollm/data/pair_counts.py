@@ -110,8 +110,8 @@ class PairCounts(Result):
         of : {"models", "questions"}
             Whether rows or columns of the table are paired.
         weights : array of shape (questions,), optional
-            Weight of each question (of each model with ``of="questions"``). Weights are scaled to
-            a mean of one, so that counts sum to the sample size.
+            Weight of each question (or of each model with ``of="questions"``). Weights are scaled
+            to a mean of one, so that counts sum to the sample size.
         device : str, optional
             Torch device, "cuda", "cuda:1" or "cpu" (needs torch), for exact counts by matrix
             products. By default, bits are counted on the processor; weighted counts never use a

@@ -6,9 +6,9 @@ reads and counts a block and returns three matrices. A question in two blocks ra
 because pairs of answers in different blocks would be lost.
 
 A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. The file is
-read in batches, each answer sets two bits, and the bits are counted. Memory consists of one batch
-and ``rows x columns / 4`` bytes. Several workers read row groups in parallel, but bits are set in
-the order of the file, so counts, labels and errors do not depend on the number of workers.
+read in batches, each answer sets two bits, and the bits are counted. The required memory is one
+batch plus ``rows x columns / 4`` bytes. Several workers read row groups in parallel, but bits are
+set in the order of the file, so counts, labels and errors do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def count_blocks(
     of : {"models", "questions"}
         Whether models or questions are paired.
     threshold, strict : optional
-        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
-        least the threshold.
+        If given, answers above the threshold count as yes; with ``strict=False``, answers equal to
+        the threshold also count as yes.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
@@ -149,7 +149,7 @@ def count_blocks(
     LabelError
         If a question is in two blocks, or a model answers it twice.
     InputError
-        If there are no blocks, or one cannot be read.
+        If there are no blocks, or if a block cannot be read.
 
     Examples
     --------
@@ -267,8 +267,8 @@ def read_pair_counts(
     of : {"models", "questions"}
         Whether models or questions are paired.
     threshold, strict : optional
-        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
-        least the threshold.
+        If given, answers above the threshold count as yes; with ``strict=False``, answers equal to
+        the threshold also count as yes.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None
@@ -334,8 +334,8 @@ def stream_responses(
     model, question, value : str
         Columns of the model, the question, and the answer (1, 0, true, false, or null).
     threshold, strict : optional
-        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
-        least the threshold.
+        If given, answers above the threshold count as yes; with ``strict=False``, answers equal to
+        the threshold also count as yes.
     batch : int
         Number of rows to read at a time.
     n_jobs : int or None

@@ -22,7 +22,7 @@ FREE = 1_000_000  # number of values allowed in a file of any size
 def open_parquet(
     path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
 ) -> Iterator[Any]:
-    """Open a Parquet file; raise an error that names it if it is damaged, also while reading."""
+    """Open a Parquet file; if it is damaged, raise an error that names it, even during reading."""
     # Files that are read in batches need no limits.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")

@@ -45,9 +45,9 @@ class Responses(Result):
         None, NaN, pandas.NA and masked values are missing. Labels are the index and columns of a
         DataFrame, or its first column. The dimension names of a DataArray (``model``,
         ``respondents``, ..., ``question``, ``items``, ...) determine its orientation. A long table
-        has one row per answer. It is recognised if `question` or `value` is given, or by columns
-        with usual names, such as "model" and "question". Its absent pairs of model and question
-        are missing, and labels keep their order of first occurrence.
+        has one row per answer. A table is treated as a long table if `question` or `value` is
+        given, or if its columns have usual names, such as "model" and "question". Absent pairs of
+        model and question are missing, and labels keep their order of first occurrence.
     models, questions : iterable, optional
         Unique labels that replace those of the data; by default the positions 0, 1, 2, ...
     codes : mapping, optional
@@ -55,10 +55,11 @@ class Responses(Result):
     missing_values : iterable, optional
         Values that represent a missing answer, such as ``[9, -99]``.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
-        Threshold that splits reported confidence, on any scale, into yes and no: one for all
-        models, a rule applied to each model's own reports, or one per model. ``"model_balanced"``
-        is the midpoint between two reported values that gives the yes rate nearest to one half. No
-        report equals it, whereas many may equal the median. `coding` and `cuts` record the rule.
+        Threshold that splits reported confidence, on any scale, into yes and no: one threshold for
+        all models, a rule applied to each model's own reports, or one threshold per model.
+        ``"model_balanced"`` is the midpoint between two reported values that gives the yes rate
+        nearest to one half. No report equals this midpoint, whereas many may equal the median.
+        `coding` and `cuts` record the rule.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
@@ -194,8 +195,8 @@ class Responses(Result):
         codes : mapping, optional
             Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
         threshold : float, optional
-            If given, yes means an answer above the threshold, or with ``strict=False`` an answer
-            of at least the threshold.
+            If given, answers above the threshold count as yes; with ``strict=False``, answers
+            equal to the threshold also count as yes.
         strict : bool
             Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
         duplicates : {"error", "first", "last"}
@@ -209,8 +210,8 @@ class Responses(Result):
         -------
         Responses
             Table, which is sparse if its ``is_sparse`` is True. Functions based on pair counts
-            accept a sparse table; their memory and time depend on the number of answers, not of
-            cells. Other functions require a table converted by `dense`.
+            accept a sparse table; their memory and time depend on the number of answers, not on
+            the number of cells. Other functions require a table converted by `dense`.
 
         Raises
         ------

@@ -65,8 +65,8 @@ class SampledAnswers(Result):
         Parameters
         ----------
         classes : array_like
-            Semantic class of each sample. Any labels are possible, which are compared only within
-            a question. None and NaN are missing.
+            Semantic class of each sample. Any labels are allowed; they are compared only within a
+            question. None and NaN are missing.
         gold : array_like (questions,) or (models, questions), optional
             Class of the correct answer; samples in this class are correct.
         correct : array_like (models, questions, samples), optional
@@ -81,7 +81,7 @@ class SampledAnswers(Result):
         ShapeError
             If the arrays do not have the same shape.
         CodeError
-            If a correctness is outside [0, 1].
+            If a correctness value is outside [0, 1].
         LabelError
             If both `gold` and `correct` are given.
         """

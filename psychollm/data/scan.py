@@ -21,8 +21,9 @@ from psychollm.data.table import MAX_CODE
 class Scan(Responses):
     """Responses of any size, whose filled cells are in a folder.
 
-    The function `scan` creates it. It is pickled as the path of its folder, so workers must have
-    access to the same disk. `select`, `flip` and `transpose` return sparse tables in memory.
+    The function `scan` creates such an object. It is pickled as the path of its folder, so workers
+    must have access to the same disk. `select`, `flip` and `transpose` return sparse tables in
+    memory.
 
     Attributes
     ----------
@@ -143,8 +144,8 @@ def scan(
     codes : mapping, optional
         Code of each value, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
-        If given, yes means an answer above the threshold, or with ``strict=False`` an answer of at
-        least the threshold.
+        If given, answers above the threshold count as yes; with ``strict=False``, answers equal to
+        the threshold also count as yes.
     table, query : str, optional
         Table of a database file, if it has several, or an SQL query. The file is opened read-only.
     folder : path, optional
@@ -179,8 +180,8 @@ def scan(
     Notes
     -----
     For any number of answers, reading needs about 0.5 GB of memory in addition to the labels and
-    the data of the engine. It needs eight bytes of disk space per answer; the result takes three
-    to five.
+    the data of the engine. It also needs eight bytes of disk space per answer; the result takes
+    three to five bytes.
 
     Examples
     --------

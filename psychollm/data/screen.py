@@ -250,7 +250,7 @@ class Inversion:
 
 
 def inversion(answers: Responses, right: Responses | None) -> Inversion:
-    """Test whether each model's yes is associated with wrong answers."""
+    """Test whether each model's reports of yes are associated with wrong answers."""
     k = answers.n_models
     if right is None:
         nothing = np.full(k, np.nan)
@@ -269,7 +269,7 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
 
 
 def _crossed(answers: _Arrays, right: _Arrays) -> IntArray:
-    """Count the answers, yes, correct, and both yes and correct, of each model (4, models)."""
+    """Count the answers of each model: all, yes, correct, and both yes and correct (4, models)."""
     both = ~(answers[1] | right[1])
     yes, correct = (answers[0] == 1) & both, (right[0] == 1) & both
     return np.array([part.sum(axis=1) for part in (both, yes, correct, yes & correct)])

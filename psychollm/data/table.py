@@ -203,7 +203,7 @@ _WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "fail
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
-    """Return the remedy for words in an error message, which maps them to numbers or to missing.
+    """Return the remedy, for an error message, for words: map them to numbers or to missing.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
 def encode(
     table: Table, *, codes: Mapping[Any, int] | None = None, argument: str = "responses"
 ) -> tuple[CodeArray, BoolArray]:
-    """Return codes (models, questions), which are 0 for missing values, and a mask of those."""
+    """Return codes (models, questions), 0 for missing values, and a mask of missing values."""
     source = table if codes is None else _translated(table, codes, argument)
     raw = source.values
     if raw.dtype.kind in "biu":

@@ -12,11 +12,11 @@ proportional to a chi-squared variable with Satterthwaite's degrees of freedom,
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (2)
 
-which is G - 1 for G clusters of equal size. For five clusters it is below two if one cluster has
-most questions. Intervals use Student's t with :math:`\nu` degrees of freedom. The variance over
-resamples of clusters is (1) without its denominators, and their distribution has normal tails.
-Percentiles are therefore taken at the level :math:`\lambda'` at which a normal interval is as wide
-as the t interval,
+which is G - 1 for G clusters of equal size. For five clusters, :math:`\nu` is below two if one
+cluster has most questions. Intervals use Student's t with :math:`\nu` degrees of freedom. The
+variance over resamples of clusters is (1) without its denominators, and their distribution has
+normal tails. Percentiles are therefore taken at the level :math:`\lambda'` at which a normal
+interval is as wide as the t interval,
 
 .. math:: \lambda' = 2 \Phi\Big(t_{\nu,\, (1 + \lambda) / 2}
           \big/ \big(1 - \textstyle\sum_g h_g^2\big)^{1/2}\Big) - 1                      \quad (3)
@@ -115,7 +115,7 @@ def tail_freedom(sums: FloatArray) -> FloatArray:
 
 
 def skewed_freedom(sums: FloatArray) -> FloatArray:
-    """Return 3/2 of the effective number (4) of clusters: half of all for normal sums."""
+    """Return 3/2 of the effective number (4) of clusters: for normal sums, half their number."""
     return 1.5 * telling_clusters(sums)
 
 

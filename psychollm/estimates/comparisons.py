@@ -1,4 +1,4 @@
-r"""All pairwise differences of an estimate, adjusted for their number.
+r"""All pairwise differences of an estimate, with adjustment for the number of pairs.
 
 Estimates :math:`\hat\theta_j` from the same questions are correlated, in particular differences
 that share a model. Bootstrap draws preserve these correlations, and therefore provide the
@@ -9,9 +9,9 @@ distribution of
 for any set S of estimates, where :math:`s_j` is the standard deviation of the draws. With
 :math:`t_j = |\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
 :math:`\hat\theta_j \pm c s_j` with c the quantile of M are simultaneous intervals. The step-down
-method tests the largest t first. It compares each t with the maximum over itself and all smaller
-ones, and makes the p-values monotone. Step-down p-values are never larger than single-step
-p-values, and still control the familywise error rate.
+method tests the largest t first. It compares each t with the maximum over this t and all smaller
+t, and makes the p-values monotone. Step-down p-values are never larger than single-step p-values,
+and still control the familywise error rate.
 
 In (1) the standard deviation is the same in each resample. M therefore lacks the heavier tails of
 t, which are due to the estimation of s. With :math:`\nu` degrees of freedom (questions, or
@@ -22,7 +22,7 @@ clusters, minus one) the statistic is therefore transformed to the scale of M by
 where :math:`T_\nu` is the distribution function of Student's t. The critical value is transformed
 back. In simulations of 20 models with equal, normal scores on 50 questions, this lowers the
 familywise error rate (nominally 5 %) from 13 % to between 6 and 7 %. With ten models and ten
-clusters, the rate falls from 41 % to 8 %.
+clusters, the familywise error rate falls from 41 % to 8 %.
 
 References
 ----------
@@ -114,7 +114,8 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     -------
     MaxT
         Adjusted p-values and intervals. An estimate that is constant over resamples is not part of
-        the maximum. Its p-value is 1 if the estimate is zero, and otherwise 1 / (resamples + 1).
+        the maximum. The p-value of such an estimate is 1 if the estimate is zero, and otherwise 1
+        / (resamples + 1).
 
     Raises
     ------
@@ -168,7 +169,8 @@ def max_t_of(
         Estimates, the standard deviations of their draws and degrees of freedom; estimates with
         NaN in `se` are excluded.
     deviations : callable
-        Function from indices of estimates to their errors in units of `se`, (draws, indices).
+        Function of indices of estimates that returns their errors in units of `se` (draws,
+        indices).
     n_draws : int
         Number of errors per estimate.
     level : float
@@ -347,9 +349,10 @@ def compare_all(
         so that p-values are at least 2 / (n + 1) for n resamples. With 2,000 resamples and 190
         pairs, "holm" could then not reject any hypothesis.
     df : float, optional
-        Degrees of freedom of the standard errors. By default, the smaller `n` of the pair minus
-        one or, with clusters, the smaller `df`. With ten clusters and ten models, tests with
-        normal tails would have a familywise error rate of one third instead of 5 %.
+        Degrees of freedom of the standard errors. By default, one less than the smaller `n` of the
+        two models or, with clusters, the smaller `df` of the two models. With ten clusters and ten
+        models, tests with normal tails would have a familywise error rate of one third instead of
+        5 %.
     level : float, optional
         Coverage of the intervals, between 0 and 1; by default the level of the estimate.
 

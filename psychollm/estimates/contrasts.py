@@ -253,7 +253,7 @@ def _mean(table: FloatArray, rows: list[int]) -> FloatArray:
 
 
 def _difference(estimate: Estimate, first: list[int], second: list[int], *, rates: bool) -> _Row:
-    """Return the difference of two means over rows, for these models."""
+    """Return the difference of two means over rows, without generalising to other models."""
     draws = np.stack([_mean(estimate.draws, rows) for rows in (first, second)], axis=1)
     values = tuple(float(_mean(estimate.value, rows)) for rows in (first, second))
     used = [*first, *second]
@@ -296,7 +296,7 @@ def _with_two_more(
 
 
 def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
-    """Return the difference of two means over rows, for models like these, by (1)."""
+    """Return the difference of two means over rows, by (1), to generalise to models like these."""
     used = [*first, *second]
     n = float(min(len(first), len(second)))
     draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)

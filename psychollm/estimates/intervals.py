@@ -8,8 +8,9 @@ The bias-corrected and accelerated interval (BCa) shifts the nominal percentiles
 
 where :math:`u_g` is the mean of the jackknife values minus the value with group g left out. The
 groups are single questions or clusters; if there are more than 200, they are combined into 200
-blocks. In expectation, sums of influences over blocks have the same sums of squares and cubes. The
-standard error of the acceleration due to blocking is 0.003.
+blocks. In expectation, the influences summed within blocks have the same sum of squares and the
+same sum of cubes as the single influences. The standard error of the acceleration due to blocking
+is 0.003.
 
 The jackknife is applied on a scale f on which the estimate is nearly normal, such as
 :math:`f(\alpha) = \log(1 - \alpha)`. With :math:`\theta_{(g)}` the value without group g, of G
@@ -170,7 +171,7 @@ def paired_difference(
     Parameters
     ----------
     first_only, second_only : array_like (...)
-        Number of the `n` pairs in which only the first, or only the second, is a success.
+        Number of the `n` pairs in which only the first outcome, or only the second, is a success.
     n : array_like (...)
         Number of pairs; may be zero.
     level : float
@@ -352,7 +353,7 @@ def jackknife_se(left_out: FloatArray) -> FloatArray:
 def jackknife_interval(
     value: FloatArray, left_out: FloatArray, scale: Scale, level: float
 ) -> FloatArray:
-    """Return the interval (2) of values (k,) from the values without each group (groups, k)."""
+    """Return the interval (2) of values (k,) from the values without one group (groups, k)."""
     groups = len(left_out)
     quantile = stdtrit(groups - 1.0, 0.5 + 0.5 * level) if groups > 1 else np.nan
     with np.errstate(over="ignore"):

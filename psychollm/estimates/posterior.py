@@ -2,8 +2,8 @@ r"""Estimates from posterior draws, with shortest intervals and convergence diag
 
 Split :math:`\hat R` compares the variance between and within the halves of all chains. The
 effective sample size is computed from the sum of autocorrelations up to the first pair with a
-negative sum (Geyer's monotone sequence). Both are computed from normal scores of the ranks of the
-draws.
+negative sum (Geyer's monotone sequence). Both diagnostics are computed from normal scores of the
+ranks of the draws.
 
 References
 ----------

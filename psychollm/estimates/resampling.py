@@ -176,7 +176,7 @@ def resample_counts(
 class KeptCounts:
     """Resampling counts, drawn once and shared by all metrics.
 
-    If they take more than `_KEPT_BYTES`, they are redrawn on each use.
+    If the counts take more than `_KEPT_BYTES`, they are redrawn on each use.
     """
 
     def __init__(self, n_units: int, clusters: IntArray | None, n: int) -> None:

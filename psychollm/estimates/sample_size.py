@@ -26,7 +26,8 @@ square root of the number of units. With n units in the pilot, the number of uni
 .. math:: m = n \, (K s_0 / \delta)^2.                                                   \quad (3)
 
 With many units, at a level of 95 % and a power of 80 %, K is 2.80 to detect an effect and 3.24 to
-show its absence. To show absence therefore takes 1.34 times as many units.
+show its absence. Therefore, 1.34 times as many units are needed to show the absence of an effect
+as to detect it.
 
 References
 ----------

@@ -180,8 +180,8 @@ def outcome(
     null : float
         Null value, which corresponds to no effect.
     rejected : bool, optional
-        Whether a test rejects `null`, for example after adjustment for several models. By default
-        the interval decides.
+        Whether a test rejects `null`, for example after adjustment for several models. By default,
+        the interval determines the outcome.
     enough : bool
         Whether there are enough units for a valid interval; otherwise the outcome is inconclusive.
 
@@ -308,7 +308,7 @@ def _of_all(n: int, total: int, kind: str) -> str:
 
 
 def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
-    """Return a sentence with the numbers of pairs that differ, are equivalent, or neither."""
+    """Return a sentence with the numbers of different, equivalent and inconclusive pairs."""
     equivalent = f"equivalent ({within})" if within else "equivalent"
     pairs = len(judged.outcomes)
     if pairs == 1:

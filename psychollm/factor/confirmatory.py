@@ -19,9 +19,9 @@ and freeing a parameter that is fixed at zero and has derivatives d would lower 
 
 .. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
 
-SciPy's trust-region method compares function values, and therefore finds the minimum to only about
-half of the digits. Gauss-Newton steps follow as long as they reduce the gradient, which is
-computed more precisely.
+SciPy's trust-region method compares function values, and therefore locates the minimum with only
+about half of the digits correct. Gauss-Newton steps follow as long as they reduce the gradient,
+which is computed more precisely.
 
 References
 ----------

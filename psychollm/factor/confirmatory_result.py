@@ -71,7 +71,7 @@ class ConfirmatoryFactors(Expects, Result):
     loadings, loading_errors : ndarray of shape (k, m)
         Standardised loadings and standard errors; zero for loadings that the model fixes at zero.
     factor_correlation, factor_correlation_errors : ndarray of shape (m, m)
-        Correlations of factors and standard errors.
+        Correlations of the factors, and their standard errors.
     residual_pairs : tuple of pairs
         Variables whose residuals may covary.
     residual_covariances, residual_covariance_errors : ndarray of shape (r,)
@@ -82,7 +82,8 @@ class ConfirmatoryFactors(Expects, Result):
         Covariance matrix of the free parameters: loadings row by row, factor correlations,
         residual covariances.
     fit, standard_fit : FactorFit
-        Fit with the corrected and with the uncorrected statistic. SRMR is computed over pairs.
+        Fit with the corrected and with the uncorrected statistic. SRMR is computed over pairs of
+        variables.
     scaling : float
         Scaling factor by which the uncorrected statistic is divided, before any shift.
     objective, gradient : float
@@ -148,7 +149,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:
-        """Variables with communalities, and factors with correlations, of at least one."""
+        """Variables with communalities of at least one, and factors with such correlations."""
         rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
         size = np.abs(np.tril(self.factor_correlation, -1))
         return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))

@@ -5,8 +5,8 @@ Tucker's coefficient of columns x and y is the cosine between them,
 .. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
 
 Unlike a correlation, it does not centre the columns, so that only proportional columns have a
-coefficient of 1. Factors are considered equal above .95, and fairly similar from .85 to .94
-(Lorenzo-Seva & ten Berge, 2006).
+coefficient of 1. Factors are considered equal if the coefficient is above .95, and fairly similar
+if it is from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
 
 References
 ----------
@@ -157,7 +157,7 @@ def tucker(loadings: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _unit(loadings: FloatArray) -> FloatArray:
-    """Scale columns to length one, first to largest entry one to avoid underflow of squares."""
+    """Scale columns to length one; divide by the largest entry first, to avoid underflow."""
     scaled = loadings / np.abs(loadings).max(axis=0)
     return np.asarray(scaled / np.sqrt(np.sum(scaled**2, axis=0)), dtype=np.float64)
 
@@ -185,7 +185,7 @@ def read_columns(data: Any, name: str) -> Columns:
 
 
 def _aligned(first: Columns, second: Columns) -> Columns:
-    """Return the second set with its rows in the order of the first."""
+    """Return the second set with its rows in the order of the first set."""
     if first.rows is not None and second.rows is not None:
         if set(first.rows) != set(second.rows):
             alone = [label for label in first.rows if label not in set(second.rows)]

@@ -16,7 +16,7 @@ correlation with its regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lam
 it is below about .9, units with equal answers may have very different values of the factor.
 
 A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
-response exceeds the threshold. Given the factors f, the probability of this is
+response exceeds the threshold. Given the factors f, the probability of a yes is
 
 .. math:: \Phi\Big(\frac{\lambda^\top f - \tau}{\sqrt{1 - \lambda^\top \Phi \lambda}}\Big),
           \qquad f \sim N(0, \Phi) .                                                     \quad (3)
@@ -87,8 +87,8 @@ class FactorScores(Result):
     determinacy : ndarray of shape (m,)
         Correlation of the regression scores with their factors.
     validity : ndarray of shape (m,)
-        Correlation of the scores with their factors. For posterior means it is the square root of
-        var / (var + mean sd^2).
+        Correlation of the scores with their factors. For posterior means, the correlation is the
+        square root of var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
         Correlations among the scores that the solution implies, to be compared with the factor
         correlations. For posterior means, these are observed correlations.
@@ -163,7 +163,7 @@ def factor_scores(
     InputError
         If a variable has zero variance, or a uniqueness is zero with ``method="bartlett"``.
     CodeError
-        If ``method="eap"`` and answers are not 0 and 1.
+        If ``method="eap"`` and the answers are not coded 0 and 1.
     OptionError
         If the method does not exist, or `thresholds` are given without "eap".
 

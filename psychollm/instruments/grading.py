@@ -5,8 +5,8 @@ punctuation, articles and extra white space. In addition, characters are normali
 punctuation of any script is removed, and characters of scripts written without spaces count as
 words.
 
-Let :math:`P` be the multiset of words of a reply and :math:`G` that of a right answer. Precision,
-recall and F1 score are
+Let :math:`P` be the multiset of words of a reply and :math:`G` the multiset of words of a right
+answer. Precision, recall and F1 score are
 
 .. math:: p = |P \cap G| / |P|, \quad r = |P \cap G| / |G|, \quad F_1 = 2 p r / (p + r).   (1)
 
@@ -107,8 +107,8 @@ def grade(
 
     Raises
     ------
-    If a right answer is blank, if it is no number although numbers are compared, or if an option
-    is out of range.
+    If a right answer is blank, if it is not a number although numbers are compared, or if an
+    option is out of range.
 
     Examples
     --------
@@ -195,7 +195,8 @@ def token_f1(text: str, answers: Sequence[str]) -> float:
     text : str
         An answer.
     answers : sequence of str
-        Right answers. If there are none, the result is 1 for a text without words and 0 otherwise.
+        Right answers. If there are no right answers, the result is 1 for a text without words and
+        0 otherwise.
 
     Examples
     --------

@@ -4,8 +4,8 @@ CSV and JSONL files contain one question per line. JSON files in the SQuAD forma
 al., 2016) contain passages with questions. The passages are discarded, so that the questions test
 the knowledge of a model.
 
-The module also generates wrong answers for a simulated user to suggest. They are as plausible as
-possible without knowledge of the subject.
+The module also generates wrong answers for a simulated user to suggest. These answers are as
+plausible as possible without knowledge of the subject.
 
 References
 ----------
@@ -61,7 +61,7 @@ class Question:
         sequence in the reply; "f1": proportion of shared words; "numeric": numbers that differ
         within the tolerances.
     threshold : float
-        Score from which an answer is correct; below 1 it matters for "f1".
+        Smallest score of a correct answer; values below 1 are relevant only for "f1".
     absolute, relative : float
         Tolerances of "numeric", absolute and as a proportion of the right answer; the larger
         applies.

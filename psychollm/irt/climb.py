@@ -6,11 +6,11 @@ Wu, 1998). Otherwise EM with thousands of items would converge slowly along a co
 items, because a single item carries almost no information about this shift. SQUAREM (Varadhan &
 Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
 
-Newton steps use the observed information. It is recomputed only after a step that reduces the
-gradient by less than a factor of about 30, because near the optimum one matrix serves several
-steps. Far from an optimum, as in a 3PL without priors, it may not be positive definite. Then only
-part of the missing information due to unknown abilities is subtracted. Subtracting none of it
-gives a scoring step of EM.
+Newton steps use the observed information. The information matrix is recomputed only after a step
+that reduces the gradient by less than a factor of about 30, because near the optimum one matrix
+serves several steps. Far from an optimum, as in a 3PL without priors, the matrix may not be
+positive definite. Then only part of the missing information due to unknown abilities is
+subtracted. If none of it is subtracted, the result is a scoring step of EM.
 
 The function `ascend` iterates these steps. Its argument is a likelihood on given nodes
 (`OnNodes`), for one group (`OneGrid`) or several groups (`irt.groups.population`).

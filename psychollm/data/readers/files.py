@@ -75,7 +75,7 @@ def read_responses(
         Columns of a long file that identify the question; by default the column with a usual name.
     value : str, optional
         Column of a long file with the answers; by default the column with a usual name, or the
-        only remaining one.
+        only remaining column.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers to a question in a long file.
     codes : mapping, optional
@@ -87,8 +87,8 @@ def read_responses(
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
-        Threshold that splits reported confidence into yes and no: one for all models, a rule, or
-        one per model.
+        Threshold that splits reported confidence into yes and no: one threshold for all models, a
+        rule, or one threshold per model.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
 
@@ -96,8 +96,8 @@ def read_responses(
     -------
     Responses
         Table of responses. Empty cells, NA, NaN, None and null are missing; True and False are 1
-        and 0. A long table is kept sparse if a dense one would take more than 1 GB and is filled
-        by less than a third.
+        and 0. A long table is kept sparse if a dense one would take more than 1 GB and less than a
+        third of its cells would be filled.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def read_table(
         Columns of a long file that identify the question; by default the column with a usual name.
     value : str, optional
         Column of a long file with the answers; by default the column with a usual name, or the
-        only remaining one.
+        only remaining column.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers to a question in a long file.
     codes : mapping, optional
@@ -268,7 +268,7 @@ def read_clusters(
     path : path
         Long file of answers, or a list with one line per question: its label, then its cluster.
     column : str, optional
-        Column of a long file with the cluster; by default the file is a list.
+        Column of a long file with the cluster; if omitted, the file is read as a list.
     model : str, optional
         Column of a long file with the labels of the models; by default detected from the header.
     question : str or sequence of str, optional
@@ -308,7 +308,8 @@ def read_words(
     Parameters
     ----------
     path : path
-        File with a label and its words per line. "NA" is a word, whereas empty cells are missing.
+        File with one label and its words on each line. "NA" is a word, whereas empty cells are
+        missing.
     missing_values : tuple of str
         Words that represent a missing cell.
 
@@ -360,8 +361,8 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     Parameters
     ----------
     path : path
-        CSV file, also gzipped, with labels in the first column and words in the second; further
-        columns are not used. Separators are commas, semicolons or tabs.
+        CSV file, plain or gzipped, with labels in the first column and words in the second;
+        further columns are not used. Separators are commas, semicolons or tabs.
 
     Returns
     -------

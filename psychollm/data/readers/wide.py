@@ -84,7 +84,7 @@ def _labels_rows(
     values: AnyArray,
     read: Callable[[AnyArray], AnyArray],
 ) -> bool:
-    """Return whether a column labels the rows; False if it contains answers like the others."""
+    """Return whether a column labels the rows; False if it contains answers like other columns."""
     name = header[at]
     if at or is_unnamed(name) or is_called(name, (*MODELS, *QUESTIONS, "id")):
         return True

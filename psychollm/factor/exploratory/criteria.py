@@ -10,13 +10,14 @@ With loadings :math:`\Lambda` (k, m) and squares :math:`s_{ij} = \lambda_{ij}^2`
 .. math:: \text{oblimin: } \tfrac14 \sum_{j \ne l} \Big(\sum_i s_{ij} s_{il}
           - \tfrac{\gamma}{k} \sum_i s_{ij} \sum_i s_{il}\Big),                        \quad (3)
 
-with :math:`\gamma = 0` direct quartimin. The Crawford-Ferguson family weights the complexity of
-rows against the complexity of columns,
+which is direct quartimin for :math:`\gamma = 0`. The Crawford-Ferguson family weights the
+complexity of rows against the complexity of columns,
 
 .. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
           + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj},                          \quad (4)
 
-with :math:`\kappa = m / 2k` equamax and :math:`\kappa = (m - 1) / (k + m - 2)` parsimax. Geomin is
+which is equamax for :math:`\kappa = m / 2k` and parsimax for
+:math:`\kappa = (m - 1) / (k + m - 2)`. Geomin is
 
 .. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m},                            \quad (5)
 

@@ -97,13 +97,13 @@ def extract(
     min_uniqueness : float
         Smallest uniqueness allowed. `Extraction.heywood` marks variables that reach it.
     tolerance : float
-        Only for principal axes: the iteration stops if the sum of communalities changes by less.
-        Programs that stop at .001 have errors of up to .05 in a loading; pass .001 to reproduce
-        their results.
+        Only for principal axes: the iteration stops if the sum of communalities changes by less
+        than this value. Programs that stop at .001 have errors of up to .05 in a loading; pass
+        .001 to reproduce their results.
     n_starts : int
-        Maximum number of starts, for minres and likelihood. If the first eight starts reach the
-        same minimum, no more starts are used. Otherwise starts are added until a further minimum
-        is improbable. Principal axes start once, from squared multiple correlations.
+        Maximum number of starts, for minres and maximum likelihood. If the first eight starts
+        reach the same minimum, no more starts are used. Otherwise starts are added until a further
+        minimum is improbable. Principal axes start once, from squared multiple correlations.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
 
 
 def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
-    """Return a matrix mixed with the identity until it is positive definite, and the weight."""
+    """Return a matrix, mixed with the identity until positive definite, and this weight."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest > DEFINITE:
         return matrix, 0.0

@@ -90,8 +90,9 @@ def factor_analysis(
         Weights of the pairs, for ``"dwls"``; by default 1 / se^2 of the correlation.
     covariance : array of shape (p, p), optional
         Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row,
-        such as ``polychoric(...).covariance()``. It is needed for ``"wls"``. With it, the test of
-        fit is scaled and shifted, and valid for correlations of ordered answers.
+        such as ``polychoric(...).covariance()``. This matrix is required for ``"wls"``. If it is
+        given, the test of fit is scaled and shifted, and is valid for correlations of ordered
+        answers.
     normalise : bool, optional
         Whether rows are scaled to length one while rotating (Kaiser). By default, this is done
         only for varimax and promax.
@@ -125,8 +126,9 @@ def factor_analysis(
     Notes
     -----
     Without `covariance` the statistic is the likelihood ratio of normal variables with Bartlett's
-    correction, for all methods. It is not valid for tetrachoric, polychoric or smoothed
-    correlations. For such correlations, chi-square and indices based on it need `covariance`.
+    correction, for all methods. This statistic is not valid for tetrachoric, polychoric or
+    smoothed correlations. For such correlations, chi-square and indices based on it need
+    `covariance`.
 
     References
     ----------

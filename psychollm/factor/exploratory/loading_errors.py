@@ -1,10 +1,11 @@
 r"""`loading_errors`: standard errors of rotated loadings.
 
-Rotated loadings and factor correlations are a function h of the p correlations. With their
-covariance matrix C, the delta method gives :math:`J C J^\top`. The derivatives J of h are central
-differences of the whole analysis (extraction and rotation), restarted at the solution. The
-bootstrap repeats the analysis on resampled units. Factors of each replicate are matched with the
-solution, and reversed if needed, for the largest congruence; otherwise averages would mix factors.
+Rotated loadings and factor correlations are a function h of the p correlations. With the
+covariance matrix C of the correlations, the delta method gives :math:`J C J^\top`. The derivatives
+J of h are central differences of the whole analysis (extraction and rotation), restarted at the
+solution. The bootstrap repeats the analysis on resampled units. Factors of each replicate are
+matched with the solution, and reversed if needed, for the largest congruence; otherwise averages
+would mix factors.
 
 For normal variables the covariance of two correlations is
 
@@ -130,8 +131,8 @@ def loading_errors(
     covariance : array_like (p, p), optional
         Covariance matrix of the p correlations below the diagonal, row by row, such as
         ``polychoric(...).covariance()``. By default, the covariance matrix (1) of normal variables
-        is used. It must be given for tetrachoric and polychoric correlations, because their errors
-        are larger.
+        is used. For tetrachoric and polychoric correlations, `covariance` must be given, because
+        their errors are larger.
     replicates : array_like (n, k, k), optional
         Correlation matrices of resampled units, from `resampled_correlations`. If given, the
         bootstrap replaces the delta method.
@@ -280,7 +281,7 @@ def _covariance(solution: FactorSolution, given: Any) -> FloatArray:
 
 
 def _derivatives(again: _Repeat, R: FloatArray) -> FloatArray:
-    """Return derivatives (q, p) of loadings and factor correlations in the correlations."""
+    """Return derivatives (q, p) of loadings and factor correlations by the correlations."""
     pairs = np.stack(np.tril_indices(len(R), -1), axis=1)
     columns = []
     for start in range(0, len(pairs), AT_ONCE):

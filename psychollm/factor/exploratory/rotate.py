@@ -89,7 +89,7 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Proportion of variance explained by each factor (m,); shared variance is divided up."""
+        """Proportion of variance due to each factor (m,), with shared variance divided up."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property

@@ -8,8 +8,9 @@ Correlated factors share a general factor. With pattern loadings :math:`\Lambda`
 
 are the loadings of the variables on the general factor and on group factors, all orthogonal. If
 the general factor reproduces the factor correlations, communalities do not change. The general
-factor of three factors always reproduces them, unless a :math:`\gamma_j` would exceed one. With
-two factors the loadings are not identified and are set equal, :math:`\sqrt{|\phi|}`.
+factor of three factors always reproduces their correlations, unless a :math:`\gamma_j` would
+exceed one. With two factors the loadings are not identified and are set equal,
+:math:`\sqrt{|\phi|}`.
 
 References
 ----------
@@ -103,7 +104,8 @@ def schmid_leiman(
         Extraction of the general factor from the factor correlations. For three factors all
         methods agree.
     tolerance : float
-        Only for principal axes: the iteration stops if the sum of communalities changes by less.
+        Only for principal axes: the iteration stops if the sum of communalities changes by less
+        than this value.
 
     Returns
     -------

@@ -168,7 +168,7 @@ def confirmatory_groups(
     model : mapping
         Mapping of each factor's name to the labels of its items.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
-        Parameters that are equal in all groups. They are listed in
+        Level of invariance, that is, the parameters that are equal in all groups, as listed in
         `psychollm.factor.invariance.model`.
     free : sequence of labels
         Items with their own thresholds and loadings in each group (partial invariance).

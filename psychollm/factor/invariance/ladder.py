@@ -10,8 +10,8 @@ The difference of two uncorrected statistics is a weighted sum of chi-squares. W
 (Satorra, 2000), and the difference is scaled and shifted to their sum and sum of squares
 (Asparouhov & Muthen, 2010). The difference of two corrected statistics is not a valid test.
 
-A non-significant step does not establish the equalities. Their loss of fit is measured by the
-RMSEA of the difference test T with d degrees of freedom, in G groups with n units in total,
+A non-significant step does not establish the equalities. The loss of fit due to them is measured
+by the RMSEA of the difference test T with d degrees of freedom, in G groups with n units in total,
 
 .. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)},        \quad (2)
 
@@ -231,7 +231,7 @@ def _named(model: GroupFactors) -> str:
 
 
 def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:
-    """Raise an error for models of different data, and models in the wrong order."""
+    """Raise an error for models fitted to different data, or given in the wrong order."""
     same = larger.labels == smaller.labels and larger.groups == smaller.groups
     if not same or not np.allclose(larger._weights, smaller._weights, rtol=1e-12):
         msg = (

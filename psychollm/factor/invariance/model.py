@@ -1,8 +1,8 @@
 r"""Parameters of several groups, which are fixed, group-specific or equal in all groups.
 
-The first group is the reference. Its scales are one and its factors have mean zero and variance
-one, so that its thresholds and loadings are standardised. The level determines the equalities (Wu
-& Estabrook, 2016):
+The first group is the reference. In this group, scales are one and factors have mean zero and
+variance one, so that thresholds and loadings are standardised. The level determines the equalities
+(Wu & Estabrook, 2016):
 
 ============  ======================================  ==========================================
 level         the same in all groups                  free in the others
@@ -23,8 +23,8 @@ thresholds and loadings in every group.
 
 The latent answer of item i in group g is :math:`y_i = \nu_i + \lambda_i^\top f + e_i` with factors
 of mean :math:`\kappa` and covariance matrix :math:`\Phi`; its thresholds are :math:`\tau_{ic}`.
-Only its standardised form is observed. With the scale :math:`s_i = 1 / \operatorname{sd}(y_i)`
-(the delta parameterisation of Muthen),
+Only the standardised form of the latent answer is observed. With the scale :math:`s_i = 1 /
+\operatorname{sd}(y_i)` (the delta parameterisation of Muthen),
 
 .. math:: t_{ic} = s_i (\tau_{ic} - \nu_i - \lambda_i^\top \kappa), \qquad
           \rho_{ij} = s_i s_j\, \lambda_i^\top \Phi \lambda_j .                           \quad (1)

@@ -14,7 +14,7 @@ matrix :math:`E_\perp^\top W \Gamma W E_\perp`, so that
 
 is chi-square for any weights, with the rank of that matrix as degrees of freedom (Satorra, 1989).
 The usual modification index, :math:`s^\top (E_\perp^\top W E_\perp)^{-} s`, assumes that W is the
-inverse of :math:`\Gamma`, which is not true for DWLS. It is reported for comparison.
+inverse of :math:`\Gamma`, which is not true for DWLS. This index is reported for comparison.
 
 References
 ----------
@@ -69,7 +69,8 @@ class EqualityTests(Result):
     index : ndarray of shape (c,)
         Uncorrected statistic, as in modification indices.
     change : ndarray of shape (c,)
-        Expected difference of the parameter from the reference group; NaN for tests of items.
+        Expected difference of the parameter from its value in the reference group; NaN for tests
+        of items.
     """
 
     kind: tuple[str, ...]
@@ -222,8 +223,8 @@ class GroupFactors(Result):
     loadings, loading_errors : ndarray of shape (G, k, m)
         Loadings and standard errors; standardised in the first group.
     intercepts : ndarray of shape (G, k)
-        Intercepts of the latent answers. They are zero unless thresholds are equal and intercepts
-        are free.
+        Intercepts of the latent answers. The intercepts are zero unless thresholds are equal and
+        intercepts are free.
     scales : ndarray of shape (G, k)
         Inverse SD of the latent answers (delta parameterisation).
     factor_means, factor_mean_errors : ndarray of shape (G, m)

@@ -77,7 +77,7 @@ class OrderedDesign:
 
     @property
     def n(self) -> float:
-        """Harmonic mean over pairs of the number of units that both answered."""
+        """Harmonic mean, over pairs of rows, of the number of units with answers in both rows."""
         answered = (self.codes >= 0).astype(np.float64)
         pairs = (answered @ answered.T)[np.tril_indices(len(answered), -1)]
         return float(1.0 / np.mean(1.0 / np.maximum(pairs, 1e-9)))

@@ -48,7 +48,7 @@ class ParallelAnalysis(Result):
     bar : ndarray of shape (k,)
         Quantile of the draws that an eigenvalue must exceed.
     p_value : ndarray of shape (k,)
-        (b + 1) / (n + 1), where b is the number of draws at least as large.
+        (b + 1) / (n + 1), where b is the number of draws at least as large as the eigenvalue.
     n_factors : int
         Number of leading eigenvalues above their quantile.
     quantile : float
@@ -130,8 +130,8 @@ def parallel_analysis(
         to question difficulty (or to model ability); the first eigenvalue of the null is then
         large.
     eigenvalues : {"components", "factors"}
-        Eigenvalues of the correlations, or with the communalities of one minres factor on the
-        diagonal.
+        Eigenvalues of the correlations, or of the correlations with the communalities of one
+        minres factor on the diagonal.
     n_null : int
         Number of shuffled tables.
     quantile : float

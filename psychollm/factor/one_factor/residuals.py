@@ -55,8 +55,8 @@ class PairResiduals(Result):
     Attributes
     ----------
     observed, expected : ndarray of shape (k, k)
-        Number of questions that both models answered yes, and its expectation given the pair's yes
-        rates. NaN for pairs without information.
+        Number of questions that both models answered with yes, and the expected number, given the
+        pair's yes rates. NaN for pairs without information.
     standardised : ndarray of shape (k, k)
         Observed minus expected counts, divided by standard errors. The squared standard error
         given both margins is increased by half a count. Zero on the diagonal and for pairs without
@@ -119,7 +119,7 @@ def pair_residuals(
         Binary answers, or their pair counts.
     loadings : array of shape (models,), optional
         Loadings of a fit, such as `full_information`; by default loadings from
-        `pairwise_likelihood`. Models with NaN have residuals of zero.
+        `pairwise_likelihood`. Models with a loading of NaN have residuals of zero.
     lower, upper : array of shape (models,), optional
         Asymptotes of models that lapse or guess, from the same fit; by default 0 and 1.
 
@@ -133,7 +133,7 @@ def pair_residuals(
     ShapeError
         If the numbers of loadings and of models differ.
     OptionError
-        If a loading is not inside (-1, 1), or an asymptote not inside [0, 1].
+        If a loading is not inside (-1, 1), or an asymptote is not inside [0, 1].
 
     Examples
     --------

@@ -42,12 +42,13 @@ class QuestionScores(Result):
     sd : ndarray of shape (questions,)
         Posterior SD, which is the standard error of the score.
     answered : ndarray of shape (questions,)
-        Number of included models that answered. Without answers the score is 0 and its SD 1.
+        Number of included models that answered the question. Without answers, the score is 0 and
+        its SD is 1.
     leave_one_out : ndarray of shape (models, questions)
         Scores from the answers of all models except the model of the row. Shape (0, questions) if
         not computed.
     leave_one_out_sd : ndarray of shape (models, questions)
-        Posterior SDs of these scores.
+        Posterior SDs of the leave-one-out scores.
     loadings, thresholds : ndarray of shape (models,)
         Parameters used; NaN for models that were not included.
     lower, upper : ndarray of shape (models,)
@@ -87,15 +88,15 @@ def question_scores(
 
     Scores are posterior means (EAP) with a standard normal prior. By default, the parameters are
     estimated by `pairwise_likelihood`. A leave-one-out score divides the posterior by the model's
-    own likelihood. It keeps the parameters of all models, which change by about 1/n if one of `n`
-    answers is left out.
+    own likelihood. The parameters are not estimated again, because they change only by about 1/n
+    if one of `n` answers is left out.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers; missing answers are assumed missing at random.
     loadings, thresholds : array of shape (models,), optional
-        Parameters of another fit, given together. Models with NaN are not included.
+        Parameters of another fit, given together. Models with parameters of NaN are not included.
     lower, upper : array of shape (models,), optional
         Lower and upper asymptotes of the probability of yes, for models that lapse or guess; by
         default 0 and 1.

@@ -1,8 +1,8 @@
 """Templates for pairs of questions: an answerable and a similar unanswerable question.
 
 Each template draws names and numbers once for both questions. The two questions have similar
-length and words, and ask for the same kind of answer. Only one of them contains the information
-that an answer requires.
+length and words, and ask for the same kind of answer. Only one of the two questions contains the
+information that an answer requires.
 """
 
 from calendar import day_name, monthrange, weekday

@@ -1,7 +1,8 @@
 """The abstention instrument: answerable questions and their unanswerable counterparts.
 
 The design follows AbstentionBench (Kirichenko et al., 2025): a model should abstain from
-unanswerable questions and from no others. Questions, sentences and rules are the project's own.
+unanswerable questions and from no others. Questions, sentences and rules were written for this
+project.
 
 A judge rates the confidence of an answer twice, without and with the reasoning text, because
 doubts in the reasoning may influence the rating of the answer.
@@ -96,7 +97,7 @@ class Abstention(Instrument[AbstentionScores]):
         Your own questions, for example from `read_askable`; they replace the generated ones.
     licence : {"stated", "silent"}
         "stated": the prompt mentions that some questions have no answer, and that the model may
-        say so. "silent": the prompt does not mention this.
+        say so. "silent": the prompt does not mention unanswerable questions.
     reasoned : bool
         Whether the model is asked to reason before it answers.
     n_repeats : int

@@ -1,8 +1,8 @@
 """The coding instrument: coding of a writer's reflection on its own thinking in reasoning traces.
 
-There are two independent coders. Rules are transparent but match only words. A judge interprets
-the text, but its codes can be verified only by its quotations. `metacognitive_skill` compares the
-two coders.
+Rules and a judge are two independent coders. Rules are transparent but match only words. A judge
+interprets the text, but its codes can be verified only by its quotations. `metacognitive_skill`
+compares the two coders.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,8 @@ class Coding(Instrument[CodingScores]):
     transcripts : mapping of str to str, or iterable of Transcript or mapping
         Texts by key; or transcripts with text, model, question and correctness of the answer.
     scheme : {"five", "rationalist", "stance"}, path or Scheme
-        Coding scheme: five, rationalist, stance, or the path of your own; see `read_scheme`.
+        Coding scheme: five, rationalist, stance, or the path of your own scheme; see
+        `read_scheme`.
     n_repeats : int
         Number of times that a judge codes each trace.
 

@@ -4,7 +4,7 @@ Every scheme is a TOML file, including the schemes of the library. The scheme "f
 five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning. "rationalist"
 contains habits of careful argument that have been proposed as teachable skills. "stance" describes
 how a model writes about itself when it rates its efficacy: assertion and anthropomorphism, as
-coded by Jackson et al. (2025). The definitions are the project's own.
+coded by Jackson et al. (2025). The definitions were written for this project.
 
 Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
 be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often

@@ -1,9 +1,9 @@
 """Sentences and clauses of a reply, and the manner in which a clause mentions a value.
 
 A value is not asserted if the writer denies or excludes it, attributes it to somebody else, wishes
-for it, or believed it earlier. A value in a question or a supposition is only raised. A value
-among alternatives, or under a condition, is left open. These cases are distinguished by words in
-the clause of the value or at the start of its sentence.
+for it, or believed it earlier. A value in a question or a supposition is only raised, not
+asserted. A value among alternatives, or under a condition, is left open. These cases are
+distinguished by words in the clause of the value or at the start of its sentence.
 """
 
 import re

@@ -414,7 +414,7 @@ class _Number(NumericForm):
         self._thousands: bool | None = False
 
     def prepared(self, text: str) -> str:
-        """Remove asides; record what one mark before three digits means in the reply."""
+        """Remove asides; record what a single mark before three digits means in the reply."""
         if not self._comma and _ONE_MARK.search(text):
             self._thousands = _thousands(text)
         return without_asides(text)

@@ -191,7 +191,7 @@ class _Option(Form):
         self._of = patterns
 
     def prepared(self, text: str) -> str:
-        """Replace a single Cyrillic by a Latin letter; mark the option that is called right."""
+        """Replace a single Cyrillic letter by a Latin one; mark an option that is called right."""
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
         text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
@@ -339,7 +339,7 @@ class _Option(Form):
 
 
 def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
-    """Return whether the last sentence mentions only this letter, and earlier sentences others."""
+    """Return whether the last sentence mentions only this letter, and earlier ones name others."""
     if sentence.end < len(text) or not sentence.start:
         return False
     others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}

@@ -359,7 +359,7 @@ def with_reasoning(text: str, reasoning: str | None) -> str:
 
 
 def in_tags(reply: str) -> str:
-    """Return a reply with the reasoning text in tags that are the same for all models."""
+    """Return a reply whose reasoning text is in the same tags for all models."""
     if not _MAY_THINK.search(reply):
         return reply
     reply = _CHANNEL.sub(

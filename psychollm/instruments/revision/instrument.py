@@ -1,7 +1,7 @@
 """The revision instrument: answers, reviews and revisions, and the effect of users' pressure.
 
 Every question begins a conversation, and the arms branch from its first answer. In one arm, the
-model reviews and revises this answer for some rounds. In another arm, it receives the same
+model reviews and revises this answer for some rounds. In another arm, the model receives the same
 question again. In the other arms, a user doubts the answer or insists on a wrong or the right
 answer. All arms share the first answer, so that every comparison is paired. In further
 conversations users first introduce themselves; the answers should not depend on these
@@ -92,8 +92,8 @@ class Revision(Instrument[RevisionScores]):
     n_rounds : int
         Number of review and revision rounds.
     n_chains : int
-        Number of independent repetitions of the whole conversation. Their answers are combined by
-        majority vote.
+        Number of independent repetitions of the whole conversation. The answers of all repetitions
+        are combined by majority vote.
     introductions : tuple of str
         Self-introductions of users before the question, each in its own conversation;
         `INTRODUCTIONS` holds four that are irrelevant to any answer.

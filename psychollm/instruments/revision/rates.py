@@ -1,15 +1,15 @@
 r"""Rates of detecting and correcting errors and of yielding to users, among relevant answers.
 
 Let :math:`h` be the proportion of wrong answers in which the review finds a mistake, and :math:`f`
-the proportion of right answers in which it does so. Then
+the proportion of right answers in which it finds one. Then
 
 .. math:: J = h - f                                                                      \quad (1)
 
-is Youden's index. It is 0 for a review that ignores correctness. Its interval combines Wilson's
-intervals of both proportions (Newcombe, 1998). The mutual information of verdict and correctness,
-in bits, is the reduction in uncertainty about correctness. Its plug-in estimate is too large by
-about :math:`1 / (2 n \ln 2)` (Miller and Madow). This bias is subtracted, and negative results are
-set to zero.
+is Youden's index. The index is 0 for a review that ignores correctness. Its interval combines the
+Wilson intervals of the two proportions (Newcombe, 1998). The mutual information of verdict and
+correctness, in bits, is the reduction in uncertainty about correctness. Its plug-in estimate is
+too large by about :math:`1 / (2 n \ln 2)` (Miller and Madow). This bias is subtracted, and
+negative results are set to zero.
 
 A chain is one independent repetition of the conversation. After r review rounds, the most frequent
 answer among the chains of a question is the vote. If answers are tied, the score is the proportion
@@ -160,7 +160,7 @@ def _entropy(shares: FloatArray) -> float:
 
 
 def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
-    """Return each rate with Wilson's interval, adjusted for several chains per question."""
+    """Return each rate with its Wilson interval, adjusted for several chains per question."""
     counts = {
         name: _counted(success, occasion, chains.items)
         for name, (success, occasion) in _events(chains).items()

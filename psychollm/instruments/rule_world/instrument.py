@@ -46,7 +46,7 @@ def _typed_count(text: str) -> int | tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleWorld(Instrument[RuleWorldScores]):
-    """Items about invented rules: conclusions that follow, and gaps.
+    """Items about invented rules: conclusions that follow from the rules, and gaps in the rules.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 Kargupta et al. (2025) directed models to behaviours associated with right answers. The directions
 improved some models and impaired others nearly as often. Both arms have the same question, request
 to think in writing and form of the answer. The directed arm adds one or two sentences for each of
-the five behaviours that `Coding` codes. All sentences are the project's own.
+the five behaviours that `Coding` codes. All sentences were written for this project.
 
 References
 ----------

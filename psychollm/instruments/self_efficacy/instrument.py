@@ -132,7 +132,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     conditions : tuple of {"none", "computational", "social", "summarisation"}
         Kinds of tasks that the ratings refer to.
     n_repeats : int
-        Administrations of the scale under each condition; tasks are administered once.
+        Number of administrations of the scale under each condition; tasks are administered once.
     shuffle : bool
         Whether the order of statements is randomised each time.
     seed : int
@@ -210,8 +210,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         """Return the second stage: the scale after feedback on the tasks.
 
         Feedback "true" reports the number of passed tasks; "too_high" and "too_low" report one
-        more and one less. No prompt is created if the reported number is impossible, such as one
-        more than all tasks, or if some tasks could not be graded.
+        task more and one task less. No prompt is created if the reported number is impossible,
+        such as one more than all tasks, or if some tasks could not be graded.
 
         Parameters
         ----------

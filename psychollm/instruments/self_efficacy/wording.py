@@ -1,4 +1,4 @@
-"""Texts of the prompts; the wording is the project's own."""
+"""Texts of the prompts, which were written for this project."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias

@@ -1,8 +1,9 @@
 """The self-prediction instrument: a prediction, then the answer, and their comparison.
 
-By default the prediction is requested first, in its own conversation. It can therefore depend only
-on the model's knowledge of itself, and the model cannot adapt its answer to the prediction. "No"
-is an answer like "yes". A reply that gives neither answer, or a failed request, is missing data.
+By default the prediction is requested first, in its own conversation. The prediction can therefore
+depend only on the model's knowledge of itself, and the model cannot adapt its answer to the
+prediction. "No" is an answer like "yes". A reply that gives neither answer, or a failed request,
+is missing data.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +90,7 @@ _ANSWER_LENGTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfPrediction(Instrument[SelfPredictionScores]):
-    """Questions, each with a prediction before and an answer after.
+    """Questions, each with a prediction that is followed by the answer.
 
     Parameters
     ----------
@@ -223,8 +224,8 @@ def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tupl
     prompts : sequence of Prompt
         Prompts from `SelfPrediction.prompts`.
     replies : mapping of str to str
-        Replies of one model, by prompt key. Blank replies, and replies to other prompts than
-        answers, are skipped.
+        Replies of one model, by prompt key. Blank replies, and replies to prompts that do not
+        request an answer, are skipped.
 
     Returns
     -------

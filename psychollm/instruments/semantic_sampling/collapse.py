@@ -12,8 +12,8 @@ related,
 .. math:: B(a) = \min \{ j : a \sim \ell_j \},                                            \quad (1)
 
 or becomes a leader itself. Because the order depends only on the answers, classes do not depend on
-the sampling order. They depend on frequencies, so that the most frequent answer is at the centre
-of its class and not at its edge.
+the sampling order. Classes depend on frequencies, so that the most frequent answer is at the
+centre of its class and not at its edge.
 """
 
 from collections import Counter

@@ -62,8 +62,8 @@ class SemanticSampling(Instrument[SemanticSamples]):
         Prompt for an instructed model that answers in a few words (instruct) or reasons first
         (reasoning), or for a base model that continues solved questions (base, base_reasoning).
     collapse : Collapse, optional
-        Rule that groups answers. By default, numbers within the question's tolerances if it is
-        graded by numbers, normal forms of texts otherwise.
+        Rule that groups answers. By default, numbers are grouped within the question's tolerances
+        if the question is graded by numbers, and texts are grouped by their normal form otherwise.
     shots : sequence of Shot
         Solved questions for base models. A question is left out of its own examples.
 

@@ -34,9 +34,9 @@ def feedback(
 ) -> tuple[Prompt, ...]:
     """Return prompts that repeat the scale of `SelfEfficacy` after feedback on the tasks.
 
-    Feedback "true" reports the number of tasks passed, "too_high" and "too_low" report one more
-    and one less. No prompt is made if the reported number is impossible (one more than all tasks),
-    or if some tasks could not be graded.
+    Feedback "true" reports the number of tasks passed, "too_high" and "too_low" report one task
+    more and one task less. No prompt is made if the reported number is impossible (one more than
+    all tasks), or if some tasks could not be graded.
 
     Parameters
     ----------

@@ -33,10 +33,10 @@ GRADED = ("self_prediction", "abstention", "semantic_sampling")
 def grading(replies: Replies) -> tuple[Prompt, ...]:
     """Return prompts that ask a judge to grade answers.
 
-    For `SelfPrediction`, the judge decides whether answers are right. For `Abstention`, it decides
-    whether answers abstain, are confident, and follow doubting reasoning. For `SemanticSampling`,
-    it decides whether two answers have the same meaning. The judge's verdicts take precedence over
-    scoring by rule.
+    For `SelfPrediction`, the judge decides whether answers are right. For `Abstention`, the judge
+    decides whether answers abstain, are confident, and follow doubting reasoning. For
+    `SemanticSampling`, the judge decides whether two answers have the same meaning. The judge's
+    verdicts take precedence over scoring by rule.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def coding(
     replies : sequence of Replied
         Replies of all models.
     scheme : {"five", "rationalist", "stance"}, path or Scheme
-        Coding scheme: five, rationalist, stance, or the path of your own.
+        Coding scheme: five, rationalist, stance, or the path of your own scheme.
     n_repeats : int
         Number of times that a judge codes each trace.
     n_items : int, optional

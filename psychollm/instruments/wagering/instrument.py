@@ -61,10 +61,10 @@ class Wagering(Instrument[WageringScores]):
         Questions with right answers; see `read_questions`.
     form : {"choice", "open"}
         "choice": the model chooses between two answers, as signal detection theory requires;
-        chance alone is right half of the time. "open": the model writes its answer.
+        guessing is right half of the time. "open": the model writes its answer.
     payoff : {"quadratic", "even"}
-        Available stakes: six lines whose best choice is the model's true probability, or a stake
-        of one point or two.
+        Available stakes: six lines, of which the line of the model's true probability is best, or
+        a stake of one or two points.
     suggestions : mapping, optional
         Wrong answers of the choice, by the key of the question; missing ones are generated.
     seed : int

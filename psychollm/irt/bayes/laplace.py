@@ -9,11 +9,11 @@ the log standard deviations h, the approximate posterior of x is normal with pre
 
 where v is the linear term. h is drawn from a t distribution about the mode of (1). Given h, x is
 drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky factor of P, the
-two halves of a t distribution have separate scales. These are computed from the posterior density
-at one and two units from the mode. The proposal of h is adapted twice to the moments of weighted
-draws. Ratios of the posterior to this proposal are Pareto-smoothed, and draws are resampled with
-probabilities proportional to them. Standard deviations below 1/3000 of their prior scale (prior
-probability 0.0003) are not proposed.
+two halves of a t distribution have separate scales. The scales are computed from the posterior
+density at one and two units from the mode. The proposal of h is adapted twice to the moments of
+weighted draws. Ratios of the posterior to this proposal are Pareto-smoothed, and draws are
+resampled with probabilities proportional to them. Standard deviations below 1/3000 of their prior
+scale (prior probability 0.0003) are not proposed.
 
 Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
 deviation s within its group is written as

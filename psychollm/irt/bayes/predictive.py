@@ -4,8 +4,8 @@ New respondents are drawn from their families and answer the items of one draw, 
 pattern of missing data. The statistics are each item's yes rate and item-rest correlation, and the
 SD of respondents' yes rates. With up to a hundred items, the mean deviation of pair covariances
 from the covariances in the replicates is added, which detects further dimensions. A posterior
-predictive p-value near 0 or 1 indicates misfit. It is conservative, because it uses the data
-twice.
+predictive p-value near 0 or 1 indicates misfit. The p-value is conservative, because it uses the
+data twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PredictiveCheck(Result):
     item : tuple
         Labels of the items; None for the last two statistics.
     observed, mean : ndarray of shape (statistics,)
-        Value for the answers, and mean over replicates.
+        Value for the observed answers, and mean over the replicates.
     interval : ndarray of shape (statistics, 2)
         Central 95 % interval of the replicates.
     p_value : ndarray of shape (statistics,)

@@ -134,9 +134,10 @@ def andersen_test(
     responses : Responses or table of shape (models, questions)
         Binary answers; missing answers are ignored.
     split : {"median", "mean"} or sequence
-        Split of respondents at the median or mean yes rate, or the group of each respondent; None
-        and NaN are in no group. "low" includes the split value, unless nobody is above it.
-        Respondents with constant answers carry no information and are not counted.
+        Split of respondents at the median or mean yes rate, or the group of each respondent;
+        respondents with None or NaN are in no group. "low" includes the split value, unless no
+        respondent is above it. Respondents with constant answers carry no information and are not
+        counted.
     respondents : {"models", "questions"}
         Side of the table that contains the respondents.
 

@@ -127,7 +127,7 @@ class Archive:
         return packed
 
     def _unpacked(self, member: zipfile.ZipInfo) -> bytes:
-        """Decompress a member up to one byte more than its declared length."""
+        """Decompress a member, up to one byte beyond its declared length."""
         packed, most = self._packed(member), member.file_size + 1
         if member.compress_type == STORED:
             return packed[:most]

@@ -1,15 +1,16 @@
 """Detection of log formats by content, and readers of three formats.
 
-The Holistic Agent Leaderboard writes ``RUN_UPLOAD.json``. The respondent is an agent with a model.
-A run lists the successful and the failed tasks; tasks in neither list are absent.
+The Holistic Agent Leaderboard writes ``RUN_UPLOAD.json``. The respondent is an agent that uses a
+model. A run lists the successful and the failed tasks; tasks that are in neither list are missing.
 
 EvalScope writes ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, with one line per answer.
 Repeats of a question share a ``group_id`` and differ in ``generation_index``, which starts at 0;
 old files lack both fields. A failed score has a status other than "success".
 
-OpenCompass writes ``WORK_DIR/TIME/results/MODEL/DATASET.json``. It records answers only with the
-option ``--dump-eval-details``. The field ``details`` contains them by position or as a list, and
-each has a field ``correct``. Questions are identified by their recorded content, not by position.
+OpenCompass writes ``WORK_DIR/TIME/results/MODEL/DATASET.json``. OpenCompass records answers only
+with the option ``--dump-eval-details``. The field ``details`` contains the answers by position or
+as a list, and each answer has a field ``correct``. Questions are identified by their recorded
+content, not by position.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -89,7 +89,7 @@ class _Trial(NamedTuple):
 
 
 def _asked(path: Path) -> dict[_Trial, tuple[str, str]]:
-    """Return the digest of the prompt, and the error, of each question, version and trial."""
+    """Return the prompt's digest and the error for each question, version and trial."""
     state = _companion(path, STATE) or {}
     found = {}
     for one in state.get("request_states") or []:

@@ -82,7 +82,7 @@ def _rows(source: Source) -> list[Mapping[str, Any]]:
 
 
 def _model(path: Path, time: str) -> tuple[str, Any, tuple[str, ...]]:
-    """Return the model's name and settings from the results file, or its name from folders."""
+    """Return the model's name and settings from the results file, or its name from a folder."""
     parts = path.parts
     below = parts[parts.index("details") + 1 : -2] if "details" in parts[:-2] else parts[-3:-2]
     if "details" in parts[:-2]:

@@ -2,7 +2,7 @@
 
 The JSONL form has the same results, one per line, without the name and the time of the run.
 
-The label of the provider names the respondent; several prompts are several configurations. A
+The label of the provider names the respondent; several prompts count as several configurations. A
 question is identified by the variables and assertions of a test, because ``--repeat`` gives each
 repeat a separate index. The scorers are ``success`` (all assertions passed), ``score`` if it
 differs from ``success``, and each named metric. A failed call is missing, not wrong. Model-graded

@@ -2,9 +2,9 @@
 
 The columns `question` and `score`, or others with common names, are required. Without a column
 `model`, the file name is the name of the model. The columns `task`, `repeat`, `scorer`, `filter`,
-`error`, `confidence` and `content` (of the question) are optional. If a file has other names, the
-caller maps these roles to its columns. A file without columns of questions and scores is taken for
-a wide table, with a row per model and a column per question, or its transpose
+`error`, `confidence` and `content` (of the question) are optional. If the columns of a file have
+other names, the caller maps these roles to columns. A file without columns of questions and scores
+is taken for a wide table, with a row per model and a column per question, or its transpose
 (`psychollm.data.readers.wide`). Without a column `task`, the task has no name at this point.
 """
 
@@ -57,7 +57,7 @@ def is_table(source: Source) -> bool:
 
 
 def may_be_table(source: Source) -> bool:
-    """Return whether a file is a wide table, judged by its cells, whatever its first column."""
+    """Return whether a file is a wide table, judged by its cells, not by its first column."""
     header = _header_or_none(source)
     if header is None or not _is_wide(header, source):
         return False
@@ -74,7 +74,7 @@ def _holds_numbers(source: Source, layout: Layout) -> bool:
 
 
 def unknown_table(source: Source) -> str:
-    """Describe the columns of a file and those that are missing."""
+    """Describe the existing and the missing columns of a file."""
     if source.shape == "lines":
         try:
             _header(source)
