@@ -3,8 +3,8 @@
 A respondent is a model in one configuration. Two runs of a model on one task with different
 settings are two respondents, whose names contain the settings that differ. A question is
 identified by its content, not its position: the same question has one label in all runs, and
-different questions at the same position have different labels. The caller chooses tasks, scorers
-and filters if there are several.
+different questions at the same position have different labels. If there are several tasks, scorers
+or filters, the caller chooses among them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -266,7 +266,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
-    """Return the filter of each task; the caller must choose only if there are several."""
+    """Return the filter of each task; the caller must choose only if a task has several."""
     if wanted is not None and not any(wanted in own for own in names.values()):
         present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"

@@ -75,8 +75,8 @@ def simulate_study(
         Number of models, and of questions.
     self_knowledge : mapping, optional
         Weight k by index of the model, by default 0.6 for models 5 and 12. The weight is 0 for all
-        other models. It determines how much a model's confidence depends on its own correctness
-        beyond the common factor.
+        other models. This weight determines how much a model's confidence depends on its own
+        correctness beyond the common factor.
     easiness_loading : float
         Loading of correctness on the easiness of a question.
     easiness_correlation : float

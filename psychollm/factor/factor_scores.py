@@ -13,7 +13,8 @@ Regression scores have the smallest error. Bartlett's scores are unbiased for a 
 Berge's scores have the same correlations as the factors. Posterior means (EAP) are based on a
 model of binary answers instead of standardised values. The determinacy of a factor is its
 correlation with its regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If
-it is below about .9, units with equal answers may have very different values of the factor.
+this correlation is below about .9, units with equal answers may have very different values of the
+factor.
 
 A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
 response exceeds the threshold. Given the factors f, the probability of a yes is
@@ -91,7 +92,7 @@ class FactorScores(Result):
         square root of var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
         Correlations among the scores that the solution implies, to be compared with the factor
-        correlations. For posterior means, these are observed correlations.
+        correlations. For posterior means, these correlations are observed.
     method : str
         Scoring method.
     units, factors : tuple

@@ -97,7 +97,7 @@ class Retention(Result):
     )
 
     def summary(self) -> str:
-        """Describe the number of factors by each rule, and their agreement."""
+        """Describe the number of factors by each rule, and the agreement of the rules."""
         numbers = list(self.counts.values())
         low, high = min(numbers), max(numbers)
         usual = max(set(numbers), key=numbers.count)

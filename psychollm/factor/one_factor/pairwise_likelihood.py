@@ -66,7 +66,7 @@ class PairwiseLikelihood(Expects, Result):
         Standard errors from the variation of score vectors over questions, with estimated
         thresholds. NaN at the bound, or if only counts were given.
     thresholds : ndarray of shape (k,)
-        Latent value above which a model answers yes. It is high for cautious models.
+        Latent value above which a model answers yes. The threshold is high for cautious models.
     at_bound : ndarray of shape (k,)
         Whether the loading is at its bound of 1 (a Heywood case).
     log_likelihood : float
@@ -119,7 +119,7 @@ class ExploratoryPairwiseLikelihood(Expects, Result):
     shares : ndarray of shape (m,)
         Mean squared loading of each factor.
     thresholds : ndarray of shape (k,)
-        Latent value above which a model answers yes. It is high for cautious models.
+        Latent value above which a model answers yes. The threshold is high for cautious models.
     log_likelihood : float
         Pairwise log-likelihood.
     labels : tuple

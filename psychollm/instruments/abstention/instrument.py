@@ -91,7 +91,7 @@ class Abstention(Instrument[AbstentionScores]):
     seed : int
         Seed of all random draws.
     scenarios : tuple of str
-        Reasons for which questions are unanswerable: missing_fact, false_premise, underspecified,
+        Reasons why questions are unanswerable: missing_fact, false_premise, underspecified,
         unknowable_future, subjective, nonsense_entity.
     questions : iterable of Askable, Question or mapping, optional
         Your own questions, for example from `read_askable`; they replace the generated ones.
@@ -192,7 +192,7 @@ class Abstention(Instrument[AbstentionScores]):
             Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         judged : sequence of Prompt
-            Prompts from `judge_prompts`; their parsed verdicts are among `readings`.
+            Prompts from `judge_prompts`; their parsed verdicts are included in `readings`.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Numbers in a text, with their positions and manners.
+"""Numbers in a text, with their positions and the manners in which they are mentioned.
 
 Digits in times, ratios, dates, versions, ordinals, names ("GPT-4"), and in the numbers of rules,
 steps and questions are ignored.
@@ -395,7 +395,7 @@ _LAST_SIDE = re.compile(r"[,;:.\n]|\b(?:so|and|then)\b")
 
 
 def _with_sign(said: re.Match[str]) -> str:
-    """Write "=" for the verb after a sum: "3 plus 4 is 7"."""
+    """Replace the verb after a sum by "=": "3 plus 4 is 7"."""
     return said["sum"] + "=".ljust(len(said["is"]))
 
 

@@ -35,7 +35,7 @@ def any_load(rng: np.random.Generator) -> int:
 
 
 def receiver(rng: np.random.Generator) -> Kind:
-    """Draw a kind to which a load can move."""
+    """Draw a kind of unit to which a load can move."""
     return RECEIVERS[rng.integers(2)]
 
 

@@ -128,7 +128,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     Parameters
     ----------
     scale : Scale
-        Statements and points; `read_scale` reads others.
+        Statements and points; `read_scale` reads other scales.
     conditions : tuple of {"none", "computational", "social", "summarisation"}
         Kinds of tasks that the ratings refer to.
     n_repeats : int
@@ -140,8 +140,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     modes : tuple of {"all_at_once", "one_by_one"}
         Whether all statements are in one request, or are asked one by one in one conversation.
     placements : tuple of {"task_first", "isolated"}
-        Whether ratings are requested in the conversation with the tasks, or in a separate one that
-        only names the kind of task.
+        Whether ratings are requested in the conversation with the tasks, or in a separate
+        conversation that only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
         Wordings of the question whether the model maintains its ratings, each in its own branch of
         the conversation ("none" on the command line for no question).

@@ -5,7 +5,8 @@ The columns `question` and `score`, or others with common names, are required. W
 `error`, `confidence` and `content` (of the question) are optional. If the columns of a file have
 other names, the caller maps these roles to columns. A file without columns of questions and scores
 is taken for a wide table, with a row per model and a column per question, or its transpose
-(`psychollm.data.readers.wide`). Without a column `task`, the task has no name at this point.
+(`psychollm.data.readers.wide`). Without a column `task`, the task has no name when the file is
+read.
 """
 
 import warnings
