@@ -71,7 +71,7 @@ def _first(counts, start, end, step):
 def classify(correct, wrong):
     """Return the kind of a tally (groups,) that is sorted by increasing confidence."""
     # A tally is separated if some confidence has no wrong answer above it and no correct one below
-    # it, or the reverse.
+    # it, or vice versa.
     end = correct.size
     first_c, first_w = _first(correct, 0, end, 1), _first(wrong, 0, end, 1)
     if first_c == end and first_w == end:

@@ -71,7 +71,7 @@ class Intraclass(Result):
     array([0.17, 0.29, 0.71, 0.44, 0.62, 0.91])
     """
 
-    icc: Estimate  # (6,) forms of Shrout and Fleiss, in the order of (1)
+    icc: Estimate  # (6,) the six forms of Shrout and Fleiss, in the order of (1)
     f: FloatArray  # (6,) F statistic for differences between targets
     df1: FloatArray  # (6,)
     df2: FloatArray  # (6,)

@@ -49,7 +49,7 @@ SPREAD = 0.6
 DEVIATIONS = np.linspace(0.1, 2.9, 15)
 # Corrections for the prior are limited, because normal approximations are poor far from the mode.
 LEAST_KNOWN, FURTHEST = 1e-3, 2.0
-PLACES = np.linspace(-12.0, 0.0, 121)  # logits of asymptotes at most .5 away from 0 or 1
+PLACES = np.linspace(-12.0, 0.0, 121)  # logits of asymptotes that are at most .5 away from 0 or 1
 LEAST_CHANCE = 1e-300
 # correlations of a model's two logits; guessing moves both asymptotes inwards
 CORRELATIONS = (0.5, 0.9)

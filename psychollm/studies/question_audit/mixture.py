@@ -59,7 +59,7 @@ class Posterior:
     kinds: FloatArray  # (questions, kinds)
     stretch: FloatArray  # (questions,) probability of being in a run of wrong keys
     share: FloatArray  # (groups,) proportion of wrong keys, outside runs
-    ease: FloatArray  # (groups,) mean, in logits
+    ease: FloatArray  # (groups,) mean easiness, in logits
     evidence: float  # log-likelihood of the table
 
 

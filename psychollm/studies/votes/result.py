@@ -56,7 +56,7 @@ class FitStatistics(Result):
     prior: float  # SD of strengths
     rounds: int
     converged: bool
-    prompt_sd: float | None = None  # SD of each model's strength between prompts, logits
+    prompt_sd: float | None = None  # SD of each model's strength between prompts, in logits
     prompt_scale: float | None = None  # strengths on a typical prompt, relative to the average
 
     _AXES = Axes(
