@@ -133,7 +133,7 @@ class DoseResponse(Result):
     def by_strength(self) -> "pd.DataFrame":
         """Return one row per strength with yes rate, probability mass and order of the questions.
 
-        ``order`` is Spearman's correlation of the margins with those of the unsteered model.
+        ``order`` is Spearman's correlation of the margins with the margins of the unsteered model.
         """
         import pandas as pd
 

@@ -62,7 +62,7 @@ def sweep(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        One prompt per question, all with or all without a chat template.
+        One prompt per question, either all with a chat template or all without one.
     direction : Direction
         Direction to add. At strength s, s times the direction is added.
     strengths : array_like (strengths,)
@@ -144,7 +144,7 @@ def scan_layers(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        One prompt per question, all with or all without a chat template.
+        One prompt per question, either all with a chat template or all without one.
     direction : Direction
         Direction to add. At strength s, s times the direction is added.
     strengths : array_like (strengths,)
@@ -223,7 +223,7 @@ def sweep_directions(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        One prompt per question, all with or all without a chat template.
+        One prompt per question, either all with a chat template or all without one.
     directions : mapping of str to Direction
         Directions by name.
     strengths : array_like (strengths,)

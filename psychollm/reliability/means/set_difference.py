@@ -67,7 +67,8 @@ def set_difference(
     -------
     Estimate
         Differences; NaN for a model without answers in one of the sets. The interval is NaN if a
-        set has a single cluster or if no scores vary. `n` is the number of questions in both sets.
+        set has a single cluster or if no scores vary. `n` is the total number of questions in the
+        two sets.
 
     Raises
     ------

@@ -69,7 +69,7 @@ Estimator: TypeAlias = Literal["pairwise", "dwls"]
 def reliability_numbers(
     common: FloatArray, thresholds: FloatArray, correlation: FloatArray, variance: FloatArray
 ) -> FloatArray:
-    """Return omega, alpha, latent omega and alpha, and AVE (5,) of some items."""
+    """Return omega, alpha, latent omega, latent alpha and AVE of the given items (5,)."""
     k = np.float64(len(common))
     shared = np.empty(common.shape)
     score_covariances(thresholds, common, shared)
@@ -104,12 +104,12 @@ class OneFactor:
 
     @property
     def at_bound(self) -> bool:
-        """Whether the maximum for the loading of an item is at 1 or above."""
+        """Whether the loading of an item is estimated at its bound of 1."""
         return bool((np.abs(self.loadings[self.varying]) >= BOUND - 1e-6).any())
 
 
 def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
-    """Return counts (k, k) of rows with yes to both items, yes to the first, and both answered."""
+    """Return counts (k, k) of rows with two yes answers, yes to the first, and two answers."""
     answered = np.isfinite(values).astype(np.float64)
     yes = np.where(answered > 0.0, values, 0.0)
     weighted = (yes * weights[:, None]).T
@@ -169,7 +169,7 @@ def latent_correlations(counts: Counts) -> FloatArray:
 
 
 def observed_covariances(counts: Counts) -> FloatArray:
-    """Return covariances of binary scores, each from the rows with both items (k, k)."""
+    """Return covariances of binary scores, each from the rows that answer both items (k, k)."""
     joint, yes, n = counts
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(joint / n - yes * yes.T / n**2, dtype=np.float64)

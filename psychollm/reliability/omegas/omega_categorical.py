@@ -119,9 +119,9 @@ def omega_categorical(
     Notes
     -----
     Coverage was simulated with six items of medium difficulty and 50, 200 and 1,000 respondents.
-    For categorical omega, 95 % jackknife intervals covered 92, 96 and 95 %, respectively. For
-    omega of latent responses they covered 76, 96 and 95 %. With 50 respondents, 40 % of the
-    solutions are flagged as Heywood cases.
+    For categorical omega, the coverage of 95 % jackknife intervals was 92, 96 and 95 %,
+    respectively. For omega of latent responses their coverage was 76, 96 and 95 %. With 50
+    respondents, 40 % of the solutions are flagged as Heywood cases.
 
     References
     ----------

@@ -139,7 +139,7 @@ class Hierarchies:
 def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
-    """Return the solution for a correlation matrix (k, k); None if it has fewer factors."""
+    """Return the solution for a correlation matrix (k, k); None with too few factors."""
     extraction = extract(
         matrix,
         n_factors=n_factors,
@@ -220,7 +220,7 @@ def omega_numbers(
 
 
 def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    """Return the sums of correlations (b,); NaN if zero up to rounding."""
+    """Return the sums of correlations (b,); NaN for a sum that is zero up to rounding."""
     total = np.einsum("bij,bi,bj->b", matrices, counted, counted)
     return np.where(total > ROUNDING * counted.sum(axis=1) ** 2, total, np.nan)
 

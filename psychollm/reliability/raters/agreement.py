@@ -148,7 +148,7 @@ def agreement(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other intervals are too short. For the two proportions it is the Wilson interval; for the
         other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
@@ -162,10 +162,11 @@ def agreement(
     Agreement
         Questions rated once are omitted, also from chance agreement (Gwet's software includes them
         in chance agreement). All coefficients are NaN with a reason if no question was rated
-        twice. Fleiss' kappa and Krippendorff's alpha are also NaN if a single value occurs. A flag
-        marks intervals of these two coefficients that may be too short. It is set if fewer than
-        ten questions (twenty for graded distances) have an answer other than the most frequent
-        one. For graded distances it is also set if runs disagree on fewer than ten questions.
+        twice. Fleiss' kappa and Krippendorff's alpha are also NaN if only one value occurs. A flag
+        marks intervals of these two coefficients that may be too short. The flag is set if fewer
+        than ten questions (twenty for graded distances) have an answer other than the most
+        frequent one. For graded distances the flag is also set if runs disagree on fewer than ten
+        questions.
 
     Raises
     ------
@@ -242,7 +243,7 @@ def percent_agreement(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other intervals are too short. For the two proportions it is the Wilson interval; for the
         other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
@@ -301,7 +302,7 @@ def fleiss_kappa(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other intervals are too short. For the two proportions it is the Wilson interval; for the
         other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
@@ -313,7 +314,7 @@ def fleiss_kappa(
     Returns
     -------
     Estimate
-        Kappa of every model. It is NaN with a reason if a single value occurs, or no question was
+        Kappa of every model. It is NaN with a reason if only one value occurs, or no question was
         rated twice.
 
     Raises
@@ -367,7 +368,7 @@ def gwet_ac1(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other intervals are too short. For the two proportions it is the Wilson interval; for the
         other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
@@ -379,7 +380,7 @@ def gwet_ac1(
     Returns
     -------
     Estimate
-        AC1 of every model; it is 1 even if a single value occurs.
+        AC1 of every model; it is 1, not NaN, if only one value occurs.
 
     Raises
     ------
@@ -437,7 +438,7 @@ def krippendorff_alpha(
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is Wilson's interval; for the
+        other intervals are too short. For the two proportions it is the Wilson interval; for the
         other coefficients it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
@@ -449,7 +450,7 @@ def krippendorff_alpha(
     Returns
     -------
     Estimate
-        Alpha of every model. It is NaN with a reason if a single value occurs, or no unit was
+        Alpha of every model. It is NaN with a reason if only one value occurs, or no unit was
         rated twice.
 
     Raises

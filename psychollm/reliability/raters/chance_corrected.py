@@ -209,7 +209,7 @@ def all_identical(sums: UnitSums) -> FloatArray:
 
 
 def fleiss(sums: UnitSums) -> FloatArray:
-    """Return Fleiss' kappa (1) (resamples,); NaN if a single category occurs."""
+    """Return Fleiss' kappa (1) (resamples,); NaN if only one category occurs."""
     return _beyond(pairwise_agreement(sums), (category_shares(sums) ** 2).sum(axis=1))
 
 
@@ -286,7 +286,7 @@ def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def _alpha(observed: FloatArray, expected: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return alpha (2) from its sums; NaN if a single category occurs."""
+    """Return alpha (2) from its sums; NaN if only one category occurs."""
     several = (totals > 0).sum(axis=1) > 1
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = 1.0 - (totals.sum(axis=1) - 1.0) * observed / expected

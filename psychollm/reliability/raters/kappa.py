@@ -107,7 +107,7 @@ def cohen_kappa(
     Returns
     -------
     Estimate
-        Kappa of every model. It is NaN with a reason if a single value occurs, or no question was
+        Kappa of every model. It is NaN with a reason if only one value occurs, or no question was
         answered in both runs.
 
     Raises
@@ -312,7 +312,7 @@ def _posterior(
 
 
 def _asymptotic(estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
-    """Replace bounds and standard errors by (2)."""
+    """Replace bounds and standard errors by those from (2)."""
     variance = np.array(
         [
             kappa_variance(table, credit) if known else np.nan

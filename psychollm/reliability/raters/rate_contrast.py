@@ -108,7 +108,7 @@ def rate_contrast(
     CodeError
         If a score is not a number inside [0, 1].
     ShapeError
-        If the number of types is not the number of questions.
+        If the number of type labels differs from the number of questions.
     LabelError
         If a type in `weights` has no question.
     OptionError
@@ -329,7 +329,7 @@ def _combined(
 
 
 def _without_single(estimate: Estimate) -> Estimate:
-    """Remove intervals of models with a single question or cluster of some type."""
+    """Remove the intervals of models that have only one question or cluster of a type."""
     single = np.array(
         [flag in {Reason.ONE_QUESTION, Reason.ONE_CLUSTER} for flag in estimate.flags]
     )

@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sort_key(value: Any) -> tuple[str, Any]:
-    """Return a sort key: by size for numbers, alphabetical for text, else by representation."""
+    """Return a sort key: numbers by size, text alphabetically, other values by representation."""
     if isinstance(value, int | float):
         return "", value
     return type(value).__name__, value if isinstance(value, str) else repr(value)

@@ -4,7 +4,7 @@ Goodman's simultaneous intervals of k proportions are Wilson intervals at the le
 \text{level}) / k`. Answers to the same question in several runs are dependent, so that the
 interval of each proportion uses its effective number of answers
 (`psychollm.reliability.raters.score_interval`). With one run this is the number of answers, and
-the intervals are Goodman's.
+the intervals are Goodman intervals.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Scores of the same questions in several runs: totals, pooled rate and majority rate.
 
 Answers to the same question in several runs are dependent, so that the question is the unit of
-replication. A rate over questions and runs has Wilson's interval for the effective number of
+replication. A rate over questions and runs has a Wilson interval for the effective number of
 answers (`psychollm.reliability.raters.score_interval`). This number ranges from the number of
 questions, if runs always agree, to the number of answers, if runs are independent.
 """

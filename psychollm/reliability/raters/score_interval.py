@@ -7,26 +7,27 @@ Score intervals use the variance at the hypothesised value instead of at the est
 *Proportions.* If :math:`h_u` of the :math:`m_u` answers to question u are hits, the proportion is
 :math:`p = \sum h_u / \sum m_u`. Answers to the same question are dependent, as are questions in
 the same cluster. Let :math:`r_g` be the sum of :math:`h_u - p\, m_u` over cluster g. The variance
-of p is that of a proportion of
+of p equals the variance of a proportion of
 
 .. math:: n^* = \frac{p(1-p)\,(\sum m_u)^2}{\sum_g r_g^2}                                 \quad (1)
 
-independent answers. The interval is Wilson's with n* trials (Korn and Graubard, 1998; Franco,
-Little, Louis and Slud, 2019). With one answer per question, n* is the number of answers.
+independent answers. The interval is the Wilson interval for n* trials (Korn and Graubard, 1998;
+Franco, Little, Louis and Slud, 2019). With one answer per question, n* is the number of answers.
 
 *Agreement beyond chance.* A coefficient is :math:`1 - D`, where D is the ratio of observed to
 expected disagreement. Near perfect agreement, D is a sum of rare events; it is assumed to be
-between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are those of
-Wilson's interval for D / 2,
+between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are the bounds
+of the Wilson interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)},                 \quad (2)
 
 with t the quantile of Student's distribution. Its degrees of freedom are the number of questions
-minus one, or those of clusters (`estimates.clustered`). If two ratings rarely agree on the rarer
-answer, the jackknife underestimates the variance. v is therefore at least :math:`D / P`, the
-variance of D if raters agree only by chance, where P is the number of pairs of ratings of a
-question. If there is no disagreement, v is the variance for one question of n with complete
-disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the disagreement expected by chance.
+minus one or, with clusters, the degrees of freedom of `estimates.clustered`. If two ratings rarely
+agree on the rarer answer, the jackknife underestimates the variance. v is therefore at least
+:math:`D / P`, the variance of D if raters agree only by chance, where P is the number of pairs of
+ratings of a question. If there is no disagreement, v is the variance for one question of n with
+complete disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the disagreement expected by
+chance.
 
 References
 ----------

@@ -46,7 +46,7 @@ from psychollm.reliability.scales.score_table import ScaleScores, ScoreTable
 
 
 def chosen_interval(table: ScoreTable, interval: str | None) -> str:
-    """Return the method; raise an error if it assumes independent rows and rows are repeated."""
+    """Return the method; raise an error if it assumes independent rows but respondents repeat."""
     if interval is None:
         return "jackknife" if table.has_repeats else "feldt"
     check_choice("interval", interval, AlphaInterval)

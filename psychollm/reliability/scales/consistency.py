@@ -161,7 +161,7 @@ def consistency(
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
         distribution; they are preferable for skewed items and many respondents. If respondents
-        have several rows, only these two are valid, and "jackknife" is the default. Other
+        have several rows, only "jackknife" (then the default) and "bootstrap" are valid. Other
         coefficients have jackknife intervals, or bootstrap intervals with "bootstrap".
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
@@ -186,13 +186,14 @@ def consistency(
 
     Notes
     -----
-    The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents. Feldt's
-    interval covered 95 % for normal items and 96 to 97 % for binary items of all difficulties. If
-    nearly all answers were yes, Feldt's interval covered 92 %, and the jackknife interval covered
-    91, 96 and 95 %, respectively. For strongly skewed items, Feldt's interval covered 91, 85 and
-    83 %, and the jackknife interval covered 91, 92 and 94 %. With 10 to 200 models and three
-    similar repetitions of each, the jackknife interval covered 93 to 96 %; Feldt's interval,
-    applied to the rows, would cover 71 to 85 %.
+    The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents. The coverage
+    of Feldt's interval was 95 % for normal items, and 96 to 97 % for binary items of all
+    difficulties. If nearly all answers were yes, the coverage of Feldt's interval was 92 %, and
+    the coverage of the jackknife interval 91, 96 and 95 %, respectively. For strongly skewed
+    items, the coverage of Feldt's interval was 91, 85 and 83 %, and the coverage of the jackknife
+    interval 91, 92 and 94 %. With 10 to 200 models and three similar repetitions of each, the
+    coverage of the jackknife interval was 93 to 96 %; the coverage of Feldt's interval, applied to
+    the rows, would be 71 to 85 %.
 
     References
     ----------

@@ -14,8 +14,8 @@ Let C be the matrix of correlations (or covariances) of k items, :math:`V = 1'C1
 In the population, all are lower bounds of the reliability of the total score, with lambda 1 <=
 lambda 3 <= lambda 2. In a sample, lambda 4 is biased upwards, because it is the maximum over many
 splits. The bias is 0.06 to 0.11 with 10 items and 50 respondents. A 95 % bootstrap interval would
-cover 60 to 70 %, so lambda 4 has no interval. Lambda 3 is standardised alpha if computed from
-correlations (as in the R package psych), and alpha if computed from covariances.
+have a coverage of 60 to 70 %, so lambda 4 has no interval. Lambda 3 is standardised alpha if
+computed from correlations (as in the R package psych), and alpha if computed from covariances.
 
 References
 ----------

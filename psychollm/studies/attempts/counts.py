@@ -1,4 +1,4 @@
-"""Count attempts and successes of each model at each question."""
+"""Count the attempts and successes of each model at each question."""
 
 from dataclasses import dataclass
 from typing import Any

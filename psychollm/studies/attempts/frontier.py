@@ -40,7 +40,7 @@ COST, SECONDS = "cost", "seconds"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frontier(Result):
-    """Cost and success of each model, and the models that no other beats in both.
+    """Cost and success of each model, and the models that no other model beats in both.
 
     Examples
     --------

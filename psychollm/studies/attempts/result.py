@@ -223,7 +223,7 @@ class Attempts(Study, Result):
         bootstrap: Bootstrap | int = 2000,
         rng: RandomState = 0,
     ) -> Frontier:
-        """Return the models that no other beats in both success and cost.
+        """Return the models that no other model beats in both success and cost.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class Attempts(Study, Result):
         k : int
             One of `k`.
         smallest : SmallestEffects
-            Smallest effects of interest, of which `share` is used.
+            Smallest effects of interest, of which only `share` is used.
         """
         pairs = self.differences.get(self._top(k))
         if pairs is None:

@@ -99,7 +99,8 @@ def attempts(
     CodeError
         If an attempt is neither 0 nor 1, counts are invalid, or a cost or time is negative.
     LabelError, ShapeError
-        If a column is missing, clusters do not match the questions, or families the models.
+        If a column is missing, clusters do not match the questions, or families do not match the
+        models.
     OptionError
         If an option is out of range.
 

@@ -194,7 +194,7 @@ class Compare(ByGroups, Attempted, OfScores):
         return replace(found, markdown=comment, failure=self._regression(result))
 
     def _regression(self, result: "Comparison") -> str:
-        """Describe which models score significantly lower than that of `--fail-below`."""
+        """Describe which models score significantly lower than the model of `--fail-below`."""
         if self.fail_below is None:
             return ""
         from psychollm.data.labels import listed

@@ -33,7 +33,7 @@ def detectable_of(pairs: ScoreDifferences, power: float, *, absence: bool = Fals
 def needed_of(
     pairs: ScoreDifferences, effect: FloatArray | float, power: float, *, absence: bool = False
 ) -> FloatArray:
-    """Return how many questions detect or, with `absence`, exclude an effect (pairs,)."""
+    """Return the number of questions to detect or, with `absence`, exclude an effect (pairs,)."""
     df = pairs.df if pairs.pilot_df is None else pairs.pilot_df
     return units_needed(
         pairs.n, pairs.se, effect, df=df, alpha=_alpha(pairs), power=power, absence=absence

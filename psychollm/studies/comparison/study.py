@@ -175,7 +175,7 @@ class Comparison(Study, Result):
         Returns
         -------
         tuple
-            Their labels, best first. The tests are those of the ranks: the error rate is
+            Their labels, best first. The tests are the same as for the ranks: the error rate is
             controlled simultaneously over all pairs.
 
         Raises

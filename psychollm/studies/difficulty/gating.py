@@ -13,7 +13,7 @@ Risks are compared at equal coverage, because risk tends to be lower for rules t
 questions. If the model's own yes or no is known, the gate answers as many questions as the model
 says yes to. It selects the questions with the highest out-of-fold probability. The rule based on
 the factor score of other models selects the questions with the highest scores. If only some of
-several tied questions can be answered, each of them is answered in equal part.
+several tied questions can be answered, an equal fraction of each counts as answered.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ class _AsOften:
     """Rule that answers the questions with the highest scores, as many as the model says yes to.
 
     Coverage and threshold are determined in each resample. Questions that are tied at the
-    threshold are answered in part.
+    threshold count as answered in part.
     """
 
     order: IntArray  # (questions,) rows with an own yes or no, in descending order of score

@@ -95,7 +95,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether a second factor is significant by both tests jointly, or by a far score."""
+    """Return whether a second factor is significant: both tests jointly, or an extreme score."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the score test decides.
@@ -233,7 +233,7 @@ def second_factor_tests(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
-    """Test for a second factor besides lapses, by its scores and its proportion of variance."""
+    """Test for a second factor, allowing for lapses, by scores and by proportion of variance."""
     table = answers.table
     curves = _Curves.of(fit._parameters)
     yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))

@@ -171,7 +171,7 @@ class Dimensionality(Study, Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per component: eigenvalue, proportion of variance, and both nulls.
+        """Return one row per component: eigenvalue, proportion of variance, null distributions.
 
         Columns ``permutation_...`` describe the null distribution under independence. Columns
         ``one_factor_...`` describe it under one factor with the observed thresholds. Columns

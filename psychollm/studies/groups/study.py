@@ -268,7 +268,8 @@ def calibration_by(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so differences are paired.
+        Number of resamples of questions. All models share the resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

@@ -179,7 +179,7 @@ def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | Non
 
 
 def _skins(study: "InferenceBoundary") -> dict[str, Estimate]:
-    """Return the contrasts by their shortest distinct names, the types if these suffice."""
+    """Return the contrasts by their shortest distinct names (types, if these suffice)."""
     short = [name.partition(":")[0] for name in study.skins]
     names = short if len(set(short)) == len(short) else list(study.skins)
     return dict(zip(names, study.skins.values(), strict=True))

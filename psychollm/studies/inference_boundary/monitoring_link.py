@@ -110,7 +110,7 @@ def monitoring_link(
     study : InferenceBoundary
         Study with the pass rates.
     capability : mapping, optional
-        Score of each model, such as one of another benchmark; by default the pass rate on
+        Score of each model, such as its score in another benchmark; by default the pass rate on
         answerable questions. Models without a score are excluded.
     n_null : int
         Number of permutations.

@@ -58,12 +58,12 @@ class BoundaryProfile(Result):
 
     @property
     def exact_intervals(self) -> FloatArray:
-        """Clopper and Pearson's interval of every run (models, runs, 2)."""
+        """Clopper-Pearson interval of every run (models, runs, 2)."""
         return clopper_pearson(self.retest.totals, self.retest.n, level=self.retest.rate.level)
 
     @property
     def pooled_intervals(self) -> FloatArray:
-        """Wilson's interval that treats runs as independent (models, 2).
+        """Wilson interval that treats runs as independent (models, 2).
 
         This interval is often reported, but it is too short if runs agree. Use the interval of
         `retest.rate` instead.

@@ -416,7 +416,7 @@ class _Contrasts:
         responses: Mapping[Hashable, list[Hashable]],
         weights: Mapping[Hashable, float],
     ) -> Estimate:
-        """Return a contrast of the proportions of some responses, which depend on the type."""
+        """Return a contrast of the proportions of the `responses` listed for each type."""
         known = self.answers[self.answers["type"].isin(list(weights))]
         pairs = zip(known["type"], known["response"], strict=True)
         chosen = [float(said in responses[kind]) for kind, said in pairs]

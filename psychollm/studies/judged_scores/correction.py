@@ -40,7 +40,7 @@ is
 
 (the method of variance estimates recovery). Numbers of labels are divided by the design effect:
 :math:`1 - n / N` for inference to these questions, times the effects of unequal probabilities and
-clusters. Scores of graded verdicts have Wilson's interval, with the effective sample size of (2)
+clusters. Scores of graded verdicts have Wilson intervals, with the effective sample size of (2)
 and quantiles of Student's t.
 
 The intervals of all differences combine the intervals of the scores. The level of the score

@@ -1,4 +1,4 @@
-r"""Predict human labels from judges' verdicts, singly or in the best combination.
+r"""Predict human labels from the verdicts of one judge or of the best combination of judges.
 
 Each judge has one weight for all models, estimated by ridge regression of the labels on the
 judges' verdicts, which are centred over each model's answers. Weights are cross-fitted: labelled
@@ -65,7 +65,7 @@ def combined(
 
 
 def _ridge(features: FloatArray, labels: FloatArray) -> FloatArray:
-    """Return ridge weights, shrunk towards equal ones."""
+    """Return ridge weights, shrunk towards equal weights."""
     judges = features.shape[1]
     squares = features.T @ features
     scale = np.trace(squares) / max(len(features), 1) / judges

@@ -105,7 +105,7 @@ class JudgedScores(Study, Result):
 
     @property
     def worth(self) -> float:
-        """Number of labels without the judge that equal one label with it; NaN without labels."""
+        """Labels without the judge that are as informative as one with it; NaN without labels."""
         known = np.isfinite(self.alone) & np.isfinite(self.corrected) & (self.score.n > 2)
         apart, together = (self.alone[known] ** 2).sum(), (self.corrected[known] ** 2).sum()
         if not known.any() or apart == 0.0:
@@ -154,7 +154,7 @@ class JudgedScores(Study, Result):
         return found
 
     def plan(self, *, half_width: float) -> LabelPlan:
-        """Return how many labels reach a margin of error, and which answers to label.
+        """Return how many labels a margin of error requires, and which answers to label.
 
         Parameters
         ----------

@@ -75,11 +75,11 @@ def judged_scores(
     Parameters
     ----------
     verdicts : ScoreLog, Responses, DataFrame, DataArray or array_like, or a mapping of them
-        A judge's verdicts, models x questions: 0 and 1, or grades; NaN if missing. For several
-        judges, a mapping from their names to such tables.
+        A judge's verdicts, models x questions: 0 and 1, or grades; NaN marks a missing verdict.
+        For several judges, a mapping from their names to such tables.
     people : ScoreLog, Responses, DataFrame, DataArray or array_like
-        Human labels in the same form, with NaN for unlabelled answers, which may be the majority.
-        Models and questions are matched by label.
+        Human labels in the same form, with NaN for unlabelled answers; most answers may be
+        unlabelled. Models and questions are matched by label.
     judge : hashable, optional
         Judge to use, if there are several; by default the best combination of all. If there is
         only one judge, this is its name.
@@ -391,7 +391,7 @@ def _differences(
 def _from_scores(
     differences: ScoreDifferences, table: Labelled, found: Fit, pairs: tuple[IntArray, IntArray]
 ) -> ScoreDifferences:
-    """Return differences with simultaneous intervals that combine those of the scores."""
+    """Return differences, with simultaneous intervals that combine the intervals of scores."""
     known = np.isfinite(differences.se)
     if not known.any():
         return differences

@@ -32,7 +32,7 @@ class Verdicts:
 
     @property
     def answers(self) -> BoolArray:
-        """Cells (models, questions) with a verdict or label; all of models without verdicts."""
+        """Cells (models, questions) with verdict or label; all cells of models without verdict."""
         judged: BoolArray = np.asarray(np.isfinite(self.verdicts).any(axis=0))
         none = np.asarray(~judged.any(axis=1))
         return np.asarray(judged | np.isfinite(self.people) | none[:, None])
@@ -83,7 +83,7 @@ def _by_judge(verdicts: Any, judge: Any) -> dict[Any, Any]:
 
 
 def _means(data: Any, argument: str) -> Table:
-    """Return the mean over repeats of each model and question; all may be missing."""
+    """Return the mean over repeats of each model and question; all repeats may be missing."""
     axes = np.ndim(data) if isinstance(data, list | tuple) else getattr(data, "ndim", 2)
     if axes < 3 and not isinstance(data, ScoreLog | RepeatedScores) and not _is_long(data):
         table = one_model(data, argument=argument)
@@ -99,7 +99,7 @@ def _means(data: Any, argument: str) -> Table:
 
 
 def _is_long(data: Any) -> bool:
-    """Return whether a table has one or more rows per answer."""
+    """Return whether a table is in long format, with one or more rows per answer."""
     frame = in_pandas(data)
     tabular = hasattr(frame, "iloc") and frame.ndim == 2
     return tabular and is_long("auto", [*frame.columns], Columns())
@@ -130,7 +130,7 @@ def _labelled(people: Table, first: Table) -> Table:
 
 
 def _placed(table: Table, models: Labels, questions: Labels) -> FloatArray:
-    """Return the values at these models and questions, NaN if the table has none."""
+    """Return the values at these models and questions, NaN where the table has no value."""
     if table.models == models and table.questions == questions:
         return np.ascontiguousarray(table.values, dtype=np.float64)
     rows = {label: place for place, label in enumerate(models)}

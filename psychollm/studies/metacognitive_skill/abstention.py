@@ -2,7 +2,8 @@
 
 Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a reasoning
 trace that expresses doubt but ends in a confident answer. A judge who sees the trace may attribute
-its doubts to the answer, so mismatch rates are reported with and without the trace, and by rules.
+its doubts to the answer, so mismatch rates are reported separately for judges with the trace,
+judges without it, and rules.
 """
 
 from __future__ import annotations
@@ -244,7 +245,7 @@ def _wide(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def _mismatches(frame: pd.DataFrame, level: float) -> dict[str, Estimate]:
-    """Return the proportion of confident answers among doubting traces, by reader."""
+    """Return the proportion of confident answers among doubting traces, by source of the codes."""
     shares = {}
     for reader, column in _MISMATCH.items():
         doubting = "doubting" if reader == "rule" else "doubting_judged"

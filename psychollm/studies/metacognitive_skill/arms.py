@@ -214,7 +214,7 @@ class _Pairs:
         return values[self._first], values[self._second]
 
     def where(self, keep: BoolArray) -> BoolArray:
-        """Convert a condition on traces to one on pairs."""
+        """Convert a condition on traces to a condition on pairs of traces."""
         return np.asarray(keep[self._first], dtype=np.bool_)
 
     def difference(

@@ -1,4 +1,4 @@
-r"""The deployment gap: a behaviour's prevalence in traces with right answers minus in all traces.
+r"""Deployment gap: a behaviour's prevalence in traces with right answers minus that in all traces.
 
 Let C be the event that a trace shows a behaviour, and R the event that its answer is right. Then
 
@@ -13,9 +13,9 @@ lower and upper bound, and :math:`w_l, w_u` the distances of w from its bounds. 
 .. math:: \bigl[\, w d - \sqrt{(w l)^2 + (d w_l)^2},\;
                   w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr],                              \quad (2)
 
-and for d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each, 20
-to 1,000 traces) coverage was 93 to 97 %. If few traces show the behaviour or few answers are
-wrong, coverage reached 99 %, whereas bootstrap percentiles covered 87 %.
+and for d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each,
+with 20 to 1,000 traces), coverage was 93 to 97 %. If few traces show the behaviour or few answers
+are wrong, coverage reached 99 %, whereas bootstrap percentiles covered 87 %.
 
 References
 ----------
@@ -62,7 +62,7 @@ class Deployment(Result):
 
 
 def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Add the sums for right and wrong answers in the traces of `keep` to the panel."""
+    """Add the sums for right and wrong answers in the traces that `keep` selects to the panel."""
     correct = traces.numbers["correct"]
     for name, codes in traces.codes.items():
         known = keep & np.isfinite(codes) & np.isfinite(correct)

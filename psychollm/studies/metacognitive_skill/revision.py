@@ -1,8 +1,8 @@
 """Error detection, self-correction and yielding to pressure of several models.
 
 The study reports rates with intervals, and the effect of each arm on accuracy. Self-correction
-means that revised answers are more accurate than answers to the repeated question. In a comparison
-with the first answers alone, sampling noise would count as correction.
+means that revised answers are more accurate than answers to the repeated question. If revised
+answers were compared with the first answers alone, sampling noise would count as correction.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The diversity of a model on a kind of problem is the entropy of the categories o
 
 with :math:`k^*` the number of categories among n spans. The second term corrects the bias of the
 plug-in value (Miller, 1955). In simulations with 50 and with 200 traces (300 data sets each, three
-spans per trace on average), bootstrap percentile intervals covered 89 to 97 %.
+spans per trace on average), the coverage of bootstrap percentile intervals was 89 to 97 %.
 
 References
 ----------

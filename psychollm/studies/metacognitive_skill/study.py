@@ -273,12 +273,12 @@ def metacognitive_skill(
     coder : hashable, optional
         Coder whose codes are analysed; needed if there are several.
     baseline, prompted : hashable, optional
-        The arm without directions, and the one with directions. The first is needed if there are
+        The arm without directions, and the arm with directions. The first is needed if there are
         several arms.
     structures : (hashable, hashable), optional
         The well-structured and the ill-structured kind of problems, to be contrasted.
     threshold : {1, 2}
-        Code from which a behaviour counts as shown.
+        Lowest code for which a behaviour counts as shown.
     people : DataFrame or path, optional
         Codes and correct answers of people, with the columns of `traces`, as returned by
         `read_people`.

@@ -14,7 +14,7 @@ class HumanNorm:
     """Published norm of a scale.
 
     A norm applies only to the exact wording of its scale. The norm of the General Self-Efficacy
-    Scale, for example, does not apply to other statements, such as the ones in this library.
+    Scale, for example, does not apply to other statements, such as the statements in this library.
 
     Raises
     ------

@@ -2,7 +2,7 @@ r"""Scores of models compared with people who answered the same questions.
 
 Both people and questions are samples, so the score of people and a model's difference from this
 score vary with both (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the score
-of people has Wilson's interval at the effective number of answers. The bounds of a difference
+of people has a Wilson interval at the effective number of answers. The bounds of a difference
 follow from the bounds of both scores,
 
 .. math:: L = d - \sqrt{(m - l_m)^2 - 2 \rho (m - l_m)(u_p - p) + (u_p - p)^2}, \qquad d = m - p,

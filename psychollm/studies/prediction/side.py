@@ -1,8 +1,8 @@
 """Side information about models and questions, as numeric features.
 
 * Columns of a table: numbers are standardised; positive numbers that span more than a factor of
-  twenty are logged first. Dates are converted to days, and words that occur at least twice to
-  indicators. The mean replaces a missing value; several missing values get an indicator.
+  twenty are log-transformed first. Dates are converted to days, and words that occur at least
+  twice to indicators. The mean replaces a missing value; several missing values get an indicator.
 * Labels: principal components of letter n-grams (two to four letters). Names of one family, or of
   one source, share n-grams.
 * Missing data: principal components of the pattern of answered cells. Questions answered by the

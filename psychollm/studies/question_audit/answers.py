@@ -122,7 +122,7 @@ def _text(cell: Any) -> str:
 
 
 def _is_transposed(key: Any, models: Labels, questions: Labels) -> bool:
-    """Return whether the supposed models are the questions of the key."""
+    """Return whether the labels in place of models are the questions of the key."""
     key = in_pandas(key)
     labels = tuple(key) if isinstance(key, Mapping) else index_of(key)
     if labels is None or labels == tuple(range(len(labels))):
@@ -196,7 +196,7 @@ def _coded(
 
 
 def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
-    """Return the group of each question: as passed, or its label before the last slash."""
+    """Return the group of each question: as passed, or its label up to the last slash."""
     if groups is None:
         parts = [
             str(one).rpartition("/") if isinstance(one, str) else ("", "", "") for one in questions

@@ -311,9 +311,9 @@ def question_audit(
     Parameters
     ----------
     choices : DataFrame, array_like or Responses
-        The option that each model chose, questions x models; empty is missing. A `Responses` has
-        models as rows and questions as columns. Without `key`, the values are scores (1 right, 0
-        wrong), models x questions.
+        The option that each model chose, questions x models; empty cells are missing. A
+        `Responses` has models as rows and questions as columns. Without `key`, the values are
+        scores (1 right, 0 wrong), models x questions.
     key : Series, mapping or array_like, optional
         The label of the right option, by question.
     families : sequence, Series or mapping, optional
@@ -324,7 +324,7 @@ def question_audit(
         proportion of wrong keys. By default the part of the label before the last slash, if all
         labels have one, as in ``"virology/17"``; otherwise one group.
     n_options : int, optional
-        Number of options. By default the number that occurs; 10 with binary scores.
+        Number of options. By default the number of options that occur; 10 with binary scores.
     rng : Generator or int, optional
         Source of randomness: it selects the keys that are corrupted to check the audit.
 

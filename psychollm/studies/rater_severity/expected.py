@@ -1,4 +1,4 @@
-"""Expected mean ratings that each rater would give to all things."""
+"""Expected mean ratings that each rater would give to all objects."""
 
 from dataclasses import dataclass, replace
 
@@ -11,14 +11,14 @@ from psychollm.studies.rater_severity.likelihood import Curves, Facets, Layout, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Everyone:
-    """Design in which every rater rates things of every group, at the middle of the time."""
+    """Design in which every rater rates objects of every group, at the middle of the time."""
 
     facets: Facets
     share: FloatArray  # (U,) proportion of the rated objects that belong to the group
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":
-        """Return the design for groups with these proportions (groups,); one without groups."""
+        """Return the design for groups with these proportions (groups,), [1] without groups."""
         n, groups = facets.n_raters, shares.size
         member = np.tile(np.arange(groups), n)
         covariates = np.zeros((n * groups, facets.covariates.shape[1]))
@@ -35,14 +35,14 @@ class Everyone:
 
 
 def group_covariates(member: IntArray, shares: FloatArray) -> FloatArray:
-    """Return contrast columns for groups, with mean 0 over things (n, groups - 1)."""
+    """Return contrast columns for groups, with mean 0 over objects (n, groups - 1)."""
     return np.asarray((member[:, None] == np.arange(1, shares.size)) - shares[1:], dtype=float)
 
 
 def expected_ratings(
     everyone: Everyone, layout: Layout, at: FloatArray, grid: Grid, values: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of values (K,) over things for each rater (R,), and derivatives (R, P)."""
+    """Return the mean of values (K,) over objects for each rater (R,), and derivatives (R, P)."""
     facets = everyone.facets
     made = curves(facets, layout, at, grid.nodes)
     weights = everyone.share[:, None] * np.exp(grid.log_weights)
@@ -64,7 +64,7 @@ def expected_ratings(
 def panel_curves(
     everyone: Everyone, layout: Layout, at: FloatArray, abilities: FloatArray, values: FloatArray
 ) -> FloatArray:
-    """Return each rater's mean value at given abilities, by group of things (R, groups, Q)."""
+    """Return each rater's mean value at given abilities, by group of objects (R, groups, Q)."""
     level = _level(curves(everyone.facets, layout, at, abilities), values)
     return level.reshape(layout.n_raters, -1, abilities.size)
 

@@ -6,15 +6,15 @@ raters integrated out by Laplace's method, and a prior worth one or two raters o
 (MacKay's update). Therefore raters with little information are shrunk towards the others, and a
 rater with constant ratings has finite severity. Newton steps use the observed information. The
 first three steps, and steps at which this information is not positive definite, omit all or part
-of the missing information about things.
+of the missing information about objects.
 
 Standard errors are the larger of two: from the information matrix, and from the sandwich over
-things:
+objects:
 
 .. math:: H^{-1} \quad\text{and}\quad
           H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1},                                    \quad (1)
 
-with g the score of a thing and P the precision of the prior, which is also part of H. The
+with g the score of an object and P the precision of the prior, which is also part of H. The
 estimation of the variances between raters adds a term to both matrices. For the logarithm of a
 variance that c raters determine, the term is
 
@@ -122,7 +122,7 @@ class Population:
 
     @classmethod
     def of(cls, facets: Facets, layout: Layout, *, drift_of_all: bool) -> "Population":
-        """Return the population; the mean drift is fixed if things may drift instead."""
+        """Return the population; the mean drift is fixed if objects may drift instead."""
         kinds: dict[str, list[IntArray]] = {}
         for name in layout.names:
             block = layout.block(name)

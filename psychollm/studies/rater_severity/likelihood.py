@@ -1,11 +1,11 @@
-r"""Marginal likelihood of ratings of things that differ in quality, by raters who differ in style.
+r"""Marginal likelihood of ratings of objects of different quality, by raters of different style.
 
-Rater i rates thing j with the linear predictor
+Rater i rates object j with the linear predictor
 
 .. math:: z = a_i (\mu_j + x_j) - s_i - \delta_i t - h_{i g(j)}, \qquad x_j \sim N(0, 1), \quad (1)
 
 where a is discrimination, s severity, :math:`\delta` drift over time t, and h the rater's effect
-for a group g of things, whose mean is part of :math:`\mu_j`. The ordered ratings 0, ..., K - 1
+for a group g of objects, whose mean is part of :math:`\mu_j`. The ordered ratings 0, ..., K - 1
 have
 
 .. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const},                (2)
@@ -226,7 +226,7 @@ class State:
 def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Sparse) -> State:
     """Return posteriors, the gradient and the complete information.
 
-    sums (J, U K): number of ratings by thing, cell and rating.
+    sums (J, U K): number of ratings by object, cell and rating.
     """
     nodes = grid.nodes
     n_cells, k, q = made.log_p.shape
@@ -275,7 +275,7 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
 
 
 def thing_scores(facets: Facets, made: Curves, weights: FloatArray, nodes: FloatArray) -> Sparse:
-    """Return each thing's score (J, P), summed over nodes with weights (J, Q)."""
+    """Return each object's score (J, P), summed over nodes with weights (J, Q)."""
     thing, cell = facets.thing, facets.cell
     shape = facets.n_things, facets.rater.size
     totals, firsts = weights.sum(axis=1), weights @ nodes
@@ -302,7 +302,7 @@ def thing_scores(facets: Facets, made: Curves, weights: FloatArray, nodes: Float
 def missing_information(
     facets: Facets, made: Curves, state: State, nodes: FloatArray
 ) -> FloatArray:
-    """Return the information that is missing because the quality of things is unknown (P, P)."""
+    """Return the information that is missing because the quality of objects is unknown (P, P)."""
     total, size = np.zeros_like(state.complete), 0.0
     for weighted in weighted_polynomials(state.posterior, nodes, DEGREES):
         part = products(thing_scores(facets, made, weighted, nodes))
@@ -315,7 +315,7 @@ def missing_information(
 
 
 def products(scores: Sparse) -> FloatArray:
-    """Return the sum of outer products of the scores of things (P, P)."""
+    """Return the sum of outer products of the scores of objects (P, P)."""
     total = np.zeros((scores.shape[1],) * 2)
     if scores.nnz < 0.05 * np.prod(scores.shape, dtype=np.float64):
         return np.asarray((scores.T @ scores).todense())

@@ -14,7 +14,7 @@ _ABILITIES = np.linspace(-9.0, 9.0, 361)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Panel ratings of things, and the contribution of each rater."""
+    """Panel ratings of objects, and the contribution of each rater."""
 
     value: FloatArray  # (J,) expected mean rating by all raters
     sd: FloatArray  # (J,)
@@ -29,7 +29,7 @@ class Panel:
 def panel_of(
     fitted: Fitted, everyone: Everyone, table: FloatArray, values: FloatArray, level: float
 ) -> Panel:
-    """Return the panel with and without each rater; `table` has the values, things x raters."""
+    """Return the panel with and without each rater; `table` has the values, objects x raters."""
     facets, layout, grid = fitted.facets, fitted.layout, fitted.grid
     made = curves(facets, layout, fitted.at, grid.nodes)
     each = panel_curves(everyone, layout, fitted.at, _ABILITIES, values)
@@ -77,7 +77,7 @@ def panel_of(
 def _at_things(
     curve: FloatArray, group: IntArray, centre: FloatArray, nodes: FloatArray
 ) -> FloatArray:
-    """Return a curve (groups, abilities) at the nodes of each thing (J, Q)."""
+    """Return a curve (groups, abilities) at the nodes of each object (J, Q)."""
     kinds, place = np.unique(np.column_stack([group, centre]), axis=0, return_inverse=True)
     rows = [np.interp(nodes + shift, _ABILITIES, curve[int(g)]) for g, shift in kinds]
     return np.asarray(np.array(rows)[place.ravel()])

@@ -1,4 +1,4 @@
-"""Result for raters, and for the things that they rated."""
+"""Result for raters, and for the objects that they rated."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

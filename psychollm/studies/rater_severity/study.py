@@ -1,15 +1,15 @@
 r"""Estimate raters' severity and discrimination, and the effect of omitting raters.
 
-Raw mean ratings confound severity with the things that were rated, such as answers or texts, and
+Raw mean ratings confound severity with the objects that were rated, such as answers or texts, and
 carry no information about discrimination. Here raters are the items of an item response model, and
-the rated things are its respondents (`likelihood`). Each rater has a severity and a
+the rated objects are its respondents (`likelihood`). Each rater has a severity and a
 discrimination. With three or more ratings, a rater also has a tendency to the middle ("unsure"); a
-drift over time and a severity for each group of things are optional. The population of things is
+drift over time and a severity for each group of objects are optional. The population of objects is
 normal, and the population of raters is estimated (`fit`).
 
-Severity in logits refers to one thing of average quality. Differences in the mean rating over all
-things, on the scale of the ratings, depend less on the model. These differences remain valid if
-ratings of one thing are dependent beyond its quality, which biases logits towards zero.
+Severity in logits refers to one object of average quality. Differences in the mean rating over all
+objects, on the scale of the ratings, depend less on the model. These differences remain valid if
+ratings of one object are dependent beyond its quality, which biases logits towards zero.
 
 References
 ----------
@@ -68,28 +68,29 @@ def rater_severity(
     n_draws: int = 2000,
     rng: RandomState = None,
 ) -> RaterSeverity:
-    """Estimate raters' severity, and how well they discriminate between things.
+    """Estimate raters' severity, and how well they discriminate between objects.
 
     Parameters
     ----------
     ratings : DataFrame or array_like
-        A long table with one row per rating, or a table things x raters; a list has one list per
+        A long table with one row per rating, or a table objects x raters; a list has one list per
         rater. NaN, None and empty text are missing. Ratings are numbers, yes and no, or words with
-        `categories`; at most 11 different ones.
+        `categories`; at most 11 different values.
     thing, rater, rating : str, optional
-        Columns of a long table; by default known names such as "item", "judge" and "score".
+        Columns of a long table with the object, the rater and the rating; by default known names
+        such as "item", "judge" and "score".
     time : str or array_like (things,), optional
-        Time of each rating: a column of numbers or dates, or one time per thing. Severity may then
-        drift.
+        Time of each rating: a column of numbers or dates, or one time per object. Severity may
+        then drift.
     group : str or array_like (things,), optional
-        Group of each thing, such as the model that wrote it. Raters may then differ in severity
+        Group of each object, such as the model that wrote it. Raters may then differ in severity
         between groups.
     categories : iterable, optional
         All ratings from the lowest to the highest.
     unsure : hashable, optional
         The middle one of three ratings. "Unsure" and "tie" are recognised.
     discrimination : bool
-        Whether raters may differ in discrimination, which takes at least three raters.
+        Whether raters may differ in discrimination, which requires at least three raters.
     level : float
         Coverage of the intervals.
     n_draws : int
@@ -105,12 +106,12 @@ def rater_severity(
     Raises
     ------
     LabelError
-        If a column does not exist, a label is missing, or a rater rated a thing twice without
+        If a column does not exist, a label is missing, or a rater rated an object twice without
         `time`.
     ShapeError
-        If there are fewer than two raters or five things.
+        If there are fewer than two raters or five objects.
     CodeError
-        If the ratings are constant or infinite, or there are too many different ones.
+        If the ratings are constant or infinite, or there are too many different values.
     OptionError
         If an option is out of range, or words have no known order.
 
@@ -142,14 +143,14 @@ def rater_severity(
 
 
 def _shares(rated: Rated) -> FloatArray:
-    """Return the proportion of each group among things; a single one without groups."""
+    """Return the proportion of each group among the objects; (1,) without groups."""
     if rated.group is None:
         return np.ones(1)
     return np.asarray(np.bincount(rated.group) / rated.group.size)
 
 
 def _facets(rated: Rated, shares: FloatArray, *, tied: bool) -> tuple[Facets, bool]:
-    """Return the facets, and whether things were rated at different times."""
+    """Return the facets, and whether objects were rated at different times."""
     n, k = len(rated.things), len(rated.categories)
     columns = []
     if rated.group is not None:

@@ -1,4 +1,4 @@
-"""Read ratings from a long table or a table things x raters."""
+"""Read ratings from a long table or a table objects x raters."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Rated:
 
     @property
     def table(self) -> FloatArray:
-        """Values, things x raters; NaN if missing, and the last value if a rating is repeated."""
+        """Values, objects x raters; NaN if missing, and the last value if a rating is repeated."""
         cells = np.full((len(self.things), len(self.raters)), np.nan)
         cells[self.thing, self.rater] = self.values[self.rating]
         return cells
@@ -79,7 +79,7 @@ def rated_of(ratings: Any, naming: Naming) -> Rated:
 
 
 def _long_columns(frame: Any, naming: Naming) -> list[str] | None:
-    """Return the columns of thing, rater and rating; None for a table things x raters."""
+    """Return the columns of object, rater and rating; None for a table objects x raters."""
     given = {"thing": naming.thing, "rater": naming.rater, "rating": naming.rating}
     header = list(getattr(frame, "columns", ()))
     named = any(name is not None for name in given.values())

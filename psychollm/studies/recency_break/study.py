@@ -203,7 +203,7 @@ def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
 def _units(
     values: FloatArray, lineage: IntArray, *, with_models: bool
 ) -> tuple[list[Unit], FloatArray]:
-    """Return lineages, then models, with the difficulty from the others, and the overall one."""
+    """Return lineages, then models, with difficulty from the others, and overall difficulty."""
     means = means_of_lineages(values, lineage)
     others = [difficulty_of(means[np.arange(len(means)) != one]) for one in range(len(means))]
     units = [Unit(scores, *other) for scores, other in zip(means, others, strict=True)]

@@ -176,12 +176,12 @@ def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | N
 
 
 def difficulty(table: EfficacyTable, resampling: Resampling) -> DifficultyEffect | None:
-    """Return ratings and performance by level; None without two levels of both.
+    """Return ratings and performance by level; None if either has fewer than two levels.
 
     Parameters
     ----------
     table : EfficacyTable
-        Table with levels in the ratings and in the tasks.
+        Table with levels of difficulty in the ratings and in the tasks.
     resampling : Resampling
         Coverage, and resamples of models.
     """

@@ -176,7 +176,7 @@ def _ceiling(one: "EfficacyLink") -> str:
 
 
 def _models_needed(rho: Any, *, absence: bool = False) -> FloatArray:
-    """Return the number of models needed to detect rank correlations, or to exclude any."""
+    """Return the number of models needed to detect or to exclude rank correlations."""
     # Fisher's z has the variance (1 + r^2 / 2) / (n - 3) (Bonett and Wright).
     size = np.asarray(rho, dtype=np.float64)
     spread = np.ones_like(size) if absence else np.sqrt(1.0 + 0.5 * size**2)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _verdict(study: "SelfEfficacyStudy", findings: Findings, smallest: SmallestEffects) -> str:
-    """Return the verdict on performance and stability, or on stability alone without tasks."""
+    """Return the verdict on performance and stability; without tasks, only on stability."""
     every = study.identical.text(len(study.identical.labels) - 1)
     stable = f"a proportion of {every} of ratings is identical in all repeats"
     if not study.performance:

@@ -326,9 +326,9 @@ def self_efficacy(
         One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
         of `SelfEfficacy.score` include it.
     people : DataFrame, path or HumanNorm, optional
-        Ratings of people, as returned by `read_people`: columns person, and i1, i2, ... (items) or
-        their total; also condition if models have several. A published norm of the scale is also
-        accepted.
+        Ratings of people, as returned by `read_people`, with the columns person and either i1, i2,
+        ... (items) or their total; a column condition is needed if models have several conditions.
+        A published norm of the scale is also accepted.
     measures : mapping of mappings or Series, Series or DataFrame, optional
         Other measures, such as the perplexity of replies (`Readings.perplexity`), by name, then by
         model, (model, condition) or (model, condition, level). A Series with these labels in its

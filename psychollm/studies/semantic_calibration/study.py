@@ -8,10 +8,10 @@ instruction tuning, or reasoning before the answer, impair the calibration of a 
 The calibration error of every arm is compared with two expected errors: the error of calibrated
 confidences (`smooth`, `binned`), and the error of a calibrated model with as many samples
 (`expected`; see `null`). The two expected errors differ: with five samples, the proportion of the
-largest class exceeds its probability by 0.15 if answers are diverse, and by almost nothing if they
-are all the same. Of two calibrated arms, the one with more diverse answers therefore has a larger
-raw error, and raw differences between arms reflect diversity more than calibration. Verdicts use
-the excess
+largest class exceeds its probability by 0.15 if answers are diverse, and hardly at all if all
+answers are the same. Of two calibrated arms, the one with more diverse answers therefore has a
+larger raw error, and raw differences between arms reflect diversity more than calibration.
+Verdicts use the excess
 
 .. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
 

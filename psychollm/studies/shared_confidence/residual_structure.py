@@ -64,7 +64,7 @@ class ResidualStructure(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; without an interval, `smallest` has no effect."""
+        """Return the finding; `smallest` has no effect because there is no interval."""
         return Finding(
             key="remainder",
             question="Are residuals of confidence and correctness related?",

@@ -214,7 +214,7 @@ def _strength(
 
 
 def _fisher(line: Line, level: float) -> FloatArray:
-    """Return the interval of R squared by (1); the lower bound is 0 if r may be 0."""
+    """Return the interval (1) of R squared, from 0 if the interval of r includes 0."""
     if line.n < 4 or not np.isfinite(line.r_squared):
         return np.full(2, np.nan)
     z = np.arctanh(min(np.sqrt(line.r_squared), 1.0 - 1e-12))

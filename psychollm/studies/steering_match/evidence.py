@@ -135,7 +135,7 @@ class Control(Result):
     r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
         Statistics that the study reports for the direction, as means over the targets.
     ahead, ahead_agreement : Difference
-        Held-out kappa and held-out agreement of the direction, minus the control's.
+        Held-out kappa and agreement of the direction, minus those of the control.
 
     Examples
     --------

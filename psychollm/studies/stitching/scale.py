@@ -69,7 +69,7 @@ class Scale:
         return int(self.abilities.shape[1])
 
     def expected(self, year: float) -> FloatArray:
-        """Return the mean abilities of models at a date (K,); NaN for the middle date."""
+        """Return the mean abilities of models at a date (K,); at the middle date if NaN."""
         since = year - self.middle
         return np.asarray(self.line[0] + self.line[1] * (since if np.isfinite(since) else 0.0))
 

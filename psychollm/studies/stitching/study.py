@@ -68,7 +68,7 @@ def stitch_benchmarks(
         Number of items, common to all scores or for each benchmark or score; or a column.
     optimized : str, bool or array_like, optional
         Whether scores are the best of several reports: a column, or one value per score or
-        benchmark. If a benchmark has both kinds, their difference is estimated.
+        benchmark. If a benchmark has both kinds of scores, their difference is estimated.
     date : str, mapping or Series, optional
         Release date of each model: a column, by default ``date`` if there is one, or a mapping
         from models. Abilities are shrunk towards a linear trend.
@@ -197,7 +197,7 @@ def _of_benchmarks(
 
 
 def _marked(value: float, se: float, z: float, level: float) -> Estimate:
-    """Return the effect of best-of-several reports; NaN if no benchmark has both kinds."""
+    """Return the effect of best-of-several reports; NaN without a benchmark with both kinds."""
     known = bool(np.isfinite(se))
     value = value if known else np.nan
     pair: FloatArray = np.array([[value - z * se, value + z * se]])

@@ -12,15 +12,15 @@ length at which a task with :math:`u = 0` is solved with this probability: :math
 adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which keeps abilities finite
 if a model has only successes or only failures.
 
-The interval is Fieller's: it contains all x with :math:`(\theta_m - \operatorname{logit} s - \beta
-x)^2` below a quantile times the variance of the difference. The covariance has two parts. One part
-is due to the sampling of answers given the tasks, the other to the sampling of the n tasks. Let
-:math:`B_j` be the effect of a one-logit shift of task j on the estimates. The second part is
-:math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of tasks with a common shift of variance
-:math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. Because a line was fitted to the tasks,
-the second part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few families carry
-little information about :math:`\tau^2`. Intervals therefore average over the proportion of the
-task variance that is due to families, weighted by the restricted likelihood. A mean of several
+The interval is a Fieller interval: it contains all x with :math:`(\theta_m - \operatorname{logit}
+s - \beta x)^2` below a quantile times the variance of the difference. The covariance has two
+parts. One part is due to the sampling of answers given the tasks, the other to the sampling of the
+n tasks. Let :math:`B_j` be the effect of a one-logit shift of task j on the estimates. The second
+part is :math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of tasks with a common shift of
+variance :math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. Because a line was fitted to the
+tasks, the second part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few families
+carry little information about :math:`\tau^2`. Intervals therefore average over the proportion of
+the task variance that is due to families, weighted by the restricted likelihood. A mean of several
 attempts counts conservatively as one answer.
 
 References

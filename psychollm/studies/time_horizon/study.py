@@ -69,7 +69,7 @@ def time_horizon(
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
-        Unused: the intervals need no random numbers.
+        This argument is not used, because the intervals need no random numbers.
 
     Returns
     -------

@@ -151,7 +151,7 @@ def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
 def _slope(
     horizons: "Horizons", place: int, kind: int, days: FloatArray
 ) -> tuple[float, list[float], float, int, Reason]:
-    """Return doublings per year, interval, intercept, number of models, and the reason."""
+    """Return doublings per year, interval, intercept, number of models, and reason for NaN."""
     y = np.log2(horizons.estimates[kind][place].value)
     there = np.isfinite(y) & np.isfinite(days)
     k = int(there.sum())

@@ -9,11 +9,11 @@ The curl
 
 has mean 0 for any additive strengths (Jiang and others 2011). The test includes every triangle;
 selecting cyclic triangles would bias the null distribution. The statistic is the mean of the
-squared curls in units of their variances (1), which is 1 for additive strengths. A single triangle
-is tested by its :math:`|c|` in standard errors against the maximum over all triangles. Both null
-distributions come from a parametric bootstrap of the fitted model. Residuals of pairs are sums
-over many votes, so they are drawn from a normal distribution with the model's variance
-:math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
+squared curls in units of their variances (1), which is 1 for additive strengths. For a single
+triangle, :math:`|c|` in units of its standard error is compared with the maximum over all
+triangles. Both null distributions come from a parametric bootstrap of the fitted model. Residuals
+of pairs are sums over many votes, so they are drawn from a normal distribution with the model's
+variance :math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
 
 References
 ----------

@@ -220,8 +220,8 @@ class BradleyTerry(Study, Result):
         left, right : sequence of labels (n,)
             Models, by the side on which they are shown.
         voter : sequence of labels (n,), optional
-            Voters. Predictions for new voters, and for all if None, are averaged over the
-            distribution of voters.
+            Voters. Predictions for new voters, or for all voters if this is None, are averaged
+            over the distribution of voters.
         covariates : array_like (n, covariates), optional
             Differences of covariates, left minus right; by default 0.
 

@@ -353,7 +353,7 @@ def _win_rates(
     strengths: Estimate,
     level: float,
 ) -> Estimate:
-    """Return expected win rates against the others of the set; ties count as half."""
+    """Return expected win rates against the other models of the set; ties count as half."""
     k = value.size
     i, j = np.nonzero(np.equal.outer(part, part) & ~np.eye(k, dtype=np.bool_))
     voters = np.zeros((1, 3)), np.diag(fit.sd)[None]
@@ -472,7 +472,7 @@ def _kinds(
 
 
 def _worth(votes: Votes, fit: Fit, g: int) -> float:
-    """Return the information of a vote of a kind, relative to a vote of the others."""
+    """Return the information of a vote of a kind, relative to other voters' votes."""
     k = votes.k
     own = votes.own == g
     centre = np.eye(k) - 1.0 / k

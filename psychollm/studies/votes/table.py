@@ -140,7 +140,7 @@ class State:
     spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's deviations
 
     def of(self, part: Part) -> "State":
-        """Return the state of a part of the votes; it shares memory with this one."""
+        """Return the state of a part of the votes, which shares memory with the whole."""
         return State(
             phi=self.phi,
             effects=self.effects[part.voters],
