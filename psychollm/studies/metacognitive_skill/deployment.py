@@ -15,7 +15,7 @@ lower and upper bound, and :math:`w_l, w_u` the distances of w from its bounds. 
 
 and for d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each,
 with 20 to 1,000 traces), coverage was 93 to 97 %. If few traces show the behaviour or few answers
-are wrong, coverage reached 99 %, whereas bootstrap percentiles covered 87 %.
+are wrong, coverage reached 99 %, whereas the coverage of bootstrap percentile intervals was 87 %.
 
 References
 ----------

@@ -16,7 +16,7 @@ lower on the same questions; ties count half. The variance of the rank over samp
 :math:`v =
 \tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. If :math:`d` varies
 within the bounds that apply to sampling of questions alone, the rank changes by :math:`\pm\delta`
-on average. The interval of the rank is Wilson's interval for
+on average. The interval of the rank is the Wilson interval for
 
 .. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                         \quad (2)
 

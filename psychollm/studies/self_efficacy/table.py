@@ -7,8 +7,8 @@ intervals over models. Proportions are often 0 for most models, so they have a W
 
 answers, which are as informative as m models whose proportions have variance :math:`s^2` (Korn and
 Graubard, 1998), or for m answers if all proportions are equal. In simulations with 10, 20 and 50
-models and narrow or wide distributions of proportions, 95 % intervals covered 93 to 98 %;
-Student's t intervals covered 84 to 96 %.
+models and narrow or wide distributions of proportions, the coverage of 95 % intervals was 93 to 98
+%; the coverage of Student's t intervals was 84 to 96 %.
 
 References
 ----------
