@@ -7,7 +7,7 @@
 Real tables are read at ../shared/data (see docs/real_answers.md for their sources); two are
 simulated with properties of real ones: several abilities, families of models with common errors,
 and copies of one model. Each table is split into five parts twice, once by random models and once
-by whole families. A bank is calibrated on four parts and replayed on the fifth.
+by whole families. A bank is calibrated on four parts and replayed on the fifth. Takes hours.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python -m validation.ledger --data DIR [--only bridge livebench] [--out docs/ledger_tables.md]
 
-Prints every claim; with ``--out`` it writes the tables of the page.
+Prints every claim; with ``--out`` it writes the tables of the page. Takes one minute.
 """
 
 import argparse
