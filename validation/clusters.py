@@ -48,8 +48,8 @@ def read_cost() -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.parquet"
         rows = write(path, 1_000, 4_000, 1.0)
-        source = Source(("model", "question", "value"), Rule(None, strict=True), 1 << 20)
-        options = {"most": None, "n_jobs": 1, "progress": False}
+        source = Source(("model", "question", "value"), 1 << 20, Rule(None, strict=True))
+        options = {"n_jobs": 1, "progress": False}
         return 1e9 * best(lambda: read_bits(path, source, **options)) / rows
 
 
@@ -80,7 +80,7 @@ def replicate_seconds(null: Callable[..., object], table: Responses) -> float:
 
     def run(n: int) -> float:
         start = time.process_time()
-        null(table, n=n, rng=1, n_jobs=1)
+        null(table, n_null=n, rng=1, n_jobs=1)
         return time.process_time() - start
 
     extra, alone = 4, min(run(1), run(1))
