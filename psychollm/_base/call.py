@@ -31,7 +31,7 @@ class Call:
     # keyword arguments; default values are not printed
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = "result"  # variable in the printed script
-    # The number of workers and the progress bar override the options and are never printed.
+    # The settings of workers and of the progress bar override the options and are not printed.
     aside: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, made: Made | None = None) -> Any:

@@ -1,7 +1,7 @@
 """Folders of answers from any source, sorted by question without loading all answers.
 
 Labels are numbered in order of occurrence, and a cell is stored as two numbers and a code. Cells
-are distributed to files of some thousands of questions each, which are sorted one by one
+are written to files of a few thousand questions each, and the files are then sorted one at a time
 (`psychollm.data.cells`). Only a batch, a buffer and the labels are in memory.
 """
 

@@ -39,7 +39,7 @@ class StudyTruth(Result):
     loadings: FloatArray  # (models,) a in the equations
     thresholds: FloatArray  # (models,) high = cautious
     abilities: FloatArray  # (models,)
-    self_knowledge: FloatArray  # (models,) k; 0 = no private signal
+    self_knowledge: FloatArray  # (models,) k; 0 = no residual confidence-accuracy correlation
     scores: FloatArray  # (questions,) f, high = seems easy
     easiness: FloatArray  # (questions,) g, high = easy
     easiness_loading: float  # c

@@ -1,8 +1,8 @@
 r"""Prediction of all scores, corrected with a sample of scores.
 
 With an item bank, a model's scores are predicted, and a sample of the questions is asked. With a
-judge, human labels are predicted, and people label a sample of the answers. In both cases, a
-prediction f of all scores y is corrected with the sampled scores.
+judge, people label only a sample of the answers, and the judge predicts all labels. In both cases,
+a prediction f of all scores y is corrected with the sampled scores.
 
 Questions are drawn in blocks. Let :math:`A_b` be the questions that are answered before block b is
 drawn, and :math:`\pi_{bj}` the probability that the block contains another question j. For any

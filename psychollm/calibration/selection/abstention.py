@@ -92,7 +92,7 @@ class Abstention(Result):
     over_abstention: Estimate  # abstentions per answerable question, fp / (fp + tn)
     coverage: Estimate  # proportion of questions attempted, (fn + tn) / n
     appropriate: Estimate  # proportion of appropriate decisions, (tp + tn) / n
-    phi: Estimate  # correlation of due and actual abstention (Matthews)
+    phi: Estimate  # Matthews correlation of warranted and actual abstention
     selective_accuracy: Estimate  # proportion correct among attempted answerable questions
     accuracy: Estimate  # proportion of answerable questions with an answer known to be correct
     labels: tuple[Any, ...]  # (models,)

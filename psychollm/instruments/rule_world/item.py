@@ -62,7 +62,7 @@ class Item:
     answer: int | None
     gap: Gap | None
     undefined: str | None  # word that no rule defines, or None
-    statements: tuple[Statement, ...]  # empty if the reply is free
+    statements: tuple[Statement, ...]  # empty for free-text replies
 
     @property
     def correct(self) -> int | str | None:

@@ -1,8 +1,8 @@
 """Surface forms of a world: invented words, or the words of a familiar trade.
 
 All forms describe the same worlds in the same sentences; only the words differ. A difference in
-performance between a trade and invented words is therefore due to the model's knowledge of the
-trade.
+performance between the words of a trade and invented words is therefore due to the model's
+knowledge of the trade.
 
 An invented word has syllables of one or two consonants and a vowel, and a final consonant, such as
 "brazoden". Two endings turn the word for one kind of unit into the words for the two other kinds,
@@ -32,7 +32,7 @@ N_SPARE = 16
 class Vocabulary:
     """Invented words of one world."""
 
-    unit: str  # object that holds an amount of the load
+    unit: str  # word for a container of the load
     load: str
     passer: str  # kind of unit that passes its load
     endings: tuple[str, str]  # endings of the words for the kinds that double and block

@@ -34,8 +34,8 @@ def feedback(
 ) -> tuple[Prompt, ...]:
     """Return prompts that repeat the scale of `SelfEfficacy` after feedback on the tasks.
 
-    Feedback "true" reports the number of tasks passed, "too_high" and "too_low" report one task
-    more and one task less. No prompt is made if the reported number is impossible (one more than
+    Feedback "true" reports the number of tasks passed; "too_high" reports one more and
+    "too_low" one fewer. No prompt is made if the reported number is impossible (one more than
     all tasks), or if some tasks could not be graded.
 
     Parameters

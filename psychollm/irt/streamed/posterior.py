@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Table with items in rows and respondents in columns, with its reader."""
+    """Table with items in rows and respondents in columns, and the function that reads it."""
 
     table: CellTable
     ranges: tuple[Ranges, ...]  # ranges of each task

@@ -223,8 +223,8 @@ class SteeredAnswers(Result):
         questions : iterable, optional
             Labels; positions by default.
         min_mass : float
-            A strength has collapsed if its mean mass is below this proportion of the mean mass at
-            the strength nearest zero.
+            A strength is classified as collapsed if its mean probability mass is below this
+            proportion of the mean at the strength nearest zero.
 
         Raises
         ------
