@@ -7,7 +7,7 @@ interest or the pilot's estimate, or it is zero and equivalence is to be shown.
     python -m validation.sample_sizes [--seed 1] [--share 1.0] [--only rule] [--write]
 
 ``--share`` scales how many studies are simulated, ``--write`` makes docs/sample_size_tables.md.
-Takes 12 minutes on one core.
+Takes half an hour on one core.
 """
 
 import argparse
