@@ -22,6 +22,9 @@ def connected(present: BoolArray) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    # One question that all models answered connects them; complete tables need no graph.
+    if present.all(axis=0).any():
+        return np.zeros(len(present), dtype=np.int64)
     n, total = len(present), sum(present.shape)
     rows, columns = np.nonzero(present)
     links = coo_array((np.ones(rows.size), (rows, columns + n)), shape=(total, total))
