@@ -9,7 +9,7 @@ vary are replaced. This depends only on the data, so that the ranks remain unifo
     python -m validation.sbc_irt show   # docs/irt_calibration_tables.md and a picture
 
 Ranks are appended to ``sbc_irt.csv``, one line per data set; an interrupted run can be continued.
-Takes 23 minutes of CPU for the data sets in the file, of which NUTS takes 20.
+Takes 23 minutes of CPU for the data sets in the file, 20 of them for NUTS.
 """
 
 import argparse

@@ -133,7 +133,7 @@ def labelled(data: Any) -> Any:
     if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
         return data
     column = data.iloc[:, 0]
-    # Repeated numbers are answers to a question, not labels, whatever the name of their column.
+    # Repeated numbers are answers to a question, not labels, whichever name their column has.
     distinct = column.is_unique or column.dtype.kind not in "biuf"
     named = distinct and (is_called(first, tuple(_NAMES_OF_ROWS)) or is_unnamed(first))
     if named or (is_counted(index) and _text_before_numbers(data)):

@@ -1,4 +1,4 @@
-"""Bank of calibrated questions, of which new models answer only some."""
+"""Bank of calibrated questions; new models answer only some of them."""
 
 from __future__ import annotations
 

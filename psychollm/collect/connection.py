@@ -149,7 +149,7 @@ class _Reader(asyncio.StreamReader):
 
 LARGEST_REPLY = 64 * 2**20  # bytes; longer replies are rejected
 MOST_UNDER_WAY = 256 * 2**20  # total bytes of the replies being received
-SMALL_REPLY = 2**20  # bytes; smaller replies are accepted whatever the total
+SMALL_REPLY = 2**20  # bytes; smaller replies are accepted regardless of the total
 LONGEST_CONNECT = 15.0  # seconds; a slower server counts as unreachable
 LONGEST_REST = 5.0  # seconds of idleness, after which many servers close a connection
 

@@ -1,7 +1,7 @@
 """Adaptive collection, in which an item bank selects questions until its score is precise enough.
 
 A batch of questions is selected, sent, graded and recorded before the next batch is selected. The
-selection depends only on the seed, the batch size and the answers, all of which are in the store.
+selection depends only on the seed, the batch size and the answers, which are all in the store.
 Therefore, a killed run selects the same questions again, finds their answers, and continues. There
 is no other state.
 """

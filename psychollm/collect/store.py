@@ -431,7 +431,7 @@ def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
-    """Close a request, of which only the first answer counts."""
+    """Close a request: only its first answer counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
         "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",

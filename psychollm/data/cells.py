@@ -77,7 +77,7 @@ def column_type(n_columns: int) -> type[np.unsignedinteger]:
 
 
 def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
-    """Divide rows into ranges of about `cells` cells, whatever the number of workers."""
+    """Divide rows into ranges of about `cells` cells, regardless of the number of workers."""
     start, n = table.start, table.start.size - 1
     ends = np.arange(cells, int(start[-1]) + cells, cells)
     bounds = np.unique(np.concatenate([[0], np.searchsorted(start, ends), [n]]))

@@ -19,12 +19,12 @@ def connected(present: BoolArray) -> IntArray:
     >>> connected(np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool))
     array([1, 0, 0])
     """
+    # A question that all models answered connects them, so complete tables need no graph.
+    if present.all(axis=0).any():
+        return np.zeros(len(present), dtype=np.int64)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    # One question that all models answered connects them; complete tables need no graph.
-    if present.all(axis=0).any():
-        return np.zeros(len(present), dtype=np.int64)
     n, total = len(present), sum(present.shape)
     rows, columns = np.nonzero(present)
     links = coo_array((np.ones(rows.size), (rows, columns + n)), shape=(total, total))

@@ -1,6 +1,6 @@
 """Long tables in Parquet, Arrow, pandas, polars, DuckDB and Dask, read in batches.
 
-Every source is read as Arrow batches with three columns, of which only one batch is in memory.
+Every source is read as Arrow batches with three columns; one batch at a time is in memory.
 Parquet files are divided into row groups, which several workers may read. Other sources are read
 sequentially, and the source selects the columns.
 """

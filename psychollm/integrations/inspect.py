@@ -3,7 +3,8 @@
 Inspect calls its `EarlyStopping` before each sample, in the order of the dataset; a skipped sample
 is not offered again. Therefore, all questions are drawn in advance, so that no answer can
 influence the selection, and the dataset is sorted in the order of the draw. When the task stops,
-the answered questions are the beginning of a random order, whatever the order of the file.
+the answered questions are the first ones of a random order, which does not depend on the order of
+the file.
 
 Inspect reports scored samples to `EarlyStopping`, but failed samples only to its hooks.
 """

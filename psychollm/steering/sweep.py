@@ -1,8 +1,8 @@
 r"""A model's answers at many strengths of a direction, for little more than the cost of one pass.
 
-Cost is measured in token-layers, each of which is the computation of one token in one of K layers.
-A prompt has T tokens, of which the first P are common to all prompts. Layer L is steered with S
-strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
+Cost is measured in token-layers: one token-layer is the computation of one token in one of K
+layers. A prompt has T tokens; the first P tokens are common to all prompts. Layer L is steered
+with S strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
 steered, the cost of a sweep for each question is
 
 .. math::

@@ -5,7 +5,7 @@ If a model states the confidence f, its accuracy at f has the prior :math:`\thet
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12.                \quad (1)
 
-This is Jeffreys' prior updated by c hypothetical answers, a proportion f of which are correct.
+This is Jeffreys' prior updated by c hypothetical answers; a proportion f of them is correct.
 Each answer is predicted from the previous answers with the same confidence. The joint probability
 of all answers does not depend on their order, and the score is its negative logarithm per answer,
 

@@ -30,7 +30,7 @@ _NEAREST = ((2048, "minimal"), (8192, "low"), (20480, "medium"))
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """The amount of thinking, a level or a number of tokens, of which 0 disables thinking."""
+    """The amount of thinking: a level, or a number of tokens (0 disables thinking)."""
 
     level: str | None
     tokens: int

@@ -212,7 +212,7 @@ def _compose(words: list[str]) -> list[int]:
 
 
 def number_in_words(text: str) -> int | None:
-    """Return the number of which a whole text consists, in one of fifteen languages."""
+    """Return the number that a text states if it states nothing else (fifteen languages)."""
     text = " ".join(text.lower().split())
     if not text or len(text) > 60 or _IN_DIGITS.search(text):
         return None

@@ -440,7 +440,7 @@ def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
 
 
 def number_alone(text: str, further: frozenset[str] = frozenset()) -> int | None:
-    """Return the number of which a text in words consists, with optional leads and unit."""
+    """Return the number that a text states in words, with optional lead-in and unit."""
     words = _IDLE_TAIL.sub("", text.strip(_AROUND)).strip(_AROUND).split()
     number = number_in_words(" ".join(words))
     if number is not None or not 1 < len(words) <= _FEW or not may_count(words):

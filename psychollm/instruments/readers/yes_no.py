@@ -336,7 +336,7 @@ def _same_words(words: str) -> frozenset[Value]:
 
 
 def _clause(words: str) -> int | None:
-    """Return the answer of which a clause consists, or None."""
+    """Return the answer that a clause states if it states nothing else, or None."""
     words = _COPULA.sub("", words.strip(_EDGES)) if not words.isascii() else words.strip(_EDGES)
     return CLAUSES.get(words, PARTICLES.get(words) if words >= "\u3000" else None)
 

@@ -65,7 +65,7 @@ class Simulated(Respondents):
         return first
 
     def judge(self, turns: Turns) -> str:
-        """Return the codes of a trace, most of which agree with the rules."""
+        """Return the codes of a trace; most of them agree with the rules."""
         text = turns[-1]["content"]
         trace = re.search(r"<<<\n(.*)\n>>>", text, re.DOTALL)
         if trace is None:

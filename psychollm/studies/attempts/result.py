@@ -375,7 +375,7 @@ class Attempts(Study, Result):
         k : int
             One of `k`.
         smallest : SmallestEffects
-            Smallest effects of interest, of which only `share` is used.
+            Smallest effects of interest; only `share` is used.
         """
         pairs = self.differences.get(self._top(k))
         if pairs is None:

@@ -252,7 +252,7 @@ class Comparison(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest, of which `share` is used.
+            Smallest effects of interest; only `share` is used.
         """
         pairs = self.differences
         return Verdicts(
@@ -271,7 +271,7 @@ class Comparison(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest, of which `share` is used.
+            Smallest effects of interest; only `share` is used.
 
         Examples
         --------

@@ -22,7 +22,7 @@ have the covariance
 
 over the answers labelled for both; :math:`\rho` is one if both were labelled on the same
 questions, and smaller if their labels were drawn separately. To generalise to the question
-population, of which the N answers are a sample, the factor :math:`1 - \pi` is omitted and the
+population from which the N answers are sampled, the factor :math:`1 - \pi` is omitted and the
 covariance of the mean predictions is added. With clusters, the summands are sums over clusters,
 with the correction CR2.
 

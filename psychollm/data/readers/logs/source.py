@@ -27,7 +27,7 @@ MAX_LINE = 1 << 28  # largest size in bytes of one line of a JSONL file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The caller's options for reading logs, most of which concern tables."""
+    """The caller's options for reading logs; most of them concern tables."""
 
     keep: Sequence[str] = ()  # columns, or fields of questions, to keep with the scores
     columns: Mapping[str, str] = field(default_factory=dict)
