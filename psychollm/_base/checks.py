@@ -329,9 +329,13 @@ def choose_seed(rng: RandomState) -> int:
 
 
 def check_unique(kind: str, labels: Sequence[Any]) -> None:
-    """Raise `LabelError` naming the first duplicated labels."""
+    """Raise `LabelError` for unhashable labels, or naming the first duplicated ones."""
     seen: set[Any] = set()
-    repeated = [label for label in labels if label in seen or seen.add(label)]  # type: ignore[func-returns-value]
+    try:
+        repeated = [label for label in labels if label in seen or seen.add(label)]  # type: ignore[func-returns-value]
+    except TypeError as error:
+        msg = f"{kind} labels must be hashable (strings, numbers or tuples): {error}"
+        raise LabelError(msg) from error
     if repeated:
         shown = ", ".join(repr(label) for label in dict.fromkeys(repeated[:5]))
         msg = (

@@ -1,5 +1,6 @@
 """Dates of models and questions, converted to days."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DAY = 86_400.0
+_WITHOUT_ORDER = re.compile(r"\s*\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b")
 
 
 def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
@@ -76,6 +78,10 @@ def _day(cell: Any, where: str) -> float:
 
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return float("nan")
+    if isinstance(cell, str) and _WITHOUT_ORDER.match(cell):
+        # pandas would take 01/06/2023 for January and 16/06/2023 for June.
+        msg = f"{where} has {shown(cell)}: is the day or the month first? write 2024-05-13"
+        raise LabelError(msg)
     try:
         date = cell.to_timestamp() if isinstance(cell, pd.Period) else cell
         # Numbers such as 2024 are rejected, because pandas would take them for nanoseconds.

@@ -53,6 +53,34 @@ def test_json_holds_what_is_flagged(call, tables, tmp_path: Path) -> None:
         assert again[row["question"]] == pytest.approx(row["p_flawed"])
 
 
+def test_a_row_per_answer_gives_what_a_table_gives(call, tables, tmp_path: Path) -> None:
+    wide = pd.read_csv(tables[0], dtype=str).melt(
+        "question", var_name="model", value_name="answer"
+    )
+    wide.to_csv(tmp_path / "long.csv", index=False)
+    wide.set_axis(["q", "who", "said"], axis=1).to_csv(tmp_path / "named.csv", index=False)
+    named = ("--question-column", "q", "--model-column", "who", "--value-column", "said")
+    expected = json.loads(call("audit", *tables, "--json").stdout)
+    for path, options in (
+        ("long.csv", ()),
+        ("long.csv", ("--layout", "long")),
+        ("named.csv", named),
+    ):
+        found = json.loads(call("audit", path, tables[1], "--json", *options).stdout)
+        assert found["questions"] == expected["questions"]
+    spaces: dict[str, object] = {}
+    code = found["call"].replace("'named.csv'", repr(str(tmp_path / "named.csv")))
+    exec(code.replace("'key.csv'", repr(str(tables[1]))), spaces)  # noqa: S102 -- as above
+    assert list(spaces["result"].flagged(0.2)) == expected["wrong_keys"]
+    refused = call("audit", "long.csv", tables[1], "--layout", "wide")
+    assert refused.returncode == 2
+    assert "pass --layout long if each line is an answer" in refused.stderr
+    wide.iloc[[*range(9), 3]].to_csv(tmp_path / "twice.csv", index=False)
+    refused = call("audit", "twice.csv", tables[1])
+    assert refused.returncode == 2
+    assert "row 4 and row 10" in refused.stderr
+
+
 def test_right_and_wrong_alone(call, tables, tmp_path: Path) -> None:
     choices, key, _ = drawn(100)
     right = (key == choices.T).astype(int)

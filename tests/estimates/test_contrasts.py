@@ -99,6 +99,8 @@ def test_wrong_labels() -> None:
         contrast_arms(estimate, ARMS, MODELS, baseline="q")
     with pytest.raises(LabelError, match="must be unique"):
         contrast_arms(estimate, ARMS, list("aacabc"))
+    with pytest.raises(LabelError, match="model of an arm labels must be hashable"):
+        contrast_arms(estimate, [np.zeros(2)] * 6, MODELS)
 
 
 def test_intervals_cover() -> None:

@@ -1,5 +1,6 @@
 """Reading of files as `Responses`, as tables of numbers or words, and as labelled values."""
 
+import csv
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -16,7 +17,7 @@ from psychollm._base.types import FloatArray
 from psychollm._base.wording import parameter
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Table, listed
-from psychollm.data.long import Columns, Duplicates, Layout, SparseLong
+from psychollm.data.long import Columns, Duplicates, Layout, SparseLong, is_long, spread_frame
 from psychollm.data.missing_codes import Missing, MissingValues, check_codes
 from psychollm.data.readers.csv_file import opened, read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
@@ -301,29 +302,48 @@ def read_clusters(
 
 
 def read_words(
-    path: str | PathLike[str], *, missing_values: tuple[str, ...] = ()
+    path: str | PathLike[str],
+    *,
+    layout: Layout = "auto",
+    model: str | None = None,
+    question: str | Sequence[str] | None = None,
+    value: str | None = None,
+    duplicates: Duplicates = "error",
+    missing_values: tuple[str, ...] = (),
 ) -> "pd.DataFrame":
-    r"""Read a CSV file with labels in the first column and words in the other cells.
+    r"""Read a CSV file of words, such as the options that models chose.
 
     Parameters
     ----------
     path : path
-        File with one label and its words on each line. "NA" is a word, whereas empty cells are
-        missing.
+        File with one label and its words on each line, or a long file with a line per answer.
+        "NA" is a word, whereas empty cells are missing.
+    layout : {"auto", "wide", "long", "transposed"}
+        "long" for a file with a line per answer. With "auto", a file is long if `question` or
+        `value` is given, or if the header has usual names of models, questions and answers. In all
+        other files, the first column contains the labels of the rows.
+    model : str, optional
+        Column of a long file with the labels of the models; by default detected from the header.
+    question : str or sequence of str, optional
+        Columns of a long file that identify the question; by default detected from the header.
+    value : str, optional
+        Column of a long file with the words; by default detected from the header.
+    duplicates : {"error", "first", "last"}
+        Treatment of a second answer of a model to a question in a long file.
     missing_values : tuple of str
         Words that represent a missing cell.
 
     Returns
     -------
     DataFrame
-        One row per label.
+        One row per label. For a long file, one row per question and one column per model.
 
     Raises
     ------
     InputError
         If the file cannot be read, or has no second column.
     LabelError
-        If a label occurs twice.
+        If a label or an answer occurs twice, or a column does not exist.
 
     Examples
     --------
@@ -331,23 +351,40 @@ def read_words(
     >>> _ = path.write_text("question,m1\nq1,NA\nq2,\n")
     >>> read_words(path)["m1"].isna().tolist()
     [False, True]
+    >>> _ = path.write_text("model,question,answer\nm1,q1,B\nm2,q1,A\n")
+    >>> read_words(path).loc["q1"].tolist()
+    ['B', 'A']
     """
     import pandas as pd
 
     path = Path(path)
+    check_choice("layout", layout, Layout)
+    columns = Columns(model, question, value, duplicates)
     try:
         with opened(path) as file:
-            mark = delimiter_of(file.readline())
+            line = file.readline()
+            mark = delimiter_of(line)
+            header = next(csv.reader([line], delimiter=mark), [])
+            long = len(header) > 2 and is_long(layout, header, columns)
             file.seek(0)
-            frame = pd.read_csv(file, sep=mark, index_col=0, dtype=str, keep_default_na=False)
+            frame = pd.read_csv(
+                file, sep=mark, index_col=None if long else 0, dtype=str, keep_default_na=False
+            )
     except (OSError, ValueError, EOFError, zlib.error) as error:  # pandas raises ValueErrors
         why = getattr(error, "strerror", None) or error
         msg = f"{path} cannot be read as a CSV file: {why}"
         raise InputError(msg) from error
+    if long:
+        table = spread_frame(frame, columns, argument=fspath(path))
+        frame = pd.DataFrame(table.values.T, index=table.questions, columns=table.models)
     frame.index = frame.index.astype(str)
     twice = frame.index[frame.index.duplicated()]
     if len(twice):
-        msg = f"{path}: label {twice[0]!r} occurs twice in the first column: keep one line"
+        given = parameter("layout", python="layout='long'", command="{} long")
+        msg = (
+            f"{path}: label {twice[0]!r} occurs twice in the first column: keep one line, or pass "
+            f"{given} if each line is an answer"
+        )
         raise LabelError(msg)
     if frame.empty:
         msg = f"{path} has no second column: each line needs a label and a word"

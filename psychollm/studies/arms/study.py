@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.checks import check_generator
+from psychollm._base.checks import check_generator, shown
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.numbers import count, p_equals, percent, with_interval
 from psychollm._base.result import Result
@@ -300,9 +300,11 @@ def compare_arms(
     >>> print(study.contrasts["pass rate of open events"][0].each.text(0, signed=True))
     0.00 [-0.32, +0.32]
     """
-    if instrument not in MEASURES:
+    if not isinstance(instrument, str) or instrument not in MEASURES:
         known = listed(list(MEASURES))
-        msg = f"instrument={instrument!r} has no measures for comparing arms; {known} have some"
+        msg = (
+            f"instrument={shown(instrument)} has no measures for comparing arms; {known} have some"
+        )
         raise OptionError(msg)
     if len(scores) < 2:
         msg = f"scores has {len(scores)} arm: a comparison needs at least two"

@@ -12,10 +12,11 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 DESCRIPTION = """\
-Detect wrong keys and other faulty questions from the options that models chose. The input is a CSV
-file with a row per question and a column per model, question labels first, and a file with a
-question and its key per line. Empty cells are missing answers. Without a key, pass a table of
-scores (1 right, 0 wrong) with a row per model; it is less informative.
+Detect wrong keys and other faulty questions from the options that models chose. The input is a
+CSV file with a row per question and a column per model, question labels first, or with a row per
+answer (columns such as model, question and answer); and a file with a question and its key per
+line. Empty cells are missing answers. Without a key, pass a table of scores (1 right, 0 wrong)
+with a row per model; it is less informative.
 """
 EPILOG = """\
 examples:
@@ -23,6 +24,8 @@ examples:
   psychollm audit choices.csv key.csv --groups subjects.csv --families families.csv --fdr 0.3
   psychollm audit right.csv --options 4
 """
+
+_OF_WORDS = ("layout", "model", "question", "value", "duplicates", "missing_values")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ class Audit(Analysis, OneTable):
             else Call(
                 "psy.data.read_words",
                 (self.choices,),
-                {} if self.missing is None else {"missing_values": self.missing},
+                {name: value for name, value in self.reading.items() if name in _OF_WORDS},
                 name="choices",
             )
         )

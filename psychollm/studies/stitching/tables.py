@@ -217,6 +217,12 @@ def checked_scores(
     return value
 
 
+def _of_benchmarks(n: Any, table: Table) -> FloatArray:
+    """Return numbers of items per score from one number per benchmark."""
+    each = unit_numbers(n, table.questions, argument="n", kind="benchmark")
+    return np.tile(each, (len(table.models), 1))
+
+
 def _items(n: Any, table: Table) -> FloatArray:
     """Return the number of items per score."""
     shape = table.values.shape
@@ -232,14 +238,9 @@ def _items(n: Any, table: Table) -> FloatArray:
         if unknown:
             msg = f"n: benchmarks without scores: {listed(unknown)}: remove them"
             raise LabelError(msg)
-        items = np.tile(
-            [float(known.get(label, np.nan)) for label in table.questions], (shape[0], 1)
-        )
-    elif np.ndim(n) == 0:
-        items = np.full(shape, float(n))
+        items = _of_benchmarks([known.get(label, np.nan) for label in table.questions], table)
     else:
-        items = np.tile(unit_numbers(n, table.questions, argument="n", kind="benchmark"),
-                        (shape[0], 1))  # fmt: skip
+        items = _of_benchmarks([n] * shape[1] if np.ndim(n) == 0 else n, table)
     if (items < 1.0).any():
         msg = "n must be at least 1: it is the number of items per score"
         raise OptionError(msg)

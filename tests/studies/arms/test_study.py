@@ -193,6 +193,9 @@ def test_tuning_breaks_calibration_and_the_page_says_so(tmp_path: Path) -> None:
 
 def test_wrong_arms() -> None:
     one = sampled(1.0, 1)
+    for instrument in (["x"], np.array([0, 1])):
+        with pytest.raises(OptionError, match="has no measures for comparing arms"):
+            compare_arms({"x": one, "y": one}, instrument)
     with pytest.raises(InputError, match="scores has 1 arm"):
         compare_arms({"x": one}, "semantic_sampling")
     with pytest.raises(InputError, match="arm 'y' has no replies"):

@@ -92,6 +92,11 @@ def test_bad_tables_are_refused(frame: pd.DataFrame) -> None:
         psy.stitch_benchmarks(frame, **{**names, "score": "points"})
     with pytest.raises(OptionError, match="n must be at least 1"):
         psy.stitch_benchmarks(frame, **names, n=0)
+    word = "is 'x', which is not a number"
+    with pytest.raises(CodeError, match=word):
+        psy.stitch_benchmarks(frame, **names, n={frame["benchmark"].iloc[0]: "x"})
+    with pytest.raises(CodeError, match=word):
+        psy.stitch_benchmarks(np.full((4, 4), 0.5), n="x")
     with pytest.raises(LabelError, match="benchmarks without scores: 'zz'"):
         psy.stitch_benchmarks(frame, **names, n={"zz": 3})
     moved = frame.assign(date=np.arange(len(frame)) + 1990)

@@ -42,5 +42,8 @@ def test_dates_that_cannot_be_used_are_refused(agents):
     found = agents[3]
     with pytest.raises(LabelError, match="dates: model 'm1' has 7.0, which is not a date"):
         found.trend(["2020-01-01", 7.0, *["2021-01-01"] * 6])
+    for date in ("01/06/2023", "16/06/2023", "1.6.23", "06-16-2023"):
+        with pytest.raises(LabelError, match=f"'m1' has '{date}': is the day or the month first?"):
+            found.trend(["2020-01-01", date, *["2021-01-01"] * 6])
     with pytest.raises(ShapeError, match="dates: 1 models have a date"):
         found.trend({"m0": "2020-01-01"})
