@@ -78,12 +78,12 @@ def test_integrals_of_questions(answers: int, interaction: float, sd: float) -> 
     step = 1e-3 * np.eye(6)
     ahead, behind = (np.array([slow(level + sign * row) for row in step]) for sign in (1, -1))
     np.testing.assert_allclose(score, (ahead - behind).sum(axis=1) / 2e-3, atol=3e-5)
-    found = one.at(level, sd, interaction, table, z)
+    found = one.at(level, sd, interaction, table, z.copy())
     second = (ahead - 2.0 * np.array(slow(level)) + behind).sum(axis=1) / 1e-6
     np.testing.assert_allclose(np.diagonal(found.information), -second, atol=2e-3)
     both = np.array(slow(level + step[1] + step[4])) - ahead[1] - ahead[4] + slow(level)
     assert found.information[1, 4] == pytest.approx(-both.sum() / 1e-6, abs=2e-3)
-    # With rows for one question only, they are added up one by one.
+    # From the same starting values, with rows for one question only, they are added one by one.
     first, total, weights = 0, np.zeros((6, 6)), np.zeros(6)
     columns = np.empty((int(12.0 * np.hypot(1.0, max(sd * np.sqrt(6.0), sd / 0.8))) + 3, 6))
     while first < 7:

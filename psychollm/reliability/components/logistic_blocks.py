@@ -79,7 +79,9 @@ class Design:
     ) -> "Design":
         """Split counts (models, questions) by domain."""
         codes = np.zeros(hits.shape[1], dtype=np.int64) if domains is None else domains
-        kinds, rows = np.unique(np.stack([hits.ravel(), n.ravel()]), axis=1, return_inverse=True)
+        base = float(n.max()) + 1.0
+        pairs, rows = np.unique(hits * base + n, return_inverse=True)
+        kinds = np.stack(np.divmod(pairs, base))
         rows = rows.reshape(hits.shape)
 
         def of_domain(one: int) -> Counted:

@@ -42,11 +42,11 @@ import numpy as np
 from scipy.special import expit
 
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.kernels.logistic_questions import FAR, NARROW, STEP, question_integrals
+from psychollm.kernels.logistic_questions import FAR, node_distance, question_integrals
 
 Integration: TypeAlias = Literal["quadrature", "laplace"]
 
-_AT_ONCE = 500_000  # largest product of cells and nodes in memory
+_AT_ONCE = 200_000  # largest product of cells and nodes in memory
 _REACH, _STEP = 20.0, 0.1  # range and step of the table of (2) without interaction
 _WIDER, _COARSER = 6.5, 0.2  # change in range and step per SD of the interaction
 _TAIL, _COARSEST = 6.5, 0.6  # range and largest step of the trapezoid rule about the mode of w
@@ -118,13 +118,19 @@ class CellTable(NamedTuple):
         """Integrate over the interaction; without an interaction the table is empty."""
         if sd == 0.0:
             return cls(kinds, np.empty((0, 0, 3)))
-        step = _STEP * np.sqrt(1.0 + (_COARSER * sd) ** 2)
-        eta = np.arange(-_REACH - _WIDER * sd, _REACH + _WIDER * sd + step, step)
+        step = float(_STEP * np.sqrt(1.0 + (_COARSER * sd) ** 2))
+        far = np.ceil((_REACH + _WIDER * sd) / step)
+        eta = step * np.arange(-far, far + 1.0)
         values = np.empty((kinds.shape[1], eta.size, 3))
         for n in np.unique(kinds[1]):
             same = np.flatnonzero(kinds[1] == n)
-            values[same] = _tabulated(sd, eta, kinds[0, same], float(n))
-        return cls(kinds, values, _REACH + _WIDER * sd, float(step))
+            k = kinds[0, same]
+            # Swapping correct and wrong answers changes the sign of eta.
+            fewer, which = np.unique(np.minimum(k, n - k), return_inverse=True)
+            of_fewer = _tabulated(sd, eta, fewer, float(n))[which]
+            swapped = of_fewer[:, ::-1] * [1.0, -1.0, 1.0]
+            values[same] = np.where((k > n - k)[:, None, None], swapped, of_fewer)
+        return cls(kinds, values, float(far * step), step)
 
 
 def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatArray:
@@ -197,7 +203,7 @@ class Counted:
         self, level: FloatArray, sd: float, table: CellTable, z: FloatArray
     ) -> "Level":
         m, most = level.size, float(self.n.sum(axis=1).max())
-        finest = NARROW / np.sqrt(1.0 + sd**2 * max(0.25 * most, (NARROW / STEP) ** 2))
+        finest = node_distance(1.0 / np.sqrt(1.0 + 0.25 * sd**2 * most), sd)
         columns = np.empty((max(_AT_ONCE // m, int(2.0 * FAR / finest) + 3), m))
         value, score, weight, cov = np.empty(z.size), np.zeros(m), np.zeros(m), np.zeros((m, m))
         counts = self.hits, self.n, self.kind
