@@ -2,7 +2,8 @@
 
 Every program reads the same CSV files in one run. Errors of psychollm are relative to thirty-digit
 arithmetic, on pairs drawn at random. Errors of the R packages are distances from psychollm's
-matrix, over pairs without an empty cell, for which all programs estimate the same quantity.
+matrix, over pairs without an empty cell, for which all programs estimate the same quantity. Takes
+one minute of CPU.
 
     python validation/compare_with_r.py
     python validation/compare_with_r.py --sizes 19x10000 50x10000 100x5000 200x2000 --repeats 1

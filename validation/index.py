@@ -50,7 +50,7 @@ def naming(module: str, texts: dict[str, str]) -> list[str]:
 
 def takes(docstring: str) -> str:
     """Return how long a script takes, as its docstring says."""
-    found = re.search(r"\bTakes ([^.]*)\.", docstring)
+    found = re.search(r"\bTakes\s+([^.]*)\.", docstring)
     return " ".join(found[1].split()) if found else "–"
 
 

@@ -242,3 +242,11 @@ def test_programs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         import matplotlib.pyplot as plt
 
         plt.close("all")
+
+
+def test_each_picture_of_the_guide_is_shown_on_its_page() -> None:
+    """`validation.guide_pictures` draws the example of a page under the name of that page."""
+    pictures = sorted((DOCS / "_static" / "guide").glob("*.png"))
+    assert pictures
+    for path in pictures:
+        assert f"_static/guide/{path.name}" in PAGES[f"{path.stem}.md"]
