@@ -198,6 +198,9 @@ class Family(ABC):
         """Return estimates and errors by attribute of the result, NaN where `held` (J, p)."""
 
 
+ASYMPTOTES = ("guessing", "upper")  # in the order of the parameters
+
+
 @dataclass(frozen=True, slots=True)
 class YesOrNo:
     """Model of binary items, defined by its asymptotes and shared parameters."""
@@ -205,6 +208,15 @@ class YesOrNo:
     asymptotes: tuple[str, ...] = ()
     one_slope: bool = False
     unit_slope: bool = False
+
+    def __post_init__(self) -> None:
+        # The curve takes asymptotes by position: the third parameter is always the lower one.
+        if self.asymptotes != ASYMPTOTES[: len(self.asymptotes)]:
+            msg = (
+                f"asymptotes={self.asymptotes!r} must be (), {ASYMPTOTES[:1]} or {ASYMPTOTES}: "
+                "derive a class from Family for other curves"
+            )
+            raise ValueError(msg)
 
 
 YES_OR_NO = {

@@ -8,7 +8,15 @@ import numpy as np
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray
 from psychollm.data.labels import Labels, listed
-from psychollm.irt.families import YES_OR_NO, Codes, Dichotomous, Family, Link, Model
+from psychollm.irt.families import (
+    ASYMPTOTES,
+    YES_OR_NO,
+    Codes,
+    Dichotomous,
+    Family,
+    Link,
+    Model,
+)
 from psychollm.irt.mixed import Member, Mixed
 from psychollm.irt.polytomous import SEVERAL_ANSWERS
 from psychollm.irt.priors import (
@@ -44,7 +52,6 @@ FIXED: dict[str, Normal] = {
 }
 WIDE_SLOPE = (2.0, 4.0)  # so wide that only weakly identified slopes are affected
 RARE = 20  # with fewer answers outside the most frequent code, a slope is weakly identified
-ASYMPTOTES = ("guessing", "upper")
 
 
 def _check(model: str) -> None:

@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from psychollm import load
 from psychollm.irt.ability import ability
+from psychollm.irt.families import YES_OR_NO, YesOrNo
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.priors import ItemPopulation, Priors
@@ -81,3 +82,12 @@ def test_everything_made_of_a_fit_knows_it(tmp_path):
     groups = fit_irt_groups(answers, np.repeat(["a", "b"], 200), model="1plg")
     assert groups.convergence.converged
     assert np.ptp(groups.slope) == 0.0
+
+
+def test_an_upper_asymptote_alone_would_be_read_as_guessing():
+    """The third parameter of a curve is the lower asymptote, whatever its name."""
+    for asymptotes in [("upper",), ("upper", "guessing"), ("floor",)]:
+        with pytest.raises(ValueError, match="derive a class from Family"):
+            YesOrNo(asymptotes)
+    known = [(), ("guessing",), ("guessing", "upper")]
+    assert all(one.asymptotes in known for one in YES_OR_NO.values())
