@@ -41,6 +41,7 @@ from psychollm.studies.evaluation_card.accuracies import Chances, accuracies
 from psychollm.studies.evaluation_card.gaps import gaps
 from psychollm.studies.judged_scores.result import JudgedScores
 from psychollm.studies.judged_scores.study import judged_scores
+from psychollm.studies.judged_scores.tables import named_like
 from psychollm.studies.question_screen.study import QuestionScreen, question_screen
 
 if TYPE_CHECKING:
@@ -376,6 +377,8 @@ def evaluation_card(
     generator = check_generator(rng)
     answers = answers_of(scores)
     stated = _stated_in(scores, confidence, answers)
+    if human_labels is not None:  # rows of an array are in the order of `scores`
+        human_labels = named_like(human_labels, answers)
     compared = compare(
         answers, clusters=clusters, power=power, level=level, n_draws=max(n_draws, 4000),
         rng=generator,

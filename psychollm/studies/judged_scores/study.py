@@ -392,7 +392,7 @@ def _from_scores(
     differences: ScoreDifferences, table: Labelled, found: Fit, pairs: tuple[IntArray, IntArray]
 ) -> ScoreDifferences:
     """Return differences, with simultaneous intervals that combine the intervals of scores."""
-    known = np.isfinite(differences.se)
+    known = np.isfinite(differences.se) & np.isfinite(differences.margin)  # not without spread
     if not known.any():
         return differences
     # The critical value is common to all pairs, whereas degrees of freedom differ between pairs.

@@ -112,6 +112,17 @@ def _like(table: Table, first: Table, argument: str) -> Table:
     return Table(values_like(table, first, argument=argument), first.models, first.questions)
 
 
+def named_like(people: Any, verdicts: RepeatedScores) -> Any:
+    """Return human labels; an array takes the models and questions of the verdicts."""
+    import pandas as pd
+
+    table = _means(people, "human_labels")
+    if all(table.named):
+        return people
+    first = _means(verdicts, "scores")
+    return pd.DataFrame(_like(table, first, "human_labels").values, first.models, first.questions)
+
+
 def _labelled(people: Table, first: Table) -> Table:
     """Return human labels, omitting models and questions without any verdict or label."""
     known = np.isfinite(np.asarray(people.values, dtype=np.float64))

@@ -161,6 +161,18 @@ def test_confidences_follow_the_models() -> None:
     assert "Does reported confidence match accuracy?" in found.summary()
 
 
+def test_human_labels_follow_the_models() -> None:
+    """Labels of 80 of 120 answers, as an array: the card sorts models by their score."""
+    scores, _ = drawn(5, 4, 120)
+    scores = scores[np.argsort(scores.sum(axis=(1, 2)))]  # the best is the last
+    labels = np.where(np.arange(120) < 80, scores[..., 0], np.nan)
+    found = evaluation_card(scores, human_labels=labels, rng=1)
+    assert found.judged is not None
+    assert found.judged.score.value == pytest.approx(found.benchmark.value)  # nobody disagrees
+    named = evaluation_card(scores, human_labels=pd.DataFrame(labels), rng=1)
+    assert str(named.judged) == str(found.judged)
+
+
 def test_a_log_of_scores_and_confidences(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     rows = pd.DataFrame(

@@ -57,6 +57,14 @@ def test_ppi_py_is_the_same_correction_with_its_own_weight() -> None:
     assert ours.score.value[0] == pytest.approx(y.mean() + slope * (verdicts.mean() - f.mean()))
 
 
+def test_where_people_labelled_everything_differences_have_no_interval() -> None:
+    truth, judge, _ = tables()
+    verdicts = 0.5 * judge + 0.5 * tables(wrong=0.2)[1]  # of three values
+    found = judged_scores(verdicts, truth, rng=1)
+    assert set(found.differences.flags) == {Reason.NO_SPREAD}
+    assert np.isnan(found.differences.interval).all()
+
+
 def test_a_judge_that_is_never_wrong_leaves_an_interval() -> None:
     truth, _, people = tables()
     found = judged_scores(truth, people, rng=1)
