@@ -99,6 +99,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file: two dozen tests look at them."""
+    return tuple(ast.walk(tree(path)))
+
+
 def where(path: Path, node: ast.AST | None = None) -> str:
     line = f":{node.lineno}" if node is not None else ""
     return f"{path.relative_to(ROOT).as_posix()}{line}"
@@ -127,10 +133,9 @@ def imported(node: ast.AST, path: Path) -> list[str]:
     return [f"{base}.{alias.name}" for alias in node.names]
 
 
-def imports(path: Path) -> Iterator[tuple[ast.AST, str]]:
-    for node in ast.walk(tree(path)):
-        for name in imported(node, path):
-            yield node, name
+@cache
+def imports(path: Path) -> tuple[tuple[ast.AST, str], ...]:
+    return tuple((node, name) for node in nodes(path) for name in imported(node, path))
 
 
 def own_imports() -> Iterator[tuple[Path, ast.AST, str, str]]:
@@ -144,7 +149,7 @@ def own_imports() -> Iterator[tuple[Path, ast.AST, str, str]]:
 
 def functions() -> Iterator[tuple[Path, Function]]:
     for path in FILES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, Function):
                 yield path, node
 
@@ -218,7 +223,7 @@ def test_modules_that_docstrings_name_exist() -> None:
     wrong = [
         f"{where(path, node)}: {name}"
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, Function | ast.ClassDef)
         for name in re.findall(r"\bpsychollm(?:\.\w+)+", ast.get_docstring(node) or "")
         if not leads_somewhere(name)
@@ -344,7 +349,7 @@ def test_compiler_options_that_are_never_set(option: str) -> None:
     wrong = [
         where(path, node)
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.keyword) and node.arg == option and room_of(path) == "kernels"
     ]
     assert not wrong, f"{option}= breaks NaN tests or threads: {wrong}"
@@ -377,7 +382,7 @@ def docstring_lines(path: Path) -> int:
     """Return the number of lines of the docstrings in a file."""
     return sum(
         (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, Documented) and ast.get_docstring(node) is not None
     )
 
@@ -442,7 +447,7 @@ def test_results_are_frozen() -> None:
     wrong = [
         f"{where(path, node)} {node.name}"
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and any(ast.unparse(b) == "Result" for b in node.bases)
         if not law.items() <= dataclass_options(node).items()
     ]

@@ -4,6 +4,7 @@ import ast
 import inspect
 import pickle
 import warnings
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -23,15 +24,17 @@ KINDS = [*COMMANDS.values(), *Bank.STEPS]
 MEANT = {"threshold": "--right-above"}
 
 
-def named() -> set[str]:
+@cache
+def named() -> frozenset[str]:
     """The arguments that messages of the library name."""
-    found = set()
+    found: set[str] = set()
     for file in Path(psychollm.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "parameter(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "parameter":
                 name = node.args[0]
                 found |= {str(name.value)} if isinstance(name, ast.Constant) else set()
-    return found - {""}
+    return frozenset(found - {""})
 
 
 def test_what_a_message_names_is_a_public_function_or_a_parameter_of_one() -> None:

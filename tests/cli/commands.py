@@ -58,8 +58,11 @@ def tables() -> None:
     spoken = pd.DataFrame(np.where(said == 1, "yes", "no"), columns=made.confidence.questions)
     spoken.index = pd.Index(made.confidence.models, name="model")
     spoken.iloc[1:, 1:].to_csv("spoken.csv")
+    marked = pd.DataFrame(np.where(made.correctness.codes == 1, "yes", "no"), *spoken.axes)
+    marked.to_csv("marked.csv", columns=marked.columns[:-1])
     units = pd.DataFrame({"question": [f"q{i}" for i in range(n)]})
     units.assign(passage=[q // 4 for q in range(n)]).to_csv("passages.csv", index=False)
+    units.assign(third=[q % 3 for q in range(n)]).to_csv("thirds.csv", index=False)
     long.rename(columns={"score": "correct"}).to_parquet("runs.parquet", index=False)
     Path("runs").mkdir()
     Path("runs.parquet").rename("runs/runs.parquet")
@@ -423,7 +426,7 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     "calibrate by a column": (tables, ("calibrate", "long.csv", *BOTH, *FAST, "--by", "domain")),
     "calibrate by a file": (
-        tables, ("calibrate", "long.csv", *BOTH, *FAST, "--by", "passages.csv")
+        tables, ("calibrate", "long.csv", *BOTH, *FAST, "--by", "thirds.csv")
     ),
     "calibrate by clusters of a column": (
         tables, ("calibrate", "long.csv", *BOTH, *FAST, "--clusters", "domain")
@@ -438,7 +441,7 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     "study of words": (
         tables,
-        ("study", "spoken.csv", "spoken.csv", "--codes", "yes=1,no=0", "--common", *QUICK),
+        ("study", "spoken.csv", "marked.csv", "--codes", "yes=1,no=0", "--common", *QUICK),
     ),
     "study of a long file": (
         tables,

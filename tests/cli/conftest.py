@@ -64,7 +64,7 @@ def call(
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the figures of pages empty: half of a command's time; other tests look at them."""
+    """Leave the figures of pages empty: half of a command's time; tests/reports draws all."""
 
     def empty(drawing: Drawing, models: object = ()) -> Figure:
         return Figure(svg='<svg viewBox="0 0 1 1"></svg>', caption=drawing.caption)

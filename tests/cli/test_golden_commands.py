@@ -20,6 +20,7 @@ from tests.goldens import Kept, check, flat
 pytest.importorskip("matplotlib")
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_leaves_what_it_left_and_its_script_makes_it(
     call, tmp_path: Path, name: str

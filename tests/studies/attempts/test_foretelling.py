@@ -11,7 +11,7 @@ from tests.studies.attempts.tables import COUNTS, counts
 def test_foretold_values_are_those_of_the_beta_binomial():
     rng = np.random.default_rng(11)
     table = counts(rng.binomial(3, rng.beta(0.5, 0.5, (1, 4000))), 3)
-    found = psy.attempts(table, **COUNTS, k=3, rng=1).foretell((3, 6))
+    found = psy.attempts(table, **COUNTS, k=3, rng=1).foretell((3, 6), n_draws=200)
     truth = [
         1 - betabinom(6, 0.5, 0.5).pmf(0),
         betabinom(6, 0.5, 0.5).pmf(6),
