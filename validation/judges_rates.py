@@ -4,7 +4,8 @@
 With the verdicts on TriviaQA (5 exam takers x 400 questions, eleven automatic judges and people;
 columns model, item, one per judge and HumanJudgement; github.com/UMass-Meta-LLM-Eval/llm_eval,
 arXiv 2406.12624) human labels are sampled from the complete labels, whose mean is the true value.
-Simulated answers need no data. Takes ten minutes.
+Simulated answers need no data. Each cell of the tables has its own random stream. Takes forty
+minutes.
 """
 
 import argparse
@@ -71,17 +72,23 @@ def tried(rng, truth, verdicts, n, replicates, **options):
     )  # fmt: skip
 
 
-def open_judges(path, rng, replicates):
+def stream(row, n):
+    """Return the random stream of one cell."""
+    return np.random.default_rng([1, row, n])
+
+
+def open_judges(path, replicates):
     """Return rows: each judge of the open data by numbers of labels."""
     truth, judges = tables_of(path)
     order = sorted(judges, key=lambda name: -(judges[name] == truth).mean())
     rows = []
-    for name in order:
-        cells = [tried(rng, truth, judges[name], n, replicates) for n in LABELS]
+    for row, name in enumerate(order):
+        cells = [tried(stream(row, n), truth, judges[name], n, replicates) for n in LABELS]
         agree = 100 * (judges[name] == truth).mean()
         rows.append([name, agree, *(one[0] for one in cells), *(one[2] for one in cells),
                      *(one[4] for one in cells)])  # fmt: skip
-    cells = [tried(rng, truth, judges, n, replicates) for n in LABELS]
+        print(*rows[-1], flush=True)
+    cells = [tried(stream(len(order), n), truth, judges, n, replicates) for n in LABELS]
     rows.append(["all together", "", *(one[0] for one in cells), *(one[2] for one in cells),
                  *(one[4] for one in cells)])  # fmt: skip
     return rows
@@ -115,12 +122,13 @@ def elsewhere(path, rng, replicates):
     return rows
 
 
-def simulated(rng, replicates):
+def simulated(replicates):
     """Return rows: judges that are rarely wrong, never wrong, graded, or useless."""
     rows = []
-    for name, make in CASES.items():
+    for row, (name, make) in enumerate(CASES.items()):
         cells = []
         for n in LABELS:
+            rng = stream(100 + row, n)
             single, together, width, plain = [], [], [], []
             for _ in range(replicates):
                 truth, verdicts, options = make(rng)
@@ -135,6 +143,7 @@ def simulated(rng, replicates):
             cells.append((100 * np.mean(single), 100 * np.mean(together),
                           np.mean(width) / np.mean(plain)))  # fmt: skip
         rows.append([name, *(one[k] for k in range(3) for one in cells)])
+        print(*rows[-1], flush=True)
     return rows
 
 
@@ -231,7 +240,8 @@ def main():
     """Simulate, print, and write the page of tables if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verdicts", nargs="?", type=Path)
-    parser.add_argument("--replicates", type=int, default=300)
+    parser.add_argument("--replicates", type=int, default=1000, help="of each judge on TriviaQA")
+    parser.add_argument("--simulated", type=int, default=400, help="replicates of each simulation")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
@@ -241,7 +251,7 @@ def main():
     ]  # fmt: skip
     parts = ["<!-- python -m validation.judges_rates --write VERDICTS.csv.gz -->"]
     if options.verdicts is not None:
-        rows = open_judges(options.verdicts, rng, options.replicates)
+        rows = open_judges(options.verdicts, options.replicates)
         others = elsewhere(options.verdicts, rng, options.replicates)
         parts += [
             "### Judges on TriviaQA",
@@ -253,7 +263,7 @@ def main():
                 others, [1, 1],
             ),
         ]  # fmt: skip
-    rows = simulated(rng, options.replicates)
+    rows = simulated(options.simulated)
     parts += ["### Simulated judges", markdown(["judge", *heads], rows, [1] * 6 + [2] * 3)]
     text = "\n\n".join(parts)
     print(text)

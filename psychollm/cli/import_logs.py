@@ -102,7 +102,7 @@ class Choices(Command):
         "treat questions with the same label as one question", default=False, group=LOGS
     )
     columns: dict[str, str] | None = option(
-        "columns of a table: model=...,question=...,score=...",
+        "columns of a table, if they have other names: model=...,question=...,score=...",
         "PAIRS",
         default=None,
         parse=pairs(str, "name=value,name=value"),

@@ -1,18 +1,20 @@
 """Options that commands on scores share: clusters, coverage, smallest effects and output."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psychollm._base.call import Call
-from psychollm._base.errors import OptionError
+from psychollm._base.call import Call, Made
+from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.cli.carry_out import Analysis
-from psychollm.cli.import_logs import Logs
-from psychollm.cli.options import option, whole_numbers
+from psychollm.cli.import_logs import LOGS, Choices, Logs
+from psychollm.cli.options import option, pairs, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
 
 if TYPE_CHECKING:
     from psychollm.estimates.verdict import SmallestEffects
+
+MAY_BE_LOGS = frozenset({"", ".eval", ".json", ".jsonl"})  # suffixes of folders and logs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,53 @@ class Attempted:
         if self.spent and not self.attempts:
             msg = f"--{next(iter(self.spent))} needs --attempts, such as --attempts 1,3"
             raise OptionError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithLabels(Choices):
+    """Options for reading human labels, besides those for scores."""
+
+    label_scorer: str | None = option(
+        "the scorer in LABELS with the human labels, if there are several",
+        "NAME",
+        default=None,
+        group=LOGS,
+    )
+    label_columns: dict[str, str] | None = option(
+        "columns of LABELS: model=...,question=...,score=...; by default those of --columns "
+        "that LABELS has",
+        "PAIRS",
+        default=None,
+        parse=pairs(str, "name=value,name=value"),
+        group=LOGS,
+    )
+
+    def labels_of(self, path: Path, made: Made, *, name: str) -> Call:
+        """Read human labels, and return the call that reads them."""
+        # A table of labels has no task or filter.
+        table = not path.is_dir() and path.suffix not in MAY_BE_LOGS
+        task, chosen = (None, None) if table else (self.task, self.filter)
+        own = replace(
+            self, scorer=self.label_scorer, task=task, filter=chosen,
+            columns=self._columns_of_labels(path),
+        )  # fmt: skip
+        call = replace(own.reading_of((path,)), name=name)
+        try:
+            call.run(made)
+        except (InputError, LabelError) as error:
+            text = error.told({"columns": "--label-columns"}).marked
+            if self.columns is not None and self.label_columns is None:
+                text += " (--label-columns names the columns of LABELS)"
+            raise type(error)(text) from error
+        return call
+
+    def _columns_of_labels(self, path: Path) -> dict[str, str] | None:
+        if self.label_columns is not None or self.columns is None:
+            return self.label_columns
+        from psychollm.data.readers.votes_file import header_of_rows
+
+        header = header_of_rows(path)
+        return {role: name for role, name in self.columns.items() if name in header} or None
 
 
 @dataclass(frozen=True, kw_only=True)

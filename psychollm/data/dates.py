@@ -1,7 +1,7 @@
 """Dates of models and questions, converted to days."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +59,15 @@ def check_all_named(values: Any, units: Labels, *, argument: str, kind: str) -> 
                 "value is unknown"
             )
             raise LabelError(msg)
+
+
+def days_in(dates: Sequence[Any], argument: str) -> FloatArray:
+    """Return dates in days since 1970-01-01, NaN if missing; equal dates are parsed once."""
+    known: dict[Any, float] = {}
+    for row, cell in enumerate(dates):
+        if cell not in known:
+            known[cell] = _day(cell, f"{argument}: row {row}")
+    return np.array([known[cell] for cell in dates])
 
 
 def day_of(date: Any, argument: str) -> float:

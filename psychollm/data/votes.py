@@ -22,6 +22,8 @@ PROMPTS = ("prompt", "prompt_id", "question_id", "question", "instruction", "tas
 ONE_HOT = ("winner_model_a", "winner_tie", "winner_model_b")
 GAMES = ("g1_winner", "g2_winner")
 _NAMED = {*ONE_HOT, *GAMES, *WINNERS}
+# Arguments of `bradley_terry` that name a column.
+COLUMNS_OF_VOTES = ("left", "right", "winner", "voter", "kind", "prompt", "weights")
 # Tables of scores may have columns with these names, too; only the columns below indicate votes.
 _UNSURE = {("baseline", "model"): {"winner", "preference"}}
 OF_VOTES = (

@@ -140,3 +140,48 @@ def test_either_logs_or_the_example(call, typed: tuple[str, ...], said: str) -> 
     found = call("compare", *typed)
     assert found.returncode == 2
     assert said in found.stderr
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    """Votes on three models, with columns of other names."""
+    drawn = np.random.default_rng(1)
+    left = drawn.integers(0, 3, 300)
+    right = (left + drawn.integers(1, 3, 300)) % 3
+    strength = np.array([1.5, 0.2, 0.0])
+    won = drawn.logistic(size=300) < strength[left] - strength[right]
+    names = np.array(["a", "b", "c"])
+    table = {
+        "one": names[left], "two": names[right], "preferred": np.where(won, "left", "right"),
+        "who": drawn.integers(0, 9, 300),
+    }  # fmt: skip
+    pd.DataFrame(table).to_csv(tmp_path / "votes.csv", index=False)
+    return tmp_path / "votes.csv"
+
+
+def test_columns_of_votes_may_have_any_names(call, votes) -> None:
+    named = "left=one,right=two,winner=preferred,voter=who"
+    found = json.loads(call("compare", votes, "--columns", named, "--json").stdout)
+    table = pd.read_csv(votes)
+    usual = ["model_a", "model_b", "winner", "judge"]
+    table.set_axis(usual, axis=1).to_csv(votes.with_name("usual.csv"), index=False)
+    same = json.loads(call("compare", "usual.csv", "--json").stdout)
+    assert {**found, "call": ""} == {**same, "call": ""}
+    assert 'voter="who"' in found["call"].replace("'", '"')
+    table.set_axis([*usual[:2], "preferred", "who"], axis=1).to_csv(votes, index=False)
+    found = json.loads(call("compare", votes, "--columns", "winner=preferred", "--json").stdout)
+    assert found["tiers"] == same["tiers"]
+
+
+@pytest.mark.parametrize(
+    ("named", "error"),
+    [
+        ("left=on,right=two,winner=preferred", "has no column 'on': keys for votes are left,"),
+        ("winner=preferred,score=who", "--columns has a key 'score': keys for votes are left,"),
+    ],
+)
+def test_wrong_columns_of_votes_are_refused(call, votes, named: str, error: str) -> None:
+    found = call("compare", votes, "--columns", named)
+    assert found.returncode == 2
+    assert error in found.stderr
+    assert "one, two, preferred, who" in found.stderr

@@ -131,6 +131,47 @@ def test_what_holds_no_judge(write):
         judges_in(write("r.json", {"a": 1}))
 
 
+def scores_of(folder, scorer):
+    """Return the scores of a judge as {model: [score of each question]}."""
+    table = read_scores(SAMPLES / "judged" / folder, scorer=scorer).frame
+    means = table.groupby(["model", "question"], sort=False)["score"].mean()
+    return {model: own.round(3).tolist() for model, own in means.groupby(level=0)}
+
+
+# The expected values are those that the tools' own readers show: inspect_ai.log.read_eval_log,
+# metricsData of deepeval, and componentResults of promptfoo.
+REAL = {
+    "inspect": {
+        "model_graded_qa": {"mockllm/alpha": [0.5] * 5, "mockllm/beta": [0.5] * 5},
+        "model_graded_fact": {"mockllm/alpha": [1.0] * 5, "mockllm/beta": [0, 1, 1, 1, 1]},
+    },
+    "deepeval": {
+        "Correctness [GEval]": {"org/alpha": [0.9, 0.9, 0.3, 0.9],
+                                "org/beta": [0.9, 0.9, 0.3, 0.9]},
+        "Answer Relevancy": {"org/alpha": [1.0] * 4, "org/beta": [1.0] * 4},
+    },
+    "promptfoo": {
+        "llm-rubric": {"org/alpha": [1.0, 1.0, 0.25, 1.0]},
+        "tone": {"org/alpha": [0.25, 1.0, 1.0, 1.0]},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", REAL)
+def test_judges_of_logs_that_the_tools_wrote(folder):
+    assert judges_in(SAMPLES / "judged" / folder) == tuple(REAL[folder])
+    for scorer, expected in REAL[folder].items():
+        assert scores_of(folder, scorer) == expected
+
+
+def test_other_scorers_of_these_logs():
+    assert scores_of("inspect", "match")["mockllm/beta"] == [0, 1, 0, 1, 0]
+    assert scores_of("deepeval", "Exact")["org/beta"] == [0, 1, 0, 1]
+    assert scores_of("promptfoo", "success")["org/alpha"] == [0, 0, 0, 1]
+    epochs = read_scores(SAMPLES / "judged" / "inspect", scorer="model_graded_fact").frame
+    assert epochs.groupby("model").size().tolist() == [10, 10]
+
+
 def test_verdicts_of_a_log_are_corrected_by_labels(write, tmp_path):
     rng = np.random.default_rng(0)
     for model in "ab":

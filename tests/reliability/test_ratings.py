@@ -217,3 +217,29 @@ def test_empty_text_is_no_category() -> None:
     assert found.pairwise.n[0] == 3
     named = as_ratings([first, second], categories=["a", "b", "", "  "])
     assert (named.codes >= 0).all()
+
+
+def test_a_row_per_rating_is_no_table_of_runs() -> None:
+    long = pd.DataFrame({"essay": ["a", "a", "b"], "judge": ["x", "y", "x"], "mark": [1, 2, 2]})
+    text = (
+        "ratings: column 'essay' contains words and column 'mark' numbers: pass one column per "
+        "run, or convert a table with a row per rating by Ratings.from_long"
+    )
+    gaps = long[["mark", "essay"]].assign(mark=pd.Series([1, None, 2], dtype=object))
+    for wrong in (long, gaps):
+        with pytest.raises(CodeError) as error:
+            as_ratings(wrong)
+        assert str(error.value) == text
+    with pytest.raises(CodeError, match="column 'essay' contains words"):
+        krippendorff_alpha(long, **QUICK)
+    named = Ratings.from_long(long, model=None, question="essay", run="judge", value="mark")
+    assert named.codes.tolist() == [[[0, 1], [1, -1]]]
+
+
+def test_columns_of_words_and_numbers_are_allowed_where_they_may_be_meant() -> None:
+    mixed = pd.DataFrame({"one": ["no", 1, ""], "other": [1, "no", None]})
+    assert as_ratings(mixed).codes.tolist() == [[[1, 0], [0, 1], [-1, -1]]]
+    given = pd.DataFrame({"one": [1, 1], "other": ["no", "no"]})
+    assert Ratings.from_table(given, categories=["no", 1]).codes.tolist() == [[[1, 0], [1, 0]]]
+    empty = pd.DataFrame({"one": [None, None], "other": ["no", "yes"]}, dtype=object)
+    assert as_ratings(empty).codes.tolist() == [[[-1, 0], [-1, 1]]]

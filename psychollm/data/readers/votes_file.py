@@ -24,8 +24,8 @@ def is_path(votes: Any) -> bool:
     return isinstance(votes, str | PathLike)
 
 
-def header_of_votes(path: Path) -> list[str]:
-    """Return the columns of a file that may have one vote per row; none for other files."""
+def header_of_rows(path: Path) -> list[str]:
+    """Return the columns of a file that may have one row per vote or score; none otherwise."""
     name = path.name.lower()
     if not path.is_file():
         return []

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import LARGEST, check_held, check_unique, plain_array, shown
+from psychollm._base.checks import (
+    LARGEST,
+    check_held,
+    check_unique,
+    is_missing,
+    is_number,
+    is_numeral,
+    plain_array,
+    shown,
+)
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
-from psychollm.data.labels import Labels, positions
+from psychollm.data.labels import Labels, Table, positions
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table
 from psychollm.reliability.means.repeated_scores import long_places, stacked_runs
@@ -92,8 +101,35 @@ def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntA
     return shaped, values
 
 
+def _check_runs(table: Table) -> None:
+    """Raise an error if some columns contain words and others numbers."""
+    # A table with a row per rating has a column of labels and a column of ratings.
+    if table.values.dtype != object:
+        return
+    missing = is_missing(table.values)
+    numbers = is_number(table.values) & ~missing
+    columns: dict[str, Any] = {}
+    for j, label in enumerate(table.questions):
+        rest = [one for one in table.values[~(missing | numbers)[:, j], j] if not _is_blank(one)]
+        if not rest and numbers[:, j].any():
+            columns.setdefault("numbers", label)
+        elif rest and not numbers[:, j].any() and all(map(_is_word, rest)):
+            columns.setdefault("words", label)
+    if len(columns) == 2:
+        msg = (
+            f"ratings: column {columns['words']!r} contains words and column "
+            f"{columns['numbers']!r} numbers: pass one column per run, or convert a table with a "
+            "row per rating by Ratings.from_long"
+        )
+        raise CodeError(msg)
+
+
 def _is_blank(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and not is_numeral(value)
 
 
 def _plain(value: Any) -> Any:
@@ -154,7 +190,8 @@ class Ratings(Result):
         ShapeError
             If the input is not a table.
         CodeError
-            If a value is infinite, unhashable or not one of `categories`.
+            If a value is infinite, unhashable or not one of `categories`; or if some columns
+            contain words and others numbers.
 
         Examples
         --------
@@ -162,6 +199,8 @@ class Ratings(Result):
         (0, 1)
         """
         known = as_table(table, argument="ratings")
+        if categories is None:
+            _check_runs(known)
         cells = known.values[None]
         return cls._made(cells, categories, (0,), known.models, known.questions)
 

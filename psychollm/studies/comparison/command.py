@@ -24,7 +24,7 @@ Compare models by their scores on the same questions. The result has scores with
 difference of each pair of models, ranks with simultaneous bounds, and tiers of models that are
 indistinguishable from the best of the tier, and the number of questions that would decide each
 pair. Files of votes on pairs of models (columns such as model_a, model_b, winner) are also
-accepted.
+accepted; name other columns with --columns left=...,right=...,winner=...
 """
 EPILOG = """\
 examples:
@@ -37,6 +37,7 @@ examples:
   psychollm compare logs/ --attempts 1,3,5
   psychollm compare logs/ --attempts 1,3 --cost tokens --seconds seconds
   psychollm compare votes.csv --out votes
+  psychollm compare votes.csv --columns left=first,right=second,winner=preferred
 """
 
 _EXAMPLE: Final = "smollm2"  # 22 respondents, 480 questions
@@ -117,10 +118,11 @@ class Compare(ByGroups, Attempted, OfScores):
         """Read the scores or the votes."""
         if self.example:
             return self._of_example
-        from psychollm.data.readers.votes_file import header_of_votes
-        from psychollm.data.votes import are_votes
+        from psychollm.data.readers.votes_file import header_of_rows
+        from psychollm.data.votes import COLUMNS_OF_VOTES, are_votes
 
-        if len(self.logs) == 1 and are_votes(header_of_votes(self.logs[0])):
+        named = set(self.columns or {}) & {*COLUMNS_OF_VOTES}
+        if len(self.logs) == 1 and (named or are_votes(header_of_rows(self.logs[0]))):
             return partial(self._voted, self.logs[0])
         log = self.scores_in(self.logs, (*self.kept, *self.spent.values()))
         if self.attempts:
@@ -137,7 +139,10 @@ class Compare(ByGroups, Attempted, OfScores):
                 "--attempts, --clusters, --power and --fail-below require scores"
             )
             raise OptionError(msg)
-        call = Call("psy.bradley_terry", (path,), {"level": self.level, "rng": self.seed})
+        columns = self._columns_of_votes(path)
+        call = Call(
+            "psy.bradley_terry", (path,), {**columns, "level": self.level, "rng": self.seed}
+        )
         result = call.run()
         numbers = {
             "tiers": result.tiers,
@@ -147,6 +152,24 @@ class Compare(ByGroups, Attempted, OfScores):
         }
         found = self.of_study(result, call.script(), numbers)
         return replace(found, markdown=result.comment(smallest=self.smallest))
+
+    def _columns_of_votes(self, path: Path) -> dict[str, str]:
+        """Return the columns of votes by the name of the argument."""
+        from psychollm.data.readers.votes_file import header_of_rows
+        from psychollm.data.votes import COLUMNS_OF_VOTES
+
+        columns, header = self.columns or {}, header_of_rows(path)
+        unknown = [name for name in columns if name not in COLUMNS_OF_VOTES]
+        absent = [name for name in columns.values() if header and name not in header]
+        if unknown or absent:
+            what = f"a key {unknown[0]!r}" if unknown else f"no column {absent[0]!r}"
+            where = f"--columns has {what}" if unknown else f"{path} has {what}"
+            msg = (
+                f"{where}: keys for votes are {', '.join(COLUMNS_OF_VOTES)}, columns of {path} "
+                f"{', '.join(header[:12])}"
+            )
+            raise LabelError(msg)
+        return columns
 
     def _attempted(self, log: "ScoreLog") -> Found:
         reading = self.reading_of(self.logs, tuple(self.spent.values()))

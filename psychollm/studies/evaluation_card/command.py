@@ -10,7 +10,7 @@ from psychollm._base.call import Call, Made
 from psychollm.cli.carry_out import Found, records
 from psychollm.cli.groups import UNITS, group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS
-from psychollm.cli.of_scores import Attempted, OfScores
+from psychollm.cli.of_scores import Attempted, OfScores, WithLabels
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
@@ -34,7 +34,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card(Attempted, OfScores):
+class Card(Attempted, OfScores, WithLabels):
     """Command `psychollm card`."""
 
     NAME = "card"
@@ -111,9 +111,7 @@ class Card(Attempted, OfScores):
             options[name] = group_call(name, value, unit, reading)
             made[id(options[name])] = group_of_each(f"--{name}", value, unit, log)
         if self.human_labels is not None:
-            labels = replace(self.reading_of((self.human_labels,)), name="human_labels")
-            labels.run(made)
-            options["human_labels"] = labels
+            options["human_labels"] = self.labels_of(self.human_labels, made, name="human_labels")
         options |= {
             "attempts": self.attempts or None,
             **self.spent,

@@ -10,8 +10,8 @@ from psychollm._base.call import Call, Made
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.numbers import count
 from psychollm.cli.carry_out import Found, records
-from psychollm.cli.import_logs import Choices, is_store
-from psychollm.cli.of_scores import Clustered, Judged
+from psychollm.cli.import_logs import is_store
+from psychollm.cli.of_scores import MAY_BE_LOGS, Clustered, Judged, WithLabels
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
@@ -34,13 +34,12 @@ examples:
   psychollm judge gpt.csv labels.csv --half-width 0.03 --out judged
   psychollm judge gpt.csv labels.csv --also llama.csv --also exact.csv
   psychollm judge logs/ labels.csv --judge model_graded_qa
+  psychollm judge gpt.csv labels.csv --columns score=passed --label-columns score=approved
 """
-
-_MAY_HOLD_JUDGES = frozenset({"", ".eval", ".json", ".jsonl"})  # suffixes of folders and logs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judge(Judged, Clustered, Choices):
+class Judge(Judged, Clustered, WithLabels):
     """Command `psychollm judge`."""
 
     NAME = "judge"
@@ -56,12 +55,6 @@ class Judge(Judged, Clustered, Choices):
     judge: str | None = option(
         "name of the judge, or which of several to use: a file without its suffix, or a scorer "
         "of a log",
-        "NAME",
-        default=None,
-        group=ANALYSIS,
-    )
-    label_scorer: str | None = option(
-        "the scorer in LABELS with the human labels, if there are several",
         "NAME",
         default=None,
         group=ANALYSIS,
@@ -98,9 +91,9 @@ class Judge(Judged, Clustered, Choices):
             )
             for place, (name, (path, scorer)) in enumerate(zip(names, given, strict=True))
         }
-        people = replace(self._of_labels().reading_of((self.people,)), name="people")
-        for reading in (*judges.values(), people):
+        for reading in judges.values():
             reading.run(made)
+        people = self.labels_of(self.people, made, name="people")
         judge = given[0][1] if len(given) == 1 and self.judge is None else self.judge
         options = {
             "judge": judge,
@@ -119,7 +112,7 @@ class Judge(Judged, Clustered, Choices):
 
     def _in(self, path: Path) -> tuple[str | None, ...]:
         """Return the scorers in a log that are judges; None for other files."""
-        if self.scorer is not None or is_store(path) or path.suffix not in _MAY_HOLD_JUDGES:
+        if self.scorer is not None or is_store(path) or path.suffix not in MAY_BE_LOGS:
             return (None,)
         from psychollm.data.logs_judges import judges_in
 
@@ -132,12 +125,6 @@ class Judge(Judged, Clustered, Choices):
         if found and self.judge is not None and not self.also:
             return (self.judge,)
         return found or (None,)
-
-    def _of_labels(self) -> "Judge":
-        """Return the options for reading labels; a table of labels has no task or filter."""
-        table = not self.people.is_dir() and self.people.suffix not in _MAY_HOLD_JUDGES
-        task, chosen = (None, None) if table else (self.task, self.filter)
-        return replace(self, scorer=self.label_scorer, task=task, filter=chosen)
 
     def _judged(self, call: Call, readings: dict[Call, Path], made: Made) -> Found:
         result = call.run(made)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import is_missing, plain_array, shown
+from psychollm._base.checks import is_missing, plain_array
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.frames import IDS, QUESTIONS, SCORES, in_pandas, is_called, long_table
 from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.data.dates import days_in
 from psychollm.data.labels import Labels, Table, listed, numbered, unit_labels
 from psychollm.data.table import as_table
 from psychollm.reliability.means.repeated_scores import stacked_runs
@@ -257,9 +258,9 @@ def _scaled(time: Any, thing: IntArray, things: Labels) -> FloatArray:
         raise LabelError(msg)
     if not pd.api.types.is_numeric_dtype(column.infer_objects()):
         try:
-            column = pd.to_datetime(column, utc=True, format="mixed").astype("int64")
-        except (TypeError, ValueError) as error:
-            msg = f"time contains {shown(column.iloc[0])}: pass numbers or dates ({error})"
+            column = pd.Series(days_in(column.tolist(), "time"))
+        except (TypeError, LabelError) as error:
+            msg = f"{error}: pass numbers or dates"
             raise CodeError(msg) from error
     values = column.to_numpy(dtype=np.float64)
     low, high = values.min(), values.max()

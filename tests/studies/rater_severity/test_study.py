@@ -318,6 +318,7 @@ LONG = pd.DataFrame({"thing": [0, 1, 2, 3, 4, 5] * 2, "rater": list("a" * 6 + "b
         (LONG, {"unsure": 7}, OptionError, "unsure=7"),
         (LONG.assign(day=1), {"time": "day"}, OptionError, "only the value"),
         (LONG.assign(day="soon"), {"time": "day"}, CodeError, "numbers or dates"),
+        (LONG.assign(day="01/06/2023"), {"time": "day"}, CodeError, "is the day or the month"),
         (LONG.assign(of="x"), {"group": "of"}, OptionError, "one group"),
         (LONG.assign(of=range(12)), {"group": "of"}, LabelError, "has groups 0 and 6"),
         (np.eye(6, dtype=int), {"thing": "item"}, ShapeError, "long table"),
