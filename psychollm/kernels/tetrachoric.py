@@ -55,6 +55,7 @@ MAX_STEPS = 60
 # |a| and |b| are at most FAR.
 PANEL_RATIO = 0.35
 FAR = 4.5
+NEAR = 0.5 * FAR * FAR  # of (a - b)^2 / 8 and of a b / 2
 
 
 @njit
@@ -99,6 +100,9 @@ def _integral_over_step(lo: float, hi: float, change: float, gap: float, product
         return _gauss(NODES_4, WEIGHTS_4, lo, hi, gap, product)
     if change < 0.4:
         return _gauss(NODES_8, WEIGHTS_8, lo, hi, gap, product)
+    narrow = min(lo, hi) >= PANEL_RATIO * max(lo, hi)
+    if narrow and gap <= NEAR and abs(product) <= NEAR:
+        return _gauss(NODES_20, WEIGHTS_20, lo, hi, gap, product)
     if lo <= hi:
         return sheppard_integral(lo, hi, gap, product)
     return -sheppard_integral(hi, lo, gap, product)
@@ -153,21 +157,40 @@ def _solve(t, residual, orientation, gap, product):
 
 
 @njit
-def _from_quadrant(small, opposite, c, d, a, b):
-    """Solve for the quadrant (X > a, Y > b) of count `small`, the smallest of the table."""
-    # `opposite` is the diagonally opposite count, c = (X > a, Y <= b), d = (X <= a, Y > b).
-    # Returns r, 1 - |r|, steps, residual of the probability.
+def smallest_first(n11, n10, n01, n00, tau1, tau2):
+    """Change signs so that the smallest count is that of the quadrant (X > a, Y > b)."""
+    # Returns that count, the opposite one, (X > a, Y <= b), (X <= a, Y > b), a, b, and the factor
+    # of the correlation.
+    small = min(min(n11, n00), min(n10, n01))
+    if n11 == small:
+        return n11, n00, n10, n01, tau1, tau2, 1.0
+    if n00 == small:
+        return n00, n11, n01, n10, -tau1, -tau2, 1.0
+    if n10 == small:
+        return n10, n01, n11, n00, tau1, -tau2, -1.0
+    return n01, n10, n00, n11, -tau1, tau2, -1.0
+
+
+@njit
+def equation_of(small, opposite, c, d, a, b):
+    """Return sign, gap, product, p - qa qb, start t, and whether (2) replaces (1)."""
     total = small + opposite + c + d
     cross = (small * opposite - c * d) / (total * total)
-    if cross == 0.0:
-        return 0.0, 1.0, 0, 0.0
     sign = 1.0 if cross > 0.0 else -1.0
     gap = 0.125 * (a - sign * b) * (a - sign * b)
-    product = 0.5 * sign * a * b
     t = math.tan(_bonett_price_angle(small, opposite, c, d, abs(c - d) / total))
-    p = small / total
-    strong = sign < 0.0 and p < -0.0625 * cross
+    return sign, gap, 0.5 * sign * a * b, cross, t, sign < 0.0 and small / total < -0.0625 * cross
+
+
+@njit
+def _from_quadrant(small, opposite, c, d, a, b):
+    """Solve for the quadrant (X > a, Y > b) of count `small`, the smallest of the table."""
+    # Returns r, 1 - |r|, steps, residual of the probability.
+    sign, gap, product, cross, t, strong = equation_of(small, opposite, c, d, a, b)
+    if cross == 0.0:
+        return 0.0, 1.0, 0, 0.0
     if strong:
+        p = small / (small + opposite + c + d)
         residual = sheppard_integral(0.0, t, gap, product) - TWO_PI * p
         t, steps, residual = _solve(t, residual, 1.0, gap, product)
     else:
@@ -176,29 +199,26 @@ def _from_quadrant(small, opposite, c, d, a, b):
             sheppard_integral(t, 1.0, gap, product) if far else integral_to_one(t, gap, product)
         )
         t, steps, residual = _solve(t, start - TWO_PI * abs(cross), -1.0, gap, product)
+    r, rest = correlation_at(t, sign)
+    return r, rest, steps, residual / TWO_PI
+
+
+@njit
+def correlation_at(t, sign):
+    """Return r and 1 - |r| of a half angle."""
     square = 1.0 + t * t
-    r = sign * (1.0 - t) * (1.0 + t) / square
-    return r, 2.0 * t * t / square, steps, residual / TWO_PI
+    return sign * (1.0 - t) * (1.0 + t) / square, 2.0 * t * t / square
 
 
 @njit
 def solve_table(n11, n10, n01, n00, tau1, tau2):
     """Return the tetrachoric correlation of a table, with thresholds from its own margins."""
     # Returns rho, 1 - |rho|, steps, residual, status (INTERIOR or AT_BOUND).
-    small = min(min(n11, n00), min(n10, n01))
+    small, opposite, c, d, a, b, factor = smallest_first(n11, n10, n01, n00, tau1, tau2)
     if small <= 0.0:
         return (1.0 if min(n10, n01) <= 0.0 else -1.0), 0.0, 0, 0.0, AT_BOUND
-    if n11 == small:
-        rho, rest, steps, left = _from_quadrant(n11, n00, n10, n01, tau1, tau2)
-    elif n00 == small:
-        rho, rest, steps, left = _from_quadrant(n00, n11, n01, n10, -tau1, -tau2)
-    elif n10 == small:
-        rho, rest, steps, left = _from_quadrant(n10, n01, n11, n00, tau1, -tau2)
-        rho = -rho
-    else:
-        rho, rest, steps, left = _from_quadrant(n01, n10, n00, n11, -tau1, tau2)
-        rho = -rho
-    return rho, rest, steps, left, INTERIOR
+    rho, rest, steps, left = _from_quadrant(small, opposite, c, d, a, b)
+    return factor * rho, rest, steps, left, INTERIOR
 
 
 @njit
@@ -307,8 +327,8 @@ def adjust_table(n11, n10, n01, n00, rule):
 
 
 @njit
-def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
-    """Estimate one pair; return rho, 1 - |rho|, steps, residual, status."""
+def corrected_table(n11, n10, n01, n00, tau, rule, fixed):
+    """Return a table after the continuity correction, its thresholds, and what was done."""
     # With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the
     # table, recomputed if the continuity correction changes its margins.
     tau1, tau2 = tau
@@ -316,18 +336,31 @@ def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
     total = row + n01 + n00
     constant = row <= 0.0 or column <= 0.0 or total - row <= 0.0 or total - column <= 0.0
     if not total > 0.0 or constant or not (math.isfinite(tau1) and math.isfinite(tau2)):
-        return math.nan, math.nan, 0, math.nan, UNDEFINED
+        return n11, n10, n01, n00, tau1, tau2, UNDEFINED
     n11, n10, n01, n00, changed = adjust_table(n11, n10, n01, n00, rule)
+    if changed and rule > 1 and not fixed:
+        tau1 = _threshold(n11 + n10, n01 + n00)
+        tau2 = _threshold(n11 + n01, n10 + n00)
+    return n11, n10, n01, n00, tau1, tau2, ADJUSTED if changed else INTERIOR
+
+
+@njit
+def correlate_corrected(n11, n10, n01, n00, tau1, tau2, done, fixed):
+    """Estimate a table of `corrected_table`; return rho, 1 - |rho|, steps, residual, status."""
+    if done == UNDEFINED:
+        return math.nan, math.nan, 0, math.nan, UNDEFINED
     if fixed:
         rho, rest, steps, left, status = solve_fixed(n11, n10, n01, n00, tau1, tau2)
     else:
-        if changed and rule > 1:
-            tau1 = _threshold(n11 + n10, n01 + n00)
-            tau2 = _threshold(n11 + n01, n10 + n00)
         rho, rest, steps, left, status = solve_table(n11, n10, n01, n00, tau1, tau2)
-    if changed and status == INTERIOR:
-        status = ADJUSTED
-    return rho, rest, steps, left, status
+    return rho, rest, steps, left, done if status == INTERIOR else status
+
+
+@njit
+def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
+    """Estimate one pair; return rho, 1 - |rho|, steps, residual, status."""
+    n11, n10, n01, n00, tau1, tau2, done = corrected_table(n11, n10, n01, n00, tau, rule, fixed)
+    return correlate_corrected(n11, n10, n01, n00, tau1, tau2, done, fixed)
 
 
 @njit

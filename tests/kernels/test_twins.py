@@ -23,6 +23,7 @@ TWINS = {
     "correlate": ("tetrachoric_slow", "correlation/test_tetrachoric.py"),
     "cox": ("proper_scores_slow", "calibration/test_cox.py"),
     "discordance": ("tetrachoric_slow", "kernels/test_discordance.py"),
+    "exponential": ("mpmath", "kernels/test_exponential.py"),
     "irt_marginal": ("irt_marginal_slow", "irt/test_bayesian.py"),
     "irt_multidimensional": ("irt_multidimensional_slow", "irt/test_multidimensional.py"),
     "irt_multidimensional_scores": ("irt_multidimensional_slow", "irt/test_multidimensional.py"),
@@ -71,6 +72,7 @@ TWINS = {
     "table_inference": ("tetrachoric_slow", "correlation/test_intervals.py"),
     "tally": ("tally_slow", "kernels/test_tally.py"),
     "tetrachoric": ("tetrachoric_slow", "kernels/test_tetrachoric.py"),
+    "tetrachoric_lanes": ("tetrachoric_slow", "kernels/test_tetrachoric_lanes.py"),
     "voters": ("voters_slow", "kernels/test_voters.py"),
     "weighted_ranking": ("calibration_slow", "kernels/test_weighted_ranking.py"),
 }
