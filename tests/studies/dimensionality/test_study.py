@@ -43,7 +43,7 @@ def test_the_pattern_of_extreme_yes_rates_is_called_an_artefact():
             varying(seed_pattern(seed)),
             empty_cells="add_half",
             missing="global",
-            n_null=99,
+            n_null=39,
             rng=seed,
         )
         shares.append(result.spectrum.shares[:2])
