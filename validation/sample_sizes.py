@@ -6,8 +6,9 @@ interest or the pilot's estimate, or it is zero and equivalence is to be shown.
 
     python -m validation.sample_sizes [--seed 1] [--share 1.0] [--only rule] [--write]
 
-``--share`` scales how many studies are simulated, ``--write`` makes docs/sample_size_tables.md.
-Takes half an hour on one core.
+``--share`` scales how many studies are simulated; a row does not depend on the others, and its
+first studies do not depend on their number. ``--write`` puts each row into
+docs/sample_size_tables.md as soon as it is finished. Takes half an hour on one core.
 """
 
 import argparse
@@ -212,20 +213,25 @@ def cases(share: float) -> list[Case]:
     return [
         *(comparison(goal, 60, 1, times(300)) for goal in (*BOTH, "as found")),
         *(comparison(goal, 60, 5, times(300)) for goal in BOTH),
-        *(rule_world(goal, 30, rate, times(240)) for rate in (0.6, 0.85) for goal in BOTH),
+        *(rule_world(goal, 30, rate, times(400)) for rate in (0.6, 0.85) for goal in BOTH),
         *(
             semantic(
                 goal,
                 150,
                 Arm(diversity) if goal == "absence" else arm,
                 least,
-                times(250),
+                times(300),
             )
             for diversity, (least, arm) in SHARP.items()
             for goal in BOTH
         ),
         *(self_efficacy(goal, rho, times(1000)) for rho in (0.1, 0.3) for goal in BOTH),
     ]
+
+
+def label(case: Case) -> str:
+    """Return the first cells of a row."""
+    return f"| {case.name} | {case.pilot} | {case.goal} |"
 
 
 def row(case: Case, seed: int) -> str:
@@ -247,12 +253,28 @@ def row(case: Case, seed: int) -> str:
     error = np.sqrt(rate * (1.0 - rate) / max(1, len(stated)))
     left = f", {large} omitted" if large else ""
     text = (
-        f"| {case.name} | {case.pilot} | {case.goal} | {np.median(before):,.0f} | "
+        f"{label(case)} {np.median(before):,.0f} | "
         f"{100 * old:.0f} % | {np.median(stated):,.0f} | **{100 * rate:.0f} %** "
         f"(±{100 * error:.1f}; {len(stated)}{left}) |"
     )
     print(text, f"{time.process_time() - began:.0f} s", flush=True)
     return text
+
+
+HEAD = [
+    "| study and smallest effect | pilot | goal | stated before | conclusive | stated now | "
+    "conclusive (standard error; studies) |",
+    "|---|---|---|---:|---:|---:|---:|",
+]
+
+
+def write(rows: dict[str, str]) -> None:
+    """Replace these rows of the table in docs; other rows are kept, in the order of `cases`."""
+    names = [label(one) for one in cases(1.0)]
+    held = OUT.read_text(encoding="utf-8").splitlines()[2:] if OUT.exists() else []
+    known = {name: line for line in held for name in names if line.startswith(name)} | rows
+    lines = [*HEAD, *(known[name] for name in names if name in known)]
+    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -263,14 +285,12 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    lines = [
-        "| study and smallest effect | pilot | goal | stated before | conclusive | stated now | "
-        "conclusive (standard error; studies) |",
-        "|---|---|---|---:|---:|---:|---:|",
-    ]
-    lines += [row(one, given.seed) for one in cases(given.share) if given.only in one.name]
-    if given.write:
-        OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for one in cases(given.share):
+        if given.only not in one.name:
+            continue
+        line = row(one, given.seed)
+        if given.write:
+            write({label(one): line})
 
 
 if __name__ == "__main__":

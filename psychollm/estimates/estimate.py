@@ -123,6 +123,7 @@ class Estimate(Result):
     axis: str = "model"  # kind of labels, such as "model" or "item"
     df: FloatArray | None = None  # (models,) degrees of freedom, if questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
+    _pilot_df: FloatArray | None = None  # (models,)
 
     def _axes(self) -> Axes:
         axis = self.axis
@@ -192,6 +193,12 @@ class Estimate(Result):
             few_clusters=self.df is not None and bool(few(self.df[[i, j]]).any()),
             level=check_fraction("level", self.level if level is None else level),
         )
+
+    @property
+    def pilot_df(self) -> FloatArray | None:
+        """Degrees of freedom of the standard errors for planning another study (models,)."""
+        # They are known only where a score interval is too short for planning; see `Criterion`.
+        return self._pilot_df
 
     @property
     def freedom(self) -> FloatArray:

@@ -62,6 +62,11 @@ class Criterion:
         alpha = 1.0 - level if absence or self.alpha is None else self.alpha
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
+        if self.estimate.pilot_df is not None:
+            # The length of a score interval is not inversely proportional to the square root of
+            # the number of units, but a standard error is. One of zero, such as that of a
+            # proportion of 1, is not used.
+            se = np.where(self.estimate.se > 0.0, self.estimate.se, se)
         if self.null_se is not None:
             # To exclude an effect, the longer side of the interval and the standard error under
             # the null hypothesis matter. To detect an effect, the standard errors under the null
@@ -72,6 +77,8 @@ class Criterion:
             a, b = ndtri([1.0 - 0.5 * alpha, 0.5 + 0.5 * POWER if absence else POWER])
             se = (a * reach + b * scatter) / (a + b)
         known = np.minimum(df, self.df)
+        if self.estimate.pilot_df is not None:
+            known = np.fmin(known, self.estimate.pilot_df)
         n = units_needed(self.units, se, effect, df=known, alpha=alpha, absence=absence)
         return np.where(se > 0.0, n, np.nan)  # a zero standard error is unreliable
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from psychollm.estimates.layout import needed
+from psychollm.estimates.layout import Criterion, needed
 from psychollm.estimates.sample_size import about, chance, detectable, multiple, units_needed
 from psychollm.estimates.verdict import SMALLEST
+from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reports.study import layout_of
 from psychollm.studies import inference_boundary
 from psychollm.studies.self_efficacy.exhibits import _models_needed
@@ -84,10 +85,27 @@ def test_questions_of_two_types_are_not_counted_as_one():
     study = inference_boundary(_answers(30, np.random.default_rng(1)), bootstrap=50, rng=1)
     (one,) = layout_of(study).wanted(study, SMALLEST)
     assert one.units == 30
-    half = 0.5 * float(np.diff(study.certainty_inversion.interval[0])[0])
-    assert one.needed(0.05) == pytest.approx(30 * (2.80 / 1.96 * half / 0.05) ** 2, rel=0.05)
+    se = study.certainty_inversion.se[0]
+    assert one.needed(0.05) == pytest.approx(30 * (2.82 * se / 0.05) ** 2, rel=0.02)
     text = needed([one], "questions of each type").exhibits[0].table()
     assert [cell.text for cell in text.rows[0]][4] == "30"
+
+
+@pytest.mark.parametrize("absence", [False, True])
+@pytest.mark.parametrize("rate", [0.5, 0.6, 0.85])
+def test_the_number_for_two_rates_has_the_power_that_is_stated(rate, absence):
+    """Wilson's intervals of 30 answers at .5 are 6 % shorter than 2 * 1.96 standard errors."""
+    rng = np.random.default_rng(3)
+    other = rate if absence else rate + 0.05
+    kinds, weights = ["A"] * 30 + ["C"] * 30, {"C": 1.0, "A": -1.0}
+    scores = np.concatenate([rng.random((150, 30)) < rate, rng.random((150, 30)) < other], axis=1)
+    found = rate_contrast(scores.astype(float)[None], kinds, weights, bootstrap=2, rng=0)
+    one = Criterion(what="", estimate=found, smallest=0.05, n=np.full(150, 30.0))
+    n = one.needed(0.05, absence=absence)
+    se = np.sqrt((rate * (1 - rate) + other * (1 - other)) / n)
+    tail = stats.norm.cdf(0.05 / se - 1.96)
+    power = np.maximum(0, 2 * tail - 1) if absence else tail
+    assert 0.785 < power.mean() < 0.835
 
 
 def test_both_numbers_stand_beside_each_other():

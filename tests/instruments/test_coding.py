@@ -108,11 +108,30 @@ def test_strong_words_are_found(name, text):
         "",
     ],
 )
-@pytest.mark.parametrize("scheme", ["five", "rationalist"])
+@pytest.mark.parametrize("scheme", ["five", "rationalist", "skills"])
 def test_plain_words_are_not(text, scheme):
     found = code_by_rules(text, scheme)
     assert not any(found.codes.values())
     assert found.spans == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Let me verify the sum.", "checking"),
+        ("Wait, that is not right.", "checking"),
+        ("Coming back to my first conclusion, I see a gap.", "reviewing"),
+        ("Earlier, I assumed that the list was sorted.", "reviewing"),
+        ("A critic might object that the sample is small.", "other_side"),
+        ("The evidence against this is strong.", "other_side"),
+        ("The most important question is who pays.", "importance"),
+        ("That is not worth the effort here.", "importance"),
+    ],
+)
+def test_four_skills_are_coded(text, category):
+    codes = code_by_rules(text, "skills").codes
+    assert [name for name, code in codes.items() if code] == [category]
+    assert codes[category] == 2
 
 
 def test_two_weak_cues_are_as_good_as_a_strong_one():

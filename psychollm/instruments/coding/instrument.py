@@ -51,8 +51,8 @@ class Coding(Instrument[CodingScores]):
     ----------
     transcripts : mapping of str to str, or iterable of Transcript or mapping
         Texts by key; or transcripts with text, model, question and correctness of the answer.
-    scheme : {"five", "rationalist", "stance"}, path or Scheme
-        Coding scheme: five, rationalist, stance, or the path of your own scheme; see
+    scheme : {"five", "rationalist", "stance", "skills"}, path or Scheme
+        Coding scheme: five, rationalist, stance, skills, or the path of your own scheme; see
         `read_scheme`.
     n_repeats : int
         Number of times that a judge codes each trace.

@@ -4,7 +4,8 @@ Every scheme is a TOML file, including the schemes of the library. The scheme "f
 five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning. "rationalist"
 contains habits of careful argument that have been proposed as teachable skills. "stance" describes
 how a model writes about itself when it rates its efficacy: assertion and anthropomorphism, as
-coded by Jackson et al. (2025). The definitions were written for this project.
+coded by Jackson et al. (2025). "skills" contains checking, reviewing open conclusions, arguing the
+other side and weighing importance. The definitions were written for this project.
 
 Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
 be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often
@@ -33,7 +34,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm.instruments.readers.clauses import clause_before, denied
 
-SchemeName: TypeAlias = Literal["five", "rationalist", "stance"]
+SchemeName: TypeAlias = Literal["five", "rationalist", "stance", "skills"]
 
 _ROLE = (
     "You code transcripts of reasoning. You look for what the writer does about its own thinking, "
@@ -222,7 +223,7 @@ def _shipped(name: str) -> Scheme:
 
 
 SCHEMES: Mapping[str, Scheme] = {name: _shipped(name) for name in get_args(SchemeName)}
-FIVE, RATIONALIST, STANCE = SCHEMES.values()
+FIVE, RATIONALIST, STANCE, SKILLS = SCHEMES.values()
 
 
 def as_scheme(scheme: SchemeName | str | PathLike[str] | Scheme) -> Scheme:

@@ -102,8 +102,8 @@ def coding(
     ----------
     replies : sequence of Replied
         Replies of all models.
-    scheme : {"five", "rationalist", "stance"}, path or Scheme
-        Coding scheme: five, rationalist, stance, or the path of your own scheme.
+    scheme : {"five", "rationalist", "stance", "skills"}, path or Scheme
+        Coding scheme: five, rationalist, stance, skills, or the path of your own scheme.
     n_repeats : int
         Number of times that a judge codes each trace.
     n_items : int, optional

@@ -10,6 +10,14 @@ bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 200
 and analogously for the upper bound U. The interval is also valid for rates near 0 or 1. It
 requires that no cluster has questions of several types.
 
+Standard errors of rates near 0 or 1 vary between studies more than those of rates near .5. For
+planning another study, the variance :math:`V = \sum_k w_k^2 V_k` of the contrast has
+
+.. math:: \nu_0 = V^2 \Big/ \sum_k \frac{w_k^4 V_k^2}{\nu_k'}                           \quad (2)
+
+degrees of freedom, where :math:`\nu_k'` are those of the variance of one rate; see (5) in
+`psychollm.estimates.clustered`.
+
 If a cluster has questions of several types, such as questions about the same passage, another
 interval is used. Let :math:`e_g` be the influence of cluster g on the contrast: the sum of the
 influences of its answers, times the number of clusters G. If the contrast is inside [a, b],
@@ -18,7 +26,7 @@ added, one at each of these bounds (Bonett and Price, 2012, for paired rates),
 
 .. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
           s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
-          {G + 2} - (\tilde\theta - \hat\theta)^2\Big],                                \quad (2)
+          {G + 2} - (\tilde\theta - \hat\theta)^2\Big],                                \quad (3)
 
 and the interval is :math:`\tilde\theta \pm t s`, clipped to [a, b]. Its length is positive even if
 all clusters have the same influence.
@@ -49,7 +57,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed, unit_labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.clustered import units_of
+from psychollm.estimates.clustered import tail_freedom, units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -88,7 +96,7 @@ def rate_contrast(
         Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus the rate on
         A, and ``{"A": 0.5, "B": 0.5}`` is the mean of two rates.
     clusters : array_like (questions,), optional
-        Cluster of each question. The interval is (2) if a cluster has questions of several types,
+        Cluster of each question. The interval is (3) if a cluster has questions of several types,
         and (1) otherwise.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models share them, so that differences are paired.
@@ -276,15 +284,22 @@ def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) ->
     rows = [
         _combined(contrast, row, clusters, estimate.level) for row in range(estimate.value.size)
     ]
-    se, bounds = zip(*rows, strict=True)
+    bounds, errors = zip(*rows, strict=True)
+    se, df = np.array(errors).T
     units = "questions" if clusters is None else "clusters of questions"
     method = f"MOVER of Wilson intervals, effective n over {units}"
-    replaced = replace(estimate, se=np.array(se), interval=np.array(bounds), method=method)
+    replaced = replace(
+        estimate,
+        se=se,
+        interval=np.array(bounds),
+        method=method,
+        _pilot_df=df,
+    )
     return _without_single(replaced)
 
 
 def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -> Estimate:
-    """Replace bounds by (2)."""
+    """Replace bounds by (3)."""
     weights = contrast.weights
     ends = np.array([weights[weights < 0.0].sum(), weights[weights > 0.0].sum()])
     bounds, se = np.full(estimate.interval.shape, np.nan), np.full(estimate.se.shape, np.nan)
@@ -311,9 +326,10 @@ def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -
 
 def _combined(
     contrast: Contrast, row: int, clusters: IntArray | None, level: float
-) -> tuple[float, FloatArray]:
+) -> tuple[FloatArray, FloatArray]:
+    """Return the interval of a contrast, and its standard error with degrees of freedom (2)."""
     value, variance = 0.0, 0.0
-    below, above = 0.0, 0.0
+    below, above, scatter = 0.0, 0.0, 0.0
     for kind, weight in enumerate(contrast.weights):
         own = contrast.members(kind)
         groups = None if clusters is None else clusters[own]
@@ -322,10 +338,17 @@ def _combined(
         low, high = weight * rate.interval if weight > 0 else weight * rate.interval[::-1]
         value += weight * rate.value
         variance += (weight * rate.se) ** 2
+        if rate.se > 0.0:
+            residual = hits - rate.value * sizes
+            codes = np.arange(own.size) if groups is None else groups
+            answered = np.bincount(codes, sizes) > 0.0
+            sums = np.asarray(np.bincount(codes, residual)[answered], dtype=np.float64)
+            scatter += (weight * rate.se) ** 4 / float(tail_freedom(sums))
         below += (weight * rate.value - low) ** 2
         above += (high - weight * rate.value) ** 2
     bounds = np.array([value - np.sqrt(below), value + np.sqrt(above)])
-    return float(np.sqrt(variance)), bounds
+    df = variance**2 / scatter if scatter > 0.0 else np.inf
+    return bounds, np.array([np.sqrt(variance), df])
 
 
 def _without_single(estimate: Estimate) -> Estimate:

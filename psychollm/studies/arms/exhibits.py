@@ -1,4 +1,7 @@
-"""Figures and tables of each measure by arm and of its differences between arms."""
+"""Figures and tables of each measure by arm and of its differences between arms.
+
+Both figures of a measure list the models in the same order.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +12,7 @@ import numpy as np
 
 from psychollm.estimates.contrasts import THESE
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.exhibits import Exhibit, Listing, forest
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest
 from psychollm.estimates.listing import (
     Table,
     interval_column,
@@ -42,20 +45,21 @@ def exhibits(
 
 def _values(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
     """Return the figure of a measure for every model in every arm."""
-    estimate = study.estimates[measure]
-    return forest(
-        {str(arm): _placed(estimate, study.of_arm(arm), study.models) for arm in study.arms},
+    estimate, models = study.estimates[measure], _ordered(study, measure)
+    drawing = forest(
+        {str(arm): _placed(estimate, study.of_arm(arm), models) for arm in study.arms},
         key=f"arms-{place}",
         title=f"{measure.capitalize()} of each model in each arm",
-        caption=f"{measure.capitalize()}, by model and arm.",
+        caption=f"{measure.capitalize()}, by model and arm. {_sorted_by(study, measure)}",
         x=measure,
     )
+    return _in_order(drawing, len(models))
 
 
 def _differences(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
     """Return the figure of differences between arms: pooled over models, then by model."""
     shown = {}
-    rows = (*_over(study), *study.models)
+    rows = (*_over(study), *_ordered(study, measure))
     for one in study.contrasts[measure]:
         whole = {str(label): row for row, label in enumerate(one.pooled.labels)}
         pooled = _placed(one.pooled, whole, rows)
@@ -68,15 +72,33 @@ def _differences(study: "ArmStudy", measure: str, place: int) -> Exhibit | None:
         caption=(
             f"Differences from {study.baseline}, for each model and for the mean of the models. "
             "The interval for these models reflects the sampling of questions only; the interval "
-            "for models like these also reflects that of models."
+            f"for models like these also reflects that of models. {_sorted_by(study, measure)}"
         ),
         x=f"difference in {measure}",
         reference=0.0,
         strong=[row < len(_over(study)) for row in range(len(rows))],
     )
+    return _in_order(drawing, len(rows))
+
+
+def _ordered(study: "ArmStudy", measure: str) -> tuple[Any, ...]:
+    """Return the models in descending order of a measure in the baseline arm, for all figures."""
+    row = study.of_arm(study.baseline)
+    value = study.estimates[measure].value
+    known = {model: value[row[model]] if model in row else np.nan for model in study.models}
+    order = np.argsort(-np.array(list(known.values()), dtype=np.float64), kind="stable")
+    return tuple(study.models[at] for at in order)
+
+
+def _sorted_by(study: "ArmStudy", measure: str) -> str:
+    return f"Models are sorted by {measure} in the arm {study.baseline}."
+
+
+def _in_order(drawing: Drawing | None, n_rows: int) -> Drawing | None:
+    """Return a figure whose rows keep the order of its estimates."""
     if drawing is None:
         return None
-    return replace(drawing, options={**drawing.options, "order": np.arange(len(rows))})
+    return replace(drawing, options={**drawing.options, "order": np.arange(n_rows)})
 
 
 def _over(study: "ArmStudy") -> tuple[str, ...]:
@@ -101,6 +123,7 @@ def _placed(estimate: Estimate, rows: Mapping[Any, int], labels: Sequence[Any]) 
         labels=tuple(labels),
         axis="model",
         df=None,
+        _pilot_df=None,
         _draws=None,
     )
 

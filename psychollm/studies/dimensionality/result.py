@@ -87,6 +87,22 @@ class PlainSpectrum(Result):
         return float(self.eigenvalues[-1])
 
     @property
+    def binary_shares(self) -> FloatArray:
+        """Proportions of the eigenvalues of correlations of binary answers (phi) (k,).
+
+        Pearson correlations of binary answers depend on yes rates. Their components therefore show
+        dimensions that the continuous signals do not have.
+        """
+        counts = self.correlation.counts
+        yes, n = counts.yes, counts.n
+        with np.errstate(invalid="ignore", divide="ignore"):
+            joint = counts.joint - yes * yes.T / n
+            phi = joint / np.sqrt(yes * (n - yes) * yes.T * (n - yes.T)) * n
+        phi = np.where(np.isfinite(phi), phi, 0.0)
+        np.fill_diagonal(phi, 1.0)
+        return np.asarray(np.linalg.eigvalsh(phi)[::-1] / len(phi), dtype=np.float64)
+
+    @property
     def n_empty(self) -> int:
         """Number of pairs whose 2 x 2 table has an empty cell."""
         return self.sensitivity.n_empty

@@ -22,6 +22,7 @@ from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.raters.agreement import Agreement, agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.ratings import Ratings
+from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, rank_link
 from psychollm.studies.metacognitive_skill.traces import Traces
 
 if TYPE_CHECKING:
@@ -116,6 +117,9 @@ def _ratings(part: pd.DataFrame, value: str, categories: tuple[float, ...]) -> R
     )
 
 
+_FEWEST_MODELS = 4  # smallest number of models for a rank correlation with an interval
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scaffolding(Result):
     """Effects of a prompt on the answers of each model.
@@ -139,6 +143,9 @@ class Scaffolding(Result):
     harmed: Estimate  # proportion of right answers that become wrong
     by_structure: Mapping[Hashable, Estimate]  # the effect in each kind of problem
     harmed_by_structure: Mapping[Hashable, Estimate]
+    # Rank correlation, over models, of the accuracy without the prompt on half of the problems and
+    # the effect on the other half; None with fewer than four models.
+    by_accuracy: MonitoringLink | None = None
 
 
 def scaffolding(
@@ -168,6 +175,7 @@ def scaffolding(
         harmed=harm(known),
         by_structure={name: effect(known & keep) for name, keep in within.items()},
         harmed_by_structure={name: harm(known & keep) for name, keep in within.items()},
+        by_accuracy=pairs.link(first, second, known, level),
     )
 
 
@@ -226,6 +234,23 @@ class _Pairs:
             here = keep & self._of(label)
             columns[label] = (np.where(here, one, np.nan), np.where(here, two, np.nan))
         return repeated_difference(name, columns, units=self._item, level=level)
+
+    def link(
+        self, first: FloatArray, second: FloatArray, keep: BoolArray, level: float
+    ) -> MonitoringLink | None:
+        """Correlate accuracy without the prompt and the effect, on different problems."""
+        # On the same problems, the error of `first` would be in both, with opposite signs.
+        half = self._item % 2 == 0
+        accuracy, effect, labels = [], [], []
+        for label in self._models:
+            here = keep & self._of(label)
+            if (here & half).any() and (here & ~half).any():
+                accuracy.append(first[here & half].mean())
+                effect.append((second - first)[here & ~half].mean())
+                labels.append(label)
+        if len(labels) < _FEWEST_MODELS:
+            return None
+        return rank_link(np.array(accuracy), np.array(effect), tuple(labels), level=level, rng=0)
 
     def share(
         self,

@@ -169,6 +169,15 @@ class MetacognitiveSkill(Study, Result):
 
 
 def _prompting(study: MetacognitiveSkill, arms: Scaffolding) -> Finding:
+    link = arms.by_accuracy
+    over = (
+        ()
+        if link is None or not np.isfinite(link.value)
+        else (
+            f"accuracy without the prompt and effect of the prompt, on different problems: "
+            f"{link.text()}",
+        )
+    )
     return Finding(
         key="prompting",
         question=f"Effects of prompting ({study.prompted} minus {study.baseline}):",
@@ -177,7 +186,8 @@ def _prompting(study: MetacognitiveSkill, arms: Scaffolding) -> Finding:
             f"{arms.harmed.text(row)} of right answers wrong and corrects "
             f"{arms.helped.text(row)} of wrong answers"
             for row, label in enumerate(study.labels)
-        ),
+        )
+        + over,
         numbers={"effect": arms.effect, "harmed": arms.harmed, "helped": arms.helped},
     )
 

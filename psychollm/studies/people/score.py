@@ -9,7 +9,9 @@ follow from the bounds of both scores,
                                                                                           \quad (1)
 
 and similarly for U, with :math:`\rho` the correlation of the two scores over questions (MOVER; Zou
-and Donner, 2008). Other scores have Student's t intervals.
+and Donner, 2008). Other scores have Student's t intervals. Samples of fewer than 30 people often
+include no one of a small group that scores very differently. No interval of reasonable length then
+has its stated coverage (``validation/people_intervals.py``), so such results have a warning.
 
 The percentile rank :math:`\pi` of a model (field ``place``) is the proportion of people who score
 lower on the same questions; ties count half. The variance of the rank over samples of P people is
@@ -50,6 +52,7 @@ from psychollm.reliability.means.crossed_mean import CrossedMean, crossed_mean
 from psychollm.studies.people.norm import HumanNorm
 
 FEWEST_PEOPLE = 5  # smallest number of people for an interval
+_MANY_PEOPLE = 30  # fewer people often include no one of a group of one in ten
 _FEWEST_MODELS = 3  # smallest number of models for an interval of their mean
 _TIE = 1e-9
 
@@ -98,6 +101,15 @@ class PeopleScore(Result):
         )
         source = f" ({self.source})" if self.source else ""
         return f"{who} {self.baseline.text(0, self.digits)}, SD {number(self.sd, 2)}{source}"
+
+    @property
+    def warning(self) -> str:
+        """Limit of intervals from few people as text; blank with more people or no interval."""
+        n = self.baseline.n[0]
+        if not self.people.size or not FEWEST_PEOPLE <= n < _MANY_PEOPLE:
+            return ""
+        lead = f"with {n:.0f} people, intervals are too short"
+        return f"{lead} if a small group scores very differently"
 
     def on_average(self) -> str:
         """Return the mean difference of models from people as text; blank without an interval."""

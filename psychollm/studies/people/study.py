@@ -37,6 +37,7 @@ class BesidePeople(Study, Result):
     >>> print(beside_people(np.ones((1, 40)), people.astype(int)).summary())
     12 people score 0.61 [0.55, 0.67], SD 0.08. Above people: 0.
       0: 1.00 [0.91, 1.00], difference +0.39 [+0.28, +0.45]; above 100 % [76, 100] of people
+      with 12 people, intervals are too short if a small group scores very differently
     """
 
     parts: Mapping[str, PeopleScore]  # scores by measure, and by condition if there are several
@@ -74,6 +75,7 @@ class BesidePeople(Study, Result):
             rows += [f"{lead}{part.row(row)}" for row in order[:shown]]
             more = order.size - shown
             rows += [f"{lead}and {more} more, in the table"] if more > 0 else []
+        rows += dict.fromkeys(part.warning for part in self.parts.values() if part.warning)
         every = tuple((name, own) for name, own in judged.items())
         return Finding(
             statement=" ".join(self._statement(name, judged[name]) for name in self.parts),

@@ -26,7 +26,7 @@ class of abstentions is never the right answer. If several classes are right, g 
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,14 @@ def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
     """Return the outcomes of each question if the right answer is one more sample."""
     # Codes are classes (questions, samples), -1 where missing; `right` is NaN for
     # abstentions, which are never right.
-    rows = [_outcomes(*row) for row in zip(codes, right, strict=True)]
+    # Many questions have the same numbers of samples by class, and thus the same outcomes.
+    found: dict[tuple[bytes, bytes], list[tuple[float, float, float]]] = {}
+    rows = []
+    for counts, worth in _classes(codes, right):
+        key = counts.tobytes(), worth.tobytes()
+        if key not in found:
+            found[key] = _outcomes(counts, worth)
+        rows.append(found[key])
     width = max(map(len, rows))
     table = np.zeros((len(rows), width, 3))
     for row, outcomes in enumerate(rows):
@@ -71,15 +78,26 @@ def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
     return Exchanged(chance=table[..., 0], confidence=table[..., 1], correct=table[..., 2])
 
 
-def _outcomes(codes: AnyArray, right: FloatArray) -> list[tuple[float, float, float]]:
-    """Return probability, confidence and correctness (1) by class size of one question."""
+def _classes(codes: AnyArray, right: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield numbers of samples and shares of right samples by class, for each question."""
     known = codes >= 0
-    counts = np.bincount(codes[known])
+    n_classes = int(codes.max(initial=0)) + 1
+    cell = (np.arange(len(codes))[:, None] * n_classes + codes)[known]
+    counts = np.bincount(cell, minlength=len(codes) * n_classes).reshape(-1, n_classes)
+    hits = np.bincount(cell, weights=right[known], minlength=counts.size).reshape(counts.shape)
+    with np.errstate(invalid="ignore"):
+        worth = hits / counts
+    for count, share, last in zip(counts, worth, codes.max(axis=1, initial=-1), strict=True):
+        yield count[: last + 1], share[: last + 1]
+
+
+def _outcomes(counts: IntArray, worth: FloatArray) -> list[tuple[float, float, float]]:
+    """Return probability, confidence and correctness (1) by class size of one question."""
     n = int(counts.sum())
-    worth = np.bincount(codes[known], weights=right[known]) / counts
     graded = np.isfinite(worth)
     hits = np.flatnonzero(graded & (worth > 0.5))
     if hits.size:
+        counts = counts.copy()
         counts[hits[counts[hits].argmax()]] += 1
     else:
         counts, graded = np.append(counts, 1), np.append(graded, True)

@@ -165,12 +165,14 @@ def _spectrum_table(study: "SharedConfidence") -> Table:
             number_column("component", rows, digits=0),
             number_column("eigenvalue", plain.eigenvalues[shown]),
             number_column("proportion, %", 100 * plain.shares[shown], digits=1),
+            number_column("binary answers, %", 100 * plain.binary_shares[shown], digits=1),
             band("shuffled", plain.permutation.quantile([0.5, 0.05, 0.95])),
             p_column("p, shuffled", plain.permutation.p_value[shown]),
             band("one factor", plain.one_factor.quantile([0.5, 0.05, 0.95])),
             p_column("p, one factor", plain.one_factor.p_value[shown]),
         ],
-        caption="Eigenvalues, and the median and 90 % range of each null",
+        caption="Eigenvalues of the tetrachoric correlations, proportions of those of the binary "
+        "answers (phi), and the median and 90 % range of each null",
     )
 
 

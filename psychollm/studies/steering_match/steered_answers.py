@@ -192,6 +192,38 @@ class SteeredAnswers(Result):
         """Strengths that are not collapsed (strengths,)."""
         return np.asarray(~self.collapsed, dtype=np.bool_)
 
+    @property
+    def yes_from(self) -> FloatArray:
+        """Weakest strength from which the answer is yes at every greater strength (questions,).
+
+        Collapsed strengths and missing answers are ignored; NaN if the answer is no at the
+        greatest strength. A strength below zero makes the model more cautious. ``-yes_from`` is a
+        score: if questions are answered at strength c whenever the model says yes, these are the
+        questions whose score is at least -c. A gate on this score therefore chooses the strength
+        for a tolerated proportion of errors.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(1)
+        >>> ease, strengths = rng.normal(size=600), np.linspace(-3, 3, 25)
+        >>> correct = rng.random(600) < 1 / (1 + np.exp(-3 * ease))
+        >>> steered = SteeredAnswers.from_array(
+        ...     ease + strengths[:, None], strengths=strengths, scale="log_odds")
+        >>> from psychollm.calibration import confidence_gate
+        >>> gate = confidence_gate(-steered.yes_from, correct, at_most=0.1)
+        >>> gate.to_frame()[["threshold", "coverage", "error", "upper"]].round(2)
+           threshold  coverage  error  upper
+        0        1.0      0.11   0.01   0.06
+
+        At strength -1 the model says yes to 11 % of the questions, and with 90 % certainty at most
+        10 % of its answers to such questions are wrong.
+        """
+        yes = np.where(self.usable[:, None], self.yes, np.nan)
+        held = np.logical_and.accumulate((yes != 0.0)[::-1], axis=0)[::-1]
+        strengths = np.where(held & (yes == 1.0), self.strengths[:, None], np.inf)
+        first = strengths.min(axis=0, initial=np.inf)
+        return np.where(np.isfinite(first), first, np.nan)
+
     @classmethod
     def from_array(
         cls,

@@ -8,10 +8,13 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.exhibits import Drawing
+from psychollm.estimates.verdict import SMALLEST
 from psychollm.instruments import Abstention, Coding, Revision, Scaffold, SelfEfficacy
 from psychollm.instruments.instrument import Instrument
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.self_prediction import SelfPrediction
+from psychollm.studies.arms.exhibits import _ordered, exhibits
 from psychollm.studies.arms.measures import MEASURES
 from psychollm.studies.arms.study import ArmStudy, compare_arms
 
@@ -189,6 +192,24 @@ def test_tuning_breaks_calibration_and_the_page_says_so(tmp_path: Path) -> None:
     page = psy.reports.write_report(study, tmp_path / "page.html").read_text(encoding="utf-8")
     for words in ("instruct - base", "these models", "Questions by arm", "compare_arms"):
         assert words in page
+
+
+def test_both_figures_of_a_measure_list_models_in_one_order() -> None:
+    first, second = scored(ASKED["abstention"](), 3), scored(ASKED["abstention"](), 4)
+    study = compare_arms({"x": first, "y": second}, "abstention", bootstrap=50, rng=0)
+    for name, shown in exhibits(study, SMALLEST).items():
+        figures = [one for one in shown if isinstance(one, Drawing)]
+        models = [
+            [label for label in one.of[0].labels if label in study.models] for one in figures
+        ]
+        assert all(own == models[0] for own in models), name
+        for one in figures:
+            assert one.options["order"].tolist() == list(range(len(one.of[0].labels)))
+            assert "sorted by" in one.caption
+    name = next(iter(study.measures))
+    value = study.estimates[name].value
+    known = [value[study.of_arm("x")[model]] for model in _ordered(study, name)]
+    assert known == sorted(known, reverse=True)
 
 
 def test_wrong_arms() -> None:

@@ -190,3 +190,13 @@ def test_a_share_of_a_second_factor_is_bounded_by_those_of_one_factor():
     assert low == pytest.approx(0.05 - 0.0295)
     assert high == pytest.approx(0.05 + 0.0295 - 0.02)
     assert share_interval(0.02, draws, 0.05)[0] == 0.0
+
+
+def test_components_of_binary_answers_are_those_of_their_pearson_correlations():
+    made = psy.simulate_factor(
+        loadings=[0.8] * 6, thresholds=np.linspace(-1.5, 1.5, 6), n_questions=500, rng=1
+    )
+    plain = psy.dimensionality(made.responses, n_null=19, rng=1).spectrum
+    expected = np.linalg.eigvalsh(np.corrcoef(made.responses.codes))[::-1] / 6
+    np.testing.assert_allclose(plain.binary_shares, expected, atol=1e-12)
+    assert plain.binary_shares[0] < plain.shares[0]

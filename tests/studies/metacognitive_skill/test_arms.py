@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from psychollm.estimates.intervals import paired_difference
+from psychollm.studies.metacognitive_skill.arms import scaffolding
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+from psychollm.studies.metacognitive_skill.traces import as_traces
 from tests.studies.metacognitive_skill.test_study import QUICK, STUDY, TABLE
 
 
@@ -41,3 +43,35 @@ def test_coders():
     assert (frame["kappa_lower"] < frame["kappa"]).all()
     assert frame["n"].tolist() == [160, 160]
     assert "Krippendorff" in study.summary()
+
+
+def answers(slope, seed, n_models=30, n_items=60):
+    """Return right answers without and with a prompt, whose effect depends on accuracy."""
+    rng, rows = np.random.default_rng(seed), []
+    for model, rate in enumerate(np.linspace(0.3, 0.8, n_models)):
+        for arm, chance in (("own", rate), ("led", rate + slope * (rate - 0.55))):
+            right = rng.random(n_items) < chance
+            rows += [
+                (f"m{model}", f"i{item}", arm, "evaluation", 1, float(one))
+                for item, one in enumerate(right)
+            ]
+    return as_traces(
+        pd.DataFrame(rows, columns=["model", "item", "arm", "category", "code", "correct"])
+    )
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.4])
+def test_the_effect_of_the_prompt_by_accuracy(slope):
+    """On the same problems, chance alone correlates accuracy and effect by about -.5."""
+    links = [
+        scaffolding(answers(slope, seed), "own", "led").by_accuracy.value for seed in range(8)
+    ]
+    if slope:
+        assert np.mean(links) > 0.2
+    else:
+        assert abs(np.mean(links)) < 3 * 0.19 / np.sqrt(8)
+
+
+def test_few_models_have_no_link():
+    assert STUDY.scaffolding.by_accuracy is None
+    assert "on different problems" not in STUDY.summary()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.calibration import confidence_gate
 from psychollm.studies import SteeredAnswers, steering_match
 from tests.studies.steering_match.conftest import FEW, STRENGTHS, simulated
 
@@ -76,3 +77,22 @@ def table(**options: Any) -> SteeredAnswers:
 def test_bad_tables(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         table(**options)
+
+
+def test_the_strength_from_which_the_answer_is_yes():
+    yes = [[0, 1, 0, 1, 0], [1, 0, 0, 1, np.nan], [1, 1, 0, 1, 1]]
+    table = SteeredAnswers.from_array(yes, strengths=[-1, 0, 2], scale="answers")
+    np.testing.assert_array_equal(table.yes_from, [0, 2, np.nan, -1, 2])
+
+
+def test_a_gate_on_that_strength_answers_where_the_model_says_yes():
+    rng, strengths = np.random.default_rng(2), np.linspace(-3, 3, 25)
+    ease = rng.normal(size=800)
+    correct = rng.random(800) < 1 / (1 + np.exp(-3 * ease))
+    odds = ease + strengths[:, None]
+    table = SteeredAnswers.from_array(odds, strengths=strengths, scale="log_odds")
+    gate = confidence_gate(-table.yes_from, correct, at_most=0.1)
+    chosen = gate.to_frame()["threshold"][0]
+    said = table.yes[table.strengths == -chosen][0] == 1
+    assert said.mean() == pytest.approx(gate.to_frame()["coverage"][0])
+    assert 1 - correct[said].mean() < 0.1
