@@ -1,5 +1,6 @@
 """Hold out cells and models, to choose the number of abilities and calibrate intervals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,10 @@ N_FOLDS = 5
 FEWEST_CELLS, FEWEST_MODELS, FEWEST_BENCHMARKS = 60, 10, 5
 GIVEN = 3  # number of scores from which held-out models are predicted
 _LEVEL = 0.9
-_LATER = 0.93  # target coverage for the latest models; future models deviate more
+_LATER = 1.4  # prior factor for models later than the table, which deviate more
 _HELD_MODELS = 0.25
 _BOUNDS = (0.8, 2.5)  # bounds of the factor that scales intervals
-_ONE = 10.0  # weight of the prior factor of 1, as a number of held-out scores
+_PRIOR = 10.0  # weight of the prior factor, as a number of held-out scores or models
 _TIMES = 4  # maximum number of sets of given scores per held-out model
 _SETS = 640  # maximum number of sets over all models
 _DRAWS = 400  # number of draws per held-out score; few, since quantiles are pooled
@@ -30,7 +31,8 @@ class HeldOut:
     score: FloatArray
     value: FloatArray
     interval: FloatArray  # (cells, 2) prediction interval before scaling
-    aim: float = 0.9  # target coverage of scaled intervals
+    usual: float = 1.0  # prior factor that scales intervals
+    units: int | None = None  # number of held-out models; None if single scores are held out
 
     @classmethod
     def none(cls) -> "HeldOut":
@@ -44,15 +46,17 @@ class HeldOut:
 
     @property
     def widen(self) -> float:
-        """Factor that scales intervals to cover held-out scores, shrunk towards 1."""
+        """Factor that scales intervals to cover held-out scores, shrunk towards `usual`."""
         n = self.score.size
         if n < FEWEST_CELLS / 2:
-            return 1.0
+            return self.usual
         off = self.score - self.value
         half = np.abs(self.interval - self.value[:, None])
         ratio = np.abs(off) / np.maximum(np.where(off < 0.0, half[:, 0], half[:, 1]), 1e-6)
-        factor = np.quantile(ratio, min(self.aim * (n + 1) / n, 1.0))
-        return float(np.clip(np.exp(np.log(max(factor, 0.1)) * n / (n + _ONE)), *_BOUNDS))
+        factor = max(float(np.quantile(ratio, min(_LEVEL * (n + 1) / n, 1.0))), 0.1)
+        units = n if self.units is None else self.units
+        log = (units * np.log(factor) + _PRIOR * np.log(self.usual)) / (units + _PRIOR)
+        return float(np.clip(np.exp(log), *_BOUNDS))
 
     def coverage(self, widen: float) -> float:
         """Return the proportion of scores within their scaled intervals."""
@@ -61,14 +65,15 @@ class HeldOut:
         return float(inside.mean()) if inside.size else np.nan
 
 
-def _joined(parts: list[HeldOut], aim: float = _LEVEL) -> HeldOut:
+def _joined(parts: list[HeldOut], usual: float = 1.0, units: int | None = None) -> HeldOut:
     if not parts:
         return HeldOut.none()
     return HeldOut(
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.interval for part in parts]),
-        aim,
+        usual,
+        units,
     )
 
 
@@ -108,6 +113,17 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
     return [_joined(one) for one in parts]
 
 
+def number_of_abilities(held: Sequence[HeldOut]) -> int:
+    """Return the number of abilities: another one must clearly predict held-out cells better."""
+    many = 1
+    for k in range(2, len(held) + 1):
+        fewer, more = held[many - 1], held[k - 1]
+        gain = (fewer.score - fewer.value) ** 2 - (more.score - more.value) ** 2
+        if gain.mean() > gain.std() / np.sqrt(gain.size):
+            many = k
+    return many
+
+
 def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) -> HeldOut:
     """Return scores of held-out models, predicted from three of their scores."""
     counts = scores.known.sum(axis=1)
@@ -115,7 +131,9 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
     # If most models have dates, the latest models are held out. Otherwise all models are held out,
     # in folds.
     dated = np.isfinite(scores.years)
+    usual, told_of = 1.0, 0
     if dated.mean() > 0.8:
+        usual = _LATER
         late = scores.years > np.quantile(scores.years[dated], 1.0 - _HELD_MODELS)
         sets = [late] if late.any() and not late.all() else []
     else:
@@ -135,13 +153,14 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
         for model in np.flatnonzero(held & (counts > GIVEN)):
             truth = scores.value[model, columns]
             tested = np.flatnonzero(np.isfinite(truth))
+            told_of += len(tested) > GIVEN
             for _ in range(times if len(tested) > GIVEN else 0):
                 order = rng.permutation(tested)
                 given, other = order[:GIVEN], order[GIVEN:]
                 known = teller.updated(teller.outside(latest), given, truth[given])
                 told = teller.foretold(known, level=_LEVEL, rng=rng, of=other)
                 parts.append(HeldOut(truth[other], told.value, told.interval))
-    return _joined(parts, _LATER)
+    return _joined(parts, usual, told_of)
 
 
 def latest_year(scores: ScoreTable) -> float:

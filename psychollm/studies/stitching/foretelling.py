@@ -1,12 +1,13 @@
 """Predict scores by simulation, for models in the table or new models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.studies.stitching.related import carried, related
 from psychollm.studies.stitching.scale import (
     FEW,
     Posterior,
@@ -49,10 +50,12 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """Joint normal distribution of one model's abilities and all curves."""
+    """Joint normal distribution of one model's abilities and all curves, and known scores."""
 
     mean: FloatArray
     covariance: FloatArray
+    given: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # benchmarks
+    scores: FloatArray = field(default_factory=lambda: np.empty(0))  # scores in `given`
 
 
 class Foreteller:
@@ -62,12 +65,34 @@ class Foreteller:
         self.scale, self.scores, self.n_draws = scale, scores, n_draws
         self.found: Posterior = posterior_of(scale, scores)
         self.df = scores.known.sum(axis=0) + FEW
+        self.related = related(scale, scores, self.found)
         self._shared: _Shared | None = None
 
     def in_table(self, model: int) -> Known:
         """Return the distribution for a model in the table."""
-        mean = np.concatenate([self.scale.abilities[model], self.scale.curves.ravel()])
-        return Known(mean, self.found.of(model))
+        given, scores = self._of_model(model)
+        ability = self._ability(model)
+        mean = np.concatenate([ability, self.scale.curves.ravel()])
+        return Known(mean, self.found.of(model), given, scores)
+
+    def _of_model(self, model: int) -> tuple[IntArray, FloatArray]:
+        given = np.flatnonzero(self.scores.known[model])
+        return given, self.scores.value[model, given]
+
+    def _ability(self, model: int) -> FloatArray:
+        """Return abilities after a Newton step that allows for the correlation of residuals."""
+        given, scores = self._of_model(model)
+        ability, loads = self.scale.abilities[model], loadings(self.scale.curves[given])
+        p = expit(loads @ ability - self.scale.curves[given, 0])
+        variance = unit_variance(p)
+        noise = self.scale.scatter[given] + 1.0 / self.scores.items[model, given]
+        sd = np.sqrt(noise * variance)
+        slopes = loads * (variance / sd)[:, None]
+        weighted = np.linalg.solve(self.related[np.ix_(given, given)], slopes)
+        pull = weighted.T @ ((scores - p) / sd)
+        pull -= ability - self.scale.expected(self.scores.years[model])
+        step = np.linalg.solve(weighted.T @ slopes + np.eye(len(ability)), pull)
+        return np.asarray(ability + np.clip(step, -_STEP, _STEP))
 
     def outside(self, year: float, *, wider: float = WIDER) -> Known:
         """Return the distribution for a new model released at a date, without scores."""
@@ -98,8 +123,9 @@ class Foreteller:
                 [-np.ones(len(p)), loads[:, 0] * ability[0], np.tile(ability[1:], (len(p), 1))]
             )
             curved = np.maximum(p * (1.0 - p), 1e-6)
-            noise = self.scale.scatter[benchmarks] / curved
-            total = derivative @ known.covariance @ derivative.T + np.diag(noise)
+            noise = np.sqrt(self.scale.scatter[benchmarks] / curved)
+            total = derivative @ known.covariance @ derivative.T
+            total += self.related[np.ix_(benchmarks, benchmarks)] * noise * noise[:, None]
             gain = np.asarray(np.linalg.solve(total, derivative @ known.covariance).T)
             residual = (scores - p) / curved + derivative @ (point - known.mean)
             step = known.mean + gain @ residual - point
@@ -107,7 +133,13 @@ class Foreteller:
             point = point + step * min(1.0, _STEP / max(largest, _NEAR))
             if largest < _NEAR:
                 break
-        return Known(point, known.covariance - gain @ derivative @ known.covariance)
+        earlier = ~np.isin(known.given, benchmarks)
+        return Known(
+            point,
+            known.covariance - gain @ derivative @ known.covariance,
+            np.concatenate([known.given[earlier], benchmarks]),
+            np.concatenate([known.scores[earlier], scores]),
+        )
 
     def foretold(
         self,
@@ -122,22 +154,30 @@ class Foreteller:
         """Return predicted scores in benchmarks, by default all."""
         # `general` replaces the draws of the general ability.
         columns = self._columns(of)
-        p, ability = self.curves(known, rng, general, of=columns)
-        return self._outlook(p, ability, columns, level, rng, widen)
+        both = np.concatenate([columns, known.given])
+        p, ability = self.curves(known, rng, general, of=both)
+        return self._outlook(p, ability, columns, known.given, known.scores, level, rng, widen)
 
     def _outlook(
         self,
         p: FloatArray,
         ability: FloatArray,
         of: IntArray,
+        given: IntArray,
+        scores: FloatArray,
         level: float,
         rng: np.random.Generator,
         widen: float,
     ) -> Outlook:
         """Return expected scores, and intervals that include residual dispersion."""
-        noise = rng.standard_t(self.df[of], size=p.shape) * np.sqrt(
-            self.scale.scatter[of] * unit_variance(p)
-        )
+        # The draws `p` are for the benchmarks `of`, then for `given`.
+        p, known = p[:, : len(of)], p[:, len(of) :]
+        sd = np.sqrt(self.scale.scatter[of] * unit_variance(p))
+        noise = rng.standard_t(self.df[of], size=p.shape) * sd
+        if given.size:
+            residual = (scores - known) / np.sqrt(self.scale.scatter[given] * unit_variance(known))
+            # The noise is not reduced, because the correlations are uncertain.
+            p = np.clip(p + sd * carried(self.related, given, of, residual), 0.0, 1.0)
         value = p.mean(axis=0)
         bounds = np.quantile(
             np.clip(p + noise, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2], axis=0
@@ -158,12 +198,14 @@ class Foreteller:
         if self._shared is None:
             self._shared = _Shared.of(self.found, self.n_draws, rng)
         shared, columns, k = self._shared, self._columns(of), self.scale.n_abilities
+        given, scores = self._of_model(model)
+        both = np.concatenate([columns, given])
         values, vectors = np.linalg.eigh(shared.within[model])
         own = rng.standard_normal((self.n_draws, k)) * np.sqrt(np.maximum(values, 0.0))
-        ability = self.scale.abilities[model] + shared.told[:, model] + own @ vectors.T
-        drawn = shared.drawn.reshape(self.n_draws, *self.scale.curves.shape)[:, columns]
-        p = _scores_of(ability, self.scale.curves[columns] + drawn)
-        return self._outlook(p, ability, columns, level, rng, widen)
+        ability = self._ability(model) + shared.told[:, model] + own @ vectors.T
+        drawn = shared.drawn.reshape(self.n_draws, *self.scale.curves.shape)[:, both]
+        p = _scores_of(ability, self.scale.curves[both] + drawn)
+        return self._outlook(p, ability, columns, given, scores, level, rng, widen)
 
     def curves(
         self,

@@ -3,9 +3,10 @@
 Few models have scores in all benchmarks, so means over benchmarks compare different sets of
 benchmarks. Here the curve of each benchmark relates its scores to common abilities
 (`psychollm.studies.stitching.scale`), as in Epoch's capability index. In addition, each benchmark
-has its own residual dispersion, curves are partially pooled, and a second ability is included if
-it improves the prediction of held-out scores. Prediction intervals are rescaled to reach their
-nominal coverage of held-out scores.
+has its own residual dispersion, curves are partially pooled, residuals of a model in similar
+benchmarks are correlated (`psychollm.studies.stitching.related`), and a second ability is included
+if it clearly improves the prediction of held-out scores. Prediction intervals are rescaled to
+reach their nominal coverage of held-out scores.
 
 References
 ----------
@@ -30,6 +31,7 @@ from psychollm.studies.stitching.folds import (
     enough,
     held_cells,
     held_models,
+    number_of_abilities,
     scale_of,
 )
 from psychollm.studies.stitching.foretelling import N_DRAWS, Foreteller
@@ -75,7 +77,8 @@ def stitch_benchmarks(
     out_of : float
         Highest possible score: 100 for percentages.
     n_abilities : 1 or 2, optional
-        Number of abilities; by default two if two predict held-out scores better than one.
+        Number of abilities; by default two if two predict held-out scores better than one, by
+        more than a standard error of the difference in squared errors.
     level : float
         Coverage of the intervals of abilities and benchmarks.
     rng : Generator, int or None
@@ -118,8 +121,7 @@ def stitch_benchmarks(
     held: tuple[HeldOut, ...]
     if enough(data):
         held = tuple(held_cells(data, n_abilities or MOST_ABILITIES, source))
-        best = int(np.argmin([one.squared_error for one in held])) + 1
-        many = n_abilities or best
+        many = n_abilities or number_of_abilities(held)
         others = held_models(data, many, source)
     else:
         many = n_abilities or 1
