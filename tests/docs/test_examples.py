@@ -115,19 +115,19 @@ def of_inference_boundary(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict
 
 
 def of_irt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    models = [f"m{k}" for k in range(81)]
+    models = [f"m{k}" for k in range(41)]
     table, algebra = right(models), np.arange(len(QUESTIONS)) % 2
     where = {"all": 1, "algebra": algebra, "law": 1 - algebra}
     return {
-        "correct": psy.Responses(table.iloc[:80]),
-        "families": {model: k // 4 for k, model in enumerate(models[:80])},
-        "answers": table.iloc[80],
-        "family": [k % 2 for k in range(80)],
+        "correct": psy.Responses(table.iloc[:40]),
+        "families": {model: k // 4 for k, model in enumerate(models[:40])},
+        "answers": table.iloc[40],
+        "family": [k % 2 for k in range(40)],
         "is_algebra": algebra,
         "is_law": 1 - algebra,
         "questions": QUESTIONS,
         "bifactor": pd.DataFrame(where, QUESTIONS),
-        "family_of_model": ["llama", "qwen", "gemma", "phi"] * 20,
+        "family_of_model": ["llama", "qwen", "gemma", "phi"] * 10,
         "subject_of_question": ["algebra", "law"] * 20,
     }
 
