@@ -6,21 +6,26 @@ fitted to the agents of Terminal-Bench 2 (means of .07 to .63); in families of f
 the variance of the logit is between families. With the trials of Terminal-Bench 2 (59 agents, 88
 tasks, five trials each; columns agent, task, successes, trials;
 github.com/dariakryvosheieva/agent-psychometrics, MIT), three of the five trials are drawn to
-predict the results of all five. Takes four minutes.
+predict the results of all five. Costs of simulated agents are log-normal, higher for tasks that
+the agent fails more often; with ``--only frontier`` only their tables are made again. Takes ten
+minutes.
 """
 
 import argparse
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.special import betaln, expit
 
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies.attempts.study import attempts
 
 OUT = Path(__file__).parents[1] / "docs" / "attempts_tables.md"
 AGENTS = {"mean .07": (0.13, 1.76), "mean .27": (0.17, 0.47), "mean .43": (0.25, 0.35),
           "mean .63": (0.49, 0.31)}  # fmt: skip
+COST_TASK, COST_OWN = 0.6, 0.5  # SDs of log costs: of a task for all agents, and for each
 TASKS, KS, TRIALS = (10, 30, 88), (1, 3, 5), 5
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 
@@ -103,6 +108,93 @@ def families(rng, n_tables):
     return rows
 
 
+def priced(rng, a, b, price, n):
+    """Return the frontier of a simulated study: successes, and mean costs per attempt."""
+    chance = rng.beta(a[:, None], b[:, None], (a.size, n))
+    shared = rng.standard_normal(n)
+    noise = COST_TASK * shared + COST_OWN * rng.standard_normal((a.size, n))
+    cost = price[:, None] * (1.5 - chance) * np.exp(noise)
+    table = counts(rng.binomial(TRIALS, chance)).assign(cost=cost.ravel())
+    found = attempts(
+        table, question="task", successes="successes", trials="trials", cost="cost", k=1, rng=1
+    ).frontier(bootstrap=Bootstrap(500), rng=1)
+    mean = price * (1.5 - a / (a + b)) * np.exp((COST_TASK**2 + COST_OWN**2) / 2.0)
+    return found, a / (a + b), mean
+
+
+def claims(rng, n_tables):
+    """Return rows: coverage of costs, false and true claims that another agent is better."""
+    means = np.array(list(AGENTS.values()))
+    alike = np.tile(means[2], (4, 1))
+    # Equal costs: the price makes up for failures, which cost more.
+    level = 1.5 - means[:, 0] / means.sum(axis=1)
+    cases = {
+        "equal success, costs 1 to 8": (alike, np.array([1.0, 2.0, 4.0, 8.0])),
+        "equal costs, success .07 to .63": (means, 1.0 / level),
+        "best agent cheapest": (means, np.array([2.0, 1.5, 1.2, 0.5]) / level),
+    }
+    rows = []
+    for name, (shape, price) in cases.items():
+        a, b = shape.T
+        for n in TASKS:
+            cover, false, true = [], [], []
+            for _ in range(n_tables):
+                found, success, mean = priced(rng, a, b, price, n)
+                cover.append(covers(found.spent.interval, mean))
+                wrong = right = 0
+                for row, other in enumerate(found.beaten_by):
+                    if other != "–":
+                        rival = found.labels.index(other)
+                        holds = success[rival] > success[row] + 1e-9
+                        holds &= mean[rival] < mean[row] * (1.0 - 1e-9)
+                        wrong, right = wrong + (not holds), right + holds
+                false.append(wrong > 0)
+                true.append(right / 3.0)
+            rows.append([name, f"{n}", 100 * np.mean(cover), 100 * np.mean(false),
+                         100 * np.mean(true) if name.startswith("best") else "–"])  # fmt: skip
+            print(*rows[-1], flush=True)
+    return rows
+
+
+def shares_on_frontier(rng, n_tables):
+    """Return rows: of agents with some share of resamples, how many are on the true frontier."""
+    means = np.array(list(AGENTS.values()))
+    rows = []
+    for n in TASKS:
+        shares, truth = [], []
+        for _ in range(n_tables):
+            a, b = (means[rng.integers(4, size=6)] * np.exp(0.5 * rng.standard_normal((6, 2)))).T
+            found, success, mean = priced(rng, a, b, np.exp(rng.uniform(0.0, 2.0, 6)), n)
+            beaten = (success > success[:, None]) & (mean < mean[:, None])
+            shares.append(found.share)
+            truth.append(~beaten.any(axis=1))
+        share, on = np.concatenate(shares), np.concatenate(truth)
+        cells = []
+        for low, high in itertools.pairwise((-0.01, 0.05, 0.5, 0.95, 1.0)):
+            own = (share > low) & (share <= high)
+            cells.append(f"{100 * on[own].mean():.0f} (of {own.sum()})")
+        rows.append([n, *cells])
+        print(*rows[-1], flush=True)
+    return rows
+
+
+def frontiers(n_tables):
+    """Return the tables of the frontier, which have random streams of their own."""
+    return [
+        "<!-- frontier -->",
+        markdown(
+            ["agents", "tasks", "cost covered", "some false claim", "true claims found"],
+            claims(np.random.default_rng(2), n_tables), 1,
+        ),
+        "<!-- shares -->",
+        markdown(
+            ["tasks", "up to 5 % of resamples", "5 to 50 %", "50 to 95 %", "above 95 %"],
+            shares_on_frontier(np.random.default_rng(3), n_tables), 0,
+        ),
+        "<!-- end of frontier -->",
+    ]  # fmt: skip
+
+
 def foretold(frame, rng, n_splits):
     """Return the coverage of predictions from three trials for the results of all five."""
     table = frame.loc[frame["trials"] == TRIALS].pivot_table(
@@ -142,8 +234,16 @@ def main():
     parser.add_argument("trials", nargs="?", type=Path)
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--splits", type=int, default=6)
+    parser.add_argument("--only", choices=["frontier"])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.only:
+        kept = OUT.read_text(encoding="utf-8").partition("<!-- frontier -->")[0].rstrip()
+        text = "\n\n".join([kept, *frontiers(options.tables)]) + "\n"
+        print(text)
+        if options.write:
+            OUT.write_text(text, encoding="utf-8")
+        return
     rng = np.random.default_rng(1)
     parts = [
         "<!-- simulated -->",
@@ -167,7 +267,7 @@ def main():
             markdown(["five trials, from three", "covered, %", "width"], rows, 3),
             "<!-- end of foretold -->",
         ]
-    text = "\n\n".join(parts) + "\n"
+    text = "\n\n".join([*parts, *frontiers(options.tables)]) + "\n"
     print(text)
     if options.write:
         OUT.write_text(text, encoding="utf-8")

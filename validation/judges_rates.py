@@ -4,11 +4,12 @@
 With the verdicts on TriviaQA (5 exam takers x 400 questions, eleven automatic judges and people;
 columns model, item, one per judge and HumanJudgement; github.com/UMass-Meta-LLM-Eval/llm_eval,
 arXiv 2406.12624) human labels are sampled from the complete labels, whose mean is the true value.
-Simulated answers need no data. Each cell of the tables has its own random stream. Takes forty
-minutes.
+Simulated answers need no data. Each cell of the tables has its own random stream. ``--only time``
+measures the CPU time of a large table again. Takes forty minutes.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from psychollm.studies.judged_scores.study import judged_scores
 
 OUT = Path(__file__).parents[1] / "docs" / "judges_tables.md"
 LABELS = (30, 60, 120)
+TIME = "### Time"
 PEOPLE = "HumanJudgement"
 
 
@@ -224,6 +226,24 @@ CASES = {
 }
 
 
+def timed(n_models=200, n_questions=12_000, n=300):
+    """Return a section with the CPU time of a large table."""
+    rng = np.random.default_rng(1)
+    truth = (rng.random((n_models, n_questions)) < rng.beta(2.0, 2.0, (n_models, 1))) * 1.0
+    verdicts, people = flipped(rng, truth, 0.12, 0.12), labelled(rng, truth, n)
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        judged_scores(verdicts, people, rng=1)
+        seconds.append(time.process_time() - start)
+    return [
+        TIME,
+        f"{n_models} models, {n_questions:,} questions and {n} labels of each model take "
+        f"{min(seconds):.1f} s on one core: scores, and all {n_models * (n_models - 1) // 2:,} "
+        "differences with simultaneous intervals.",
+    ]
+
+
 def markdown(head, rows, digits):
     """Return a table; `digits` is the number of decimals of each column."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
@@ -242,8 +262,16 @@ def main():
     parser.add_argument("verdicts", nargs="?", type=Path)
     parser.add_argument("--replicates", type=int, default=1000, help="of each judge on TriviaQA")
     parser.add_argument("--simulated", type=int, default=400, help="replicates of each simulation")
+    parser.add_argument("--only", choices=["time"])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.only:
+        kept = OUT.read_text(encoding="utf-8").partition(TIME)[0].rstrip()
+        text = "\n\n".join([kept, *timed()])
+        print(text.splitlines()[-1])
+        if options.write:
+            OUT.write_text(text + "\n", encoding="utf-8")
+        return
     rng = np.random.default_rng(1)
     heads = [
         *(f"scores, {n}" for n in LABELS), *(f"differences, {n}" for n in LABELS),
@@ -265,6 +293,7 @@ def main():
         ]  # fmt: skip
     rows = simulated(options.simulated)
     parts += ["### Simulated judges", markdown(["judge", *heads], rows, [1] * 6 + [2] * 3)]
+    parts += timed()
     text = "\n\n".join(parts)
     print(text)
     if options.write:

@@ -44,7 +44,7 @@ def claims(data: Path) -> Iterator[Claim]:
     kappa = cohen_kappa(theirs, np.tile(stacked["HumanJudgement"], (2, 1)), clusters=items, rng=0)
     for row, judge in enumerate(_BEST):
         yield Claim(
-            headline=f"{judge} has excellent alignment with people",
+            headline=f"{judge} has excellent alignment with people (first version of the paper)",
             published="excellent",
             found=f"kappa {shown(kappa.value[row], kappa.interval[row])}",
             outcome=beyond(kappa.interval[row], 0.8),
