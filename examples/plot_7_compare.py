@@ -31,7 +31,7 @@ plt.show()
 # -----
 #
 # Pairs without a significant difference are either equivalent or inconclusive. For inconclusive
-# pairs the last column gives the number of questions that would detect the difference.
+# pairs the last column gives the number of questions needed to detect the difference.
 
 shown = ["first", "second", "value", "lower", "upper", "adjusted", "needed"]
 print(found.pairs()[shown].head(8).round(3).to_string(index=False))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # metric -> bounds (data sets, 2), the true value, and, for metrics that have it, a flag (data
-# sets,) where an interval may be too short
+# sets,) where an interval may be too narrow
 Intervals = dict[str, tuple[np.ndarray, float] | tuple[np.ndarray, float, np.ndarray]]
 
 
@@ -24,8 +24,8 @@ class Case:
 
 
 def flagged(flags: tuple[object, ...]) -> np.ndarray:
-    """Return which results flag that their interval may be too short."""
-    return np.array(["may be too short" in str(flag) for flag in flags])
+    """Return which results flag that their interval may be too narrow."""
+    return np.array(["may be too narrow" in str(flag) for flag in flags])
 
 
 def collected(

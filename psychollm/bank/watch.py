@@ -159,15 +159,19 @@ class Watch:
         """Return text that states whether and when a change was detected."""
         asked = int((self._evidence.past[0].table[0] > 0).sum())
         bound = number(1.0 / self.alpha, 0)
-        head = f"{count(self.look)} looks (baseline: {count(asked)} questions)"
+        looks = f"{count(self.look)} look{'s' * (self.look != 1)}"
+        baseline = f"baseline of {count(asked)} questions"
         if not self.alarm:
-            evidence = f"The evidence is {_told(self.evidence)}; the alarm threshold is {bound}."
-            return f"No alarm in {head}. {evidence}"
+            evidence = (
+                f"The evidence (e-value) is {_told(self.evidence)}; the alarm threshold is "
+                f"{bound}."
+            )
+            return f"No alarm in {looks} ({baseline}). {evidence}"
         label = self._looks[self._alarmed - 1]["look"]
         when = f"look {self._alarmed}" + f" ({label})" * (label != self._alarmed)
         return (
-            f"ALARM since {when} of {head}: {_SAID[self.direction]}. The evidence is "
-            f"{_told(self.evidence)}; the alarm threshold is {bound}. {self._since()}"
+            f"ALARM since {when}: {_SAID[self.direction]} ({looks}, {baseline}). The evidence "
+            f"(e-value) is {_told(self.evidence)}; the alarm threshold is {bound}. {self._since()}"
         ).rstrip()
 
     def _since(self) -> str:

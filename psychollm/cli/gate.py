@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from psychollm.cli.two_tables import Tables
 
 DESCRIPTION = """\
-Find the lowest confidence above which a model may answer alone: with 90 % certainty at most 10 %
-of these answers are wrong. Each group of questions (--by) has its own threshold; for other kinds
-of questions there is no guarantee.
+Find the lowest confidence above which a model may answer without review: with 90 % certainty at
+most 10 % of these answers are wrong. Each group of questions (--by) has its own threshold; for
+other kinds of questions there is no guarantee.
 
 CONFIDENCE, CORRECTNESS and LOG are described in 'psychollm calibrate --help'.
 """
@@ -37,7 +37,7 @@ class MakeGate(OfStated):
     """Command `psychollm gate`."""
 
     NAME = "gate"
-    HELP = "find the confidence above which a model may answer alone"
+    HELP = "find the confidence above which a model may answer without review"
     USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG

@@ -1,12 +1,14 @@
 """``psychollm irt``: fit an item response model to binary answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from psychollm._base.call import Call, Made
+from psychollm._base.numbers import count, number
+from psychollm._base.shown import on_screen
 from psychollm.cli.carry_out import Analysis, Found
 from psychollm.cli.one_table import OneTable
 from psychollm.cli.options import option
@@ -14,7 +16,11 @@ from psychollm.cli.streamed import STREAMS_ARE, Choosing, is_large, refuse, scan
 from psychollm.cli.two_tables import ANALYSIS, CHOOSE, OUTPUT, READING
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from psychollm.irt.result import IRTFit
+
+_SHOWN = 7  # number of printed rows of each table
 
 DESCRIPTION = (
     """\
@@ -89,9 +95,10 @@ class Irt(Analysis, Choosing, OneTable):
         )
         call = Call("psy.ability", (fitting, answers), name="able", aside={"n_jobs": self.jobs})
         able, fit = call.run(made).to_frame(), fitting.run(made)
+        items = fit.to_frame()
         return Found(
-            summary=_told(fit),
-            tables={"items": fit.to_frame(), "abilities": able},
+            summary=_told(fit, items, able, written=self.out is not None),
+            tables={"items": items, "abilities": able},
             script=call.script(),
             numbers={
                 "model": fit.model,
@@ -107,11 +114,46 @@ class Irt(Analysis, Choosing, OneTable):
         )
 
 
-def _told(fit: "IRTFit") -> str:
-    """Describe the fit in words."""
+def _told(fit: "IRTFit", items: "pd.DataFrame", able: "pd.DataFrame", *, written: bool) -> str:
+    """Describe the fit in words, with the first rows of its two tables."""
     ending = fit.convergence
     how = "converged" if ending.converged else f"did not converge ({ending.reason})"
-    return (
-        f"{fit.model} of {fit.n_respondents:,} models on {len(fit.labels):,} questions: {how} "
-        f"after {ending.iterations} iterations, log-likelihood {fit.log_likelihood:,.1f}."
+    name = {"rasch": "Rasch"}.get(fit.model, fit.model.upper())
+    able = able.sort_values("ability", ascending=False, kind="stable")
+    lines = [
+        f"{name} fit to {fit.n_respondents:,} models and {len(fit.labels):,} questions: {how} "
+        f"after {ending.iterations} iterations, log-likelihood {fit.log_likelihood:,.1f}.",
+        "Models, the most able first:",
+        *_rows(able, {"respondent": "model", "ability": "ability", "se": "SE"}),
+        "Questions:",
+        *_rows(
+            items,
+            {
+                "item": "question",
+                "slope": "slope",
+                "se_slope": "SE of slope",
+                "difficulty": "difficulty",
+                "se_difficulty": "SE of difficulty",
+            },
+        ),
+    ]
+    if not written:
+        lines.append("--out DIR writes both tables and a script in Python.")
+    return on_screen("\n".join(lines))
+
+
+def _rows(frame: "pd.DataFrame", columns: Mapping[str, str]) -> list[str]:
+    """Return the first rows of a table as lines, and the number of further rows."""
+    import pandas as pd
+
+    first = frame.head(_SHOWN)
+    texts = pd.DataFrame(
+        {
+            name: [str(one) if column in {"item", "respondent"} else number(one) for one in cells]
+            for column, name in columns.items()
+            for cells in [first[column].tolist()]
+        }
     )
+    more = len(frame) - len(first)
+    rest = [f"  and {count(more)} more"] if more > 0 else []
+    return [f"  {line}" for line in texts.to_string(index=False).split("\n")] + rest

@@ -235,7 +235,10 @@ class OfTables(ByGroups, Resampled):
             "source": list(self.files),
             "seed": self.seed,
         }
-        remark = "Answers are read once: only the number of factors is tested, from pair counts."
+        remark = (
+            "The answers were read in one pass, so only the number of factors is tested, from "
+            "counts of pairs."
+        )
         return self.of_study(found, call.script(), numbers, remark=remark)
 
     def _read(self) -> "Tables[Responses]":

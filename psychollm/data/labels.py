@@ -28,6 +28,10 @@ from psychollm._base.wording import parameter
 
 Labels: TypeAlias = tuple[Hashable, ...]
 
+_PIVOT = (
+    ". If each row is one answer, pass table.pivot(index='model', columns='question', "
+    "values='score') with the names of its columns"
+)
 _SHOWN = 3
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -89,7 +93,13 @@ def _check_labels(kind: str, labels: Labels) -> None:
                 msg = f"the label of {kind} number {position + 1} is missing ({label!r}): name it"
                 raise LabelError(msg)
     if len(unique) != len(labels):
-        check_unique(kind, labels)
+        try:
+            check_unique(kind, labels)
+        except LabelError as error:
+            if kind != "model":
+                raise
+            msg = f"{error.text.marked}{_PIVOT}"
+            raise LabelError(msg) from error
     check_letters(f"{kind} label", labels)
 
 

@@ -84,6 +84,9 @@ def as_table(
 
 def one_model(data: Any, *, argument: str) -> Table:
     """Convert data as `as_table` does, but treat a vector as the values of one model."""
+    data = in_pandas(data)
+    if hasattr(data, "iloc") and data.ndim == 2 and is_long("auto", [*data.columns], Columns()):
+        return as_table(data, argument=argument)
     data = labelled(data)
     named = any(hasattr(data, name) for name in ("columns", "dims", "models"))
     if named and getattr(data, "ndim", 2) != 1:

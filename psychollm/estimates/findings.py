@@ -324,7 +324,7 @@ def first_rows(
 ) -> tuple[str, ...]:
     """Return the text of the first rows, and the number of further rows."""
     more = len(rows) - most
-    rest = (f"{more} more in the table of {table}",) if more > 0 else ()
+    rest = (f"and {more} more, in the table of {table}",) if more > 0 else ()
     return (*map(text, rows[:most]), *rest)
 
 

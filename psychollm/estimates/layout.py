@@ -4,6 +4,7 @@ The file `page.py` of a study defines its layout, and `psychollm.reports` create
 studies. The page of a study without a layout contains only its findings.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -152,10 +153,10 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
         f"errors are inversely proportional to the square root of the number of {units}."
     )
     if decides:
-        text += (
-            f" {about(max(decides)).capitalize()} {units} are needed for conclusions about all of "
-            "these effects."
-        )
+        most = about(max(decides))
+        single = re.sub(r"s\b", "", units, count=1)
+        are = f"{single} is" if most.endswith(" 1") else f"{units} are"
+        text += f" For conclusions about all of these effects, {most} {are} needed."
     now = [float(f"{n:.6g}") for n in columns[5]]
     table = Table.of(
         [

@@ -109,7 +109,7 @@ def repeated_share(
         interval=wilson(scaled, size, level=level, df=df),
         n=n,
         flags=first_reason((n == 0, absent), (few(df), Reason.FEW_CLUSTERS)),
-        method="Wilson at the effective size" if repeats else "Wilson",
+        method="Wilson at the effective sample size" if repeats else "Wilson",
         level=level,
         labels=tuple(counts),
         axis=axis,

@@ -273,7 +273,6 @@ def counted(
     words: Mapping[Outcome, tuple[str, str]],
     *,
     kind: str = "model",
-    data: str = "answers",
     named: Outcome | None = Outcome.BELOW,
     whether: str = "",
 ) -> str:
@@ -291,16 +290,18 @@ def counted(
     if not n:
         return ", ".join(parts)
     if parts:
-        return f"{', '.join(parts)}; {inconclusive(n)}"
+        return f"{', '.join(parts)}; {inconclusive(n, kind)}"
     whom = _of_all(n, len(verdicts.labels), kind)
     if not whether:
-        return f"the {data} are inconclusive for {whom}"
-    return f"for {whom} the {data} do not show {whether}"
+        return f"the results are inconclusive for {whom}"
+    return f"for {whom} it is unclear {whether}"
 
 
-def inconclusive(n: int) -> str:
-    """Return the phrase for the number of inconclusive results."""
-    return f"{count(n)} {'is' if n == 1 else 'are'} inconclusive"
+def inconclusive(n: int, kind: str = "model") -> str:
+    """Return the clause for the inconclusive results among others."""
+    if n == 1:
+        return f"the result for the other {kind} is inconclusive"
+    return f"the results for the other {count(n)} {kind}s are inconclusive"
 
 
 def _of_all(n: int, total: int, kind: str) -> str:
@@ -315,14 +316,16 @@ def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
         return f"The two are {equivalent}." if judged.count(Outcome.SMALL) else ""
     shown = sum(one.shown for one in judged.outcomes)
     small, few, apart = map(judged.count, (Outcome.SMALL, Outcome.OPEN, Outcome.APART))
-    parts = [f"{count(shown)} {'differs' if shown == 1 else 'differ'}"]
+    differ = "differs" if shown == 1 else "differ"
+    parts = [f"{count(shown)} {differ} significantly" if shown else "none differs significantly"]
     if small:
         parts.append(f"{count(small)} {'is' if small == 1 else 'are'} {equivalent}")
     if apart:
         parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common questions")
     if few:
         parts.append(f"{count(few)} {'is' if few == 1 else 'are'} inconclusive")
-    return f"Of {count(pairs)} pairs, {', '.join(parts)}."
+    listed = " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
+    return f"Of {count(pairs)} pairs, {listed}."
 
 
 def every(n: int, kind: str) -> str:

@@ -238,7 +238,7 @@ class IRTFit(Expects, Result):
         return [
             f"Warning: residuals of {alike} of {n} {who} correlate: "
             f"{'; '.join(map(listed, self.alike[:3]))}{'; ...' if len(self.alike) > 3 else ''}. "
-            "Intervals assume independence and are too short: pass families=."
+            "Intervals assume independence and are too narrow: pass families=."
         ]
 
     def _scale_in_words(self) -> str:

@@ -46,7 +46,7 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
     questions, and are hollow at the limits of the usable strengths. The upper right panel shows
     the agreement with each target on held-out questions; bars start at the agreement of a constant
     answer. The lower panels show :math:`R^2` and held-out kappa for the direction and the
-    controls, with their null distributions under exchanged questions. ``study.to_frame()``,
+    controls, with their null distributions under permuted questions. ``study.to_frame()``,
     ``study.controls_frame()`` and ``study.null`` contain the numbers.
 
     Parameters
@@ -162,7 +162,7 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
     draws = study.null.draws[:, column]
     known = draws[np.isfinite(draws)]
     if known.size and np.ptp(known) > 0:
-        ax.hist(known, bins="auto", color=GREY, alpha=0.55, lw=0, label="exchanged questions")
+        ax.hist(known, bins="auto", color=GREY, alpha=0.55, lw=0, label="permuted questions")
     top = ax.get_ylim()[1]
     value = study.headlines[which]
     p = study.p_values[which]

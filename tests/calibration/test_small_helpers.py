@@ -244,7 +244,7 @@ def test_flags_of_correct_answers(
 
 def test_words_of_an_area() -> None:
     area = auroc([[0.9, 0.8, 0.6, 0.7, 0.5, 0.9]], [[1, 0, 1, 1, 0, 1]], rng=0)
-    words = "the answers do not show whether confidence discriminates correct from wrong answers"
+    words = "it is unclear whether confidence discriminates between correct and wrong answers"
     assert discrimination(area, SMALLEST) == words
 
 

@@ -119,7 +119,7 @@ def test_all_choices(command, tmp_path):
         (
             ["README.md"],
             InputError,
-            "nor a table: which column holds the model? pass --columns with",
+            "nor a table: which column holds the model? pass --columns model=COLUMN",
         ),
     ],
 )

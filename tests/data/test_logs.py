@@ -85,6 +85,12 @@ def test_several_scorers_in_a_table(write):
             LabelError,
             "which column holds the model",
         ),
+        (
+            "question,text,a,b\nq1,What is it?,1,0\nq2,And this?,0,1\n",
+            {},
+            InputError,
+            "If each model has a column of its own, remove 'text'",
+        ),
         (LONG, {"columns": {"score": "f1"}}, LabelError, "no column 'f1'"),
         (LONG, {"columns": {"llm": "model"}}, LabelError, "columns= has a key 'llm'"),
         (LONG + "a,s\n", {}, InputError, "line 5: 2 cells, but the header has 3 columns"),

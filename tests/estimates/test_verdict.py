@@ -109,12 +109,12 @@ def test_smallest_effects_are_checked():
 def test_counts_name_and_add_up():
     found = Verdicts(tuple("abcd"), (Outcome.ABOVE, Outcome.ABOVE, Outcome.BELOW, Outcome.OPEN))
     words = dict.fromkeys((Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL), ("is x", "are x"))
-    wanted = "2 of 4 models are x, 1 is x (c); 1 is inconclusive"
+    wanted = "2 of 4 models are x, 1 is x (c); the result for the other model is inconclusive"
     assert counted(found, words) == wanted
     nothing = Verdicts(("a", "b"), (Outcome.OPEN,) * 2)
-    assert counted(nothing, words) == "the answers are inconclusive for both models"
+    assert counted(nothing, words) == "the results are inconclusive for both models"
     told = counted(nothing, words, whether="whether they are x")
-    assert told == "for both models the answers do not show whether they are x"
+    assert told == "for both models it is unclear whether they are x"
 
 
 def panel(n, slope, rng):
@@ -128,11 +128,11 @@ def test_eight_answers_show_nothing_of_a_model():
     low, high = few["auroc"].interval[0]
     assert low < 0.5 < high
     assert "chance" not in few.summary()
-    assert "the answers do not show whether confidence discriminates" in few.summary().lower()
+    assert "it is unclear whether confidence discriminates" in few.summary().lower()
     many = panel(20_000, 0.0, np.random.default_rng(2))
     assert "Discrimination is within 0.05 of chance" in verdict(many)
     assert "unbiased within 5 points" in verdict(many)
     strict = SmallestEffects(auroc=1e-4, share=1e-4)
-    assert "the answers do not show whether" in many.summary(smallest=strict).lower()
+    assert "it is unclear whether" in many.summary(smallest=strict).lower()
     knows = panel(500, 0.9, np.random.default_rng(3))
-    assert "Confidence discriminates correct from wrong answers" in verdict(knows)
+    assert "Confidence discriminates between correct and wrong answers" in verdict(knows)

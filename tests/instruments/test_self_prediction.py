@@ -118,7 +118,8 @@ def test_scores(asked):
     assert scores.failures()["answer"] == {"refused": 1}
     assert scores.failures()["percent"] == {"failed": 2}
     assert scores.yes_rate == 0.5
-    assert "missing: 1 of yes_no, 2 of percent, 3 of verbal" in scores.summary()
+    missing = "missing: 1 reply to yes_no, 2 replies to percent, 3 replies to verbal"
+    assert missing in scores.summary()
     assert scores.to_frame("m")["question"].tolist() == ["sum", "rome", "void"]
 
 

@@ -3,12 +3,13 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.score_differences import mcnemar, score_differences
@@ -73,6 +74,17 @@ def test_clusters_leave_no_mcnemar():
     found = score_differences(scores, clusters=np.repeat(np.arange(20), 4))
     assert np.isnan([found.mcnemar_exact_p[0], found.mcnemar_p[0], found.mcnemar_chi2[0]]).all()
     assert np.isfinite(score_differences(scores, clusters=np.arange(80)).mcnemar_exact_p[0])
+
+
+def test_a_long_table_is_compared_as_a_wide_one():
+    scores = np.random.default_rng(0).random((2, 20))
+    wide = pd.DataFrame(scores, ["a", "b"], [f"q{k}" for k in range(20)])
+    long = wide.rename_axis("model").reset_index().melt("model", var_name="question")
+    for one in (long, long.rename(columns={"value": "score"})):
+        assert score_differences(one).value == pytest.approx(score_differences(wide).value)
+        assert mean_score(one).value == pytest.approx(mean_score(wide).value)
+    with pytest.raises(LabelError, match=r"pass table\.pivot\(index='model'"):
+        score_differences(long.set_index("model"))
 
 
 def test_scores_that_are_not_binary_have_no_mcnemar():

@@ -75,7 +75,7 @@ class ConfidenceGate(Study, Result):
     def decide(
         self, confidence: ArrayLike, group: Any = None, *, model: Hashable | None = None
     ) -> BoolArray:
-        """Return whether a model may answer alone, for each confidence that it states.
+        """Return whether a model may answer without review, for each confidence that it states.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class ConfidenceGate(Study, Result):
         if unseen:
             warn(
                 f"group {listed(unseen)} is unknown to the gate, so there is no guarantee and no "
-                "question is answered alone: fit a gate to answers to such questions"
+                "question is answered without review: fit a gate to answers to such questions"
             )
         found = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         return np.broadcast_to(found[0], shape) if one else found.reshape(shape)
@@ -214,7 +214,7 @@ class ConfidenceGate(Study, Result):
         more = len(order) - _SHOWN
         share, sure = (f"{100.0 * one:g} %" for one in (self.at_most, self.certainty))
         several = "for each group of each model" if self.grouped else "for each model"
-        promise = f"at most {share} of the answers are wrong, with {sure} certainty"
+        promise = f"at most {share} of the answers are wrong (with {sure} certainty)"
         rows = tuple(self._line(gate) for gate in order[:_SHOWN])
         rows += (f"and {more} more, in the table of gates",) if more > 0 else ()
         items = (
@@ -227,8 +227,8 @@ class ConfidenceGate(Study, Result):
                 question="What are the thresholds?",
                 rows=rows,
                 explanation=(
-                    f"A gate is the lowest confidence above which {promise}. The guarantee is "
-                    f"made {several} separately, and needs at least {count(self.fewest)} answers."
+                    f"A gate is the lowest confidence above which {promise}. The guarantee holds "
+                    f"{several} separately, and needs at least {count(self.fewest)} answers."
                 ),
             ),
             Finding(
@@ -257,24 +257,24 @@ class ConfidenceGate(Study, Result):
             row = sentence(self._line(order[0]))
             return f"{row} Above this confidence, {promise}." if good else row
         if not good:
-            return f"No gate: there is no confidence above which {promise}."
+            return f"No gate can be set: no confidence threshold guarantees that {promise}."
         return (
-            f"{good} of {self.promised.size} gates have a guarantee: {promise}. "
-            f"{self.name(order[0])} may answer the largest proportion of questions alone, "
-            f"{percent(self.coverage.flat[order[0]])}."
+            f"{good} of {self.promised.size} gates guarantee that {promise}. "
+            f"{self.name(order[0])} may answer the largest proportion of questions without "
+            f"review, {percent(self.coverage.flat[order[0]])}."
         )
 
     def _line(self, gate: int) -> str:
         name = self.name(gate)
         if not self.promised.flat[gate]:
             flag = str([flag for row in self.flags for flag in row][gate])
-            return f"{name}: no gate, {flag} ({count(float(self.n.flat[gate]))} answers)"
+            return f"{name}: no gate; {flag} ({count(float(self.n.flat[gate]))} answers)"
         wrong = number(100.0 * self.error.flat[gate], 1)
         bound = number(100.0 * self.upper.flat[gate], 1)
         return (
-            f"{name} may answer {percent(self.coverage.flat[gate])} of the questions alone, from "
-            f"confidence {self.threshold.flat[gate]:.4g}: {wrong} % of the answers were wrong "
-            f"(upper bound {bound} %)"
+            f"{name} may answer without review from a confidence of "
+            f"{self.threshold.flat[gate]:.4g} ({percent(self.coverage.flat[gate])} of the "
+            f"questions): {wrong} % of these answers were wrong (upper bound {bound} %)"
         )
 
 

@@ -24,9 +24,10 @@ def exhibits(
         key="gates",
         title="Proportion of wrong answers by proportion answered",
         caption=(
-            "Proportion of wrong answers among the questions answered alone, by the proportion "
-            "answered, which increases as the threshold falls. Circles mark gates, with a line "
-            "up to the guaranteed bound; the dashed line marks the tolerated proportion."
+            "Proportion of wrong answers among the questions answered without review, against "
+            "the proportion of questions answered, which increases as the threshold falls. "
+            "Circles mark gates, with a line up to the guaranteed bound; the dashed line marks "
+            "the tolerated proportion."
         ),
     )
     return {"gates": (curves, Listing(table=partial(_gates, result), instead=True))}

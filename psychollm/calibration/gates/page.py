@@ -37,7 +37,8 @@ def _facts(result: "ConfidenceGate", smallest: SmallestEffects) -> tuple[Fact, .
         ),
         Fact(name="Guaranteed gates", value=count(good), detail=f"of {count(size)}"),
         Fact(
-            name="Largest proportion answered alone", value=percent(float(result.coverage.max()))
+            name="Largest proportion answered without review",
+            value=percent(float(result.coverage.max())),
         ),
     )
 

@@ -72,14 +72,14 @@ def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
         about = "whether the model is over- or underconfident"
         return counted(judged, words, whether=about, named=None if alike else Outcome.BELOW) + size
     if judged.outcomes[0] is Outcome.OPEN:
-        return "the answers do not show whether the model is over- or underconfident"
+        return "it is unclear whether the model is over- or underconfident"
     return f"the model {words[judged.outcomes[0]][0]}{size}"
 
 
 def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
     """Report for how many models confidence discriminates correct from wrong answers."""
     judged = verdicts(auroc, smallest=smallest.auroc, null=0.5)
-    what = "confidence discriminates correct from wrong answers"
+    what = "confidence discriminates between correct and wrong answers"
     chance = f"within {smallest.auroc:g} of chance"
     n, several = len(judged.labels), len(judged.labels) > 1
     if not several:
@@ -87,11 +87,11 @@ def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
             Outcome.ABOVE: what,
             Outcome.BELOW: "confidence is higher for wrong answers",
             Outcome.SMALL: f"discrimination is {chance}",
-            Outcome.OPEN: f"the answers do not show whether {what}",
+            Outcome.OPEN: f"it is unclear whether {what}",
         }[judged.outcomes[0]]
     above, open_ = judged.count(Outcome.ABOVE), judged.count(Outcome.OPEN)
     if open_ == n:
-        return f"for {every(n, 'model')} the answers do not show whether {what}"
+        return f"for {every(n, 'model')} it is unclear whether {what}"
     parts = [f"{what} in {every(n, 'model') if above == n else f'{above} of {n} models'}"]
     if below := judged.which(Outcome.BELOW):
         parts.append(f"it is higher for wrong answers in {len(below)} ({names_of(below)})")
@@ -210,7 +210,7 @@ class Evidence:
                 Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
                 Outcome.SMALL: (f"is {to_within}", f"are {to_within}"),
             }
-            told = counted(judged, words, data=data, whether="whether the model is calibrated")
+            told = counted(judged, words, whether="whether the model is calibrated")
             n = len(judged.labels)
             if judged.count(Outcome.ABOVE) == n:
                 who = "neither model" if n == 2 else f"none of the {n} models"
@@ -221,15 +221,15 @@ class Evidence:
                 Outcome.SMALL: f"the model is {to_within}",
             }.get(
                 judged.outcomes[0],
-                f"the {data} do not show whether the model is calibrated",
+                "it is unclear whether the model is calibrated",
             )
         return Finding(
             key="calibration",
             question="Are the models calibrated?",
             statement=(
                 f"{sentence(told)}{cannot} The calibration error is "
-                f"{extent(error.value.value, digits=3)}; its expectation under calibration is "
-                f"{extent(error.expected.value, digits=3)}."
+                f"{extent(error.value.value, digits=3)}; for a calibrated model, "
+                f"{extent(error.expected.value, digits=3)} is expected."
             ),
             numbers={
                 "error": error.value.value,
@@ -262,8 +262,8 @@ class Evidence:
         return replace(
             asked,
             statement=(
-                f"The error rate is {extent(curve.error_rate)} over all answers, and "
-                f"{extent(half)} over the more confident half."
+                f"The error rate is {extent(curve.error_rate)} among all answers, and "
+                f"{extent(half)} among the more confident half."
             ),
             numbers={"error_rate": curve.error_rate, "of_half": half},
         )
@@ -271,7 +271,7 @@ class Evidence:
     def _compared(self, key: str) -> str:
         """Describe how many pairs differ on a metric, and which model is best."""
         words = {
-            Outcome.ABOVE: ("differs", "differ"),
+            Outcome.ABOVE: ("differs significantly", "differ significantly"),
             Outcome.SMALL: ("is equivalent", "are equivalent"),
         }
         pairs, least = self._pairs(key), getattr(self.smallest, key, None)

@@ -22,6 +22,7 @@ from psychollm.data.missing_codes import Missing, MissingValues, check_codes
 from psychollm.data.readers.csv_file import opened, read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.parquet_file import read_parquet
+from psychollm.data.readers.wide import RepeatedLabelError
 from psychollm.data.responses import Responses
 from psychollm.data.table import encode, known_values, numbers
 
@@ -298,7 +299,20 @@ def read_clusters(
     if column is not None:
         columns = Columns(model, question, column, "first", missing=Missing(()))
         return _of_answers(Path(path), _labelled(path, "long", columns))
-    return _of_list(Path(path), _labelled(path, "wide", Columns(missing=Missing(()))))
+    try:
+        table = _labelled(path, "wide", Columns(missing=Missing(())))
+    except RepeatedLabelError as error:
+        msg = (
+            f"{error.text.marked.replace(': model ', ': label ').removesuffix(': rename it')}, "
+            "but a list of clusters has one line per question, with its label and its cluster"
+            + parameter(
+                "",
+                python="; for a file with a line per answer, pass column=, the column of clusters",
+                command="; from a table with a line per answer, write such a list",
+            )
+        )
+        raise LabelError(msg) from error
+    return _of_list(Path(path), table)
 
 
 def read_words(
@@ -430,8 +444,9 @@ def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
 
     if len(table.questions) != 1:
         msg = (
-            f"{file} holds the columns {listed(table.questions)} besides its first: a list of "
-            "clusters has two columns, the question and its cluster"
+            f"{file} has the columns {listed(table.questions)} after its first, but two columns "
+            "are needed: a label, such as that of a question, and one value. Keep the first "
+            "column and one other, and write the rest to a file of their own"
         )
         raise LabelError(msg)
     return pd.Series(

@@ -17,6 +17,10 @@ from psychollm.data.missing_codes import check_codes, check_columns
 from psychollm.data.table import known_values
 
 
+class RepeatedLabelError(LabelError):
+    """A label that two rows of a wide table have."""
+
+
 def wide_table(
     path: Path,
     header: Sequence[str],
@@ -108,7 +112,7 @@ def _row_labels(
                 f"{path}, {name_row(row)}: model {label!r} already occurs in line {before}: "
                 "rename it"
             )
-            raise LabelError(msg)
+            raise RepeatedLabelError(msg)
         first[label] = row
     return found
 

@@ -207,7 +207,8 @@ class RevisionScores(Scores):
                 estimate.labels, estimate.value, estimate.interval, estimate.n, strict=True
             ):
                 if np.isfinite(value):
-                    lines.append(f"{label}: {value:.3f} [{low:.3f}, {high:.3f}] of {n:.0f}")
+                    name = str(label).replace("_", " ")
+                    lines.append(f"{name}: {value:.3f} [{low:.3f}, {high:.3f}], n = {n:.0f}")
         return "\n".join(lines) or "no reply could be parsed"
 
 

@@ -98,9 +98,9 @@ class RuleWorldScores(Scores):
         n = int(np.isfinite(self.strict[self._of(kind)]).sum())
         missing = int(self._of(kind).sum()) - n
         if not n:
-            return f"{kind}: none of {missing} answers is readable"
+            return f"type {kind}: none of {missing} answers is readable"
         text = (
-            f"{kind}: {100 * self.rate(kind):.1f} % of {n} answers pass, "
+            f"type {kind}: {100 * self.rate(kind):.1f} % of {n} answers pass, "
             f"{100 * self.refusal_rate(kind):.1f} % are refusals"
         )
         loose = self.rate(kind, scoring="keyword")

@@ -100,7 +100,7 @@ class Scaffold(Instrument[ScaffoldScores]):
     ('spontaneous', 'While you think: Test each step before')
     >>> print(asked.score([asked.read(own, "Answer: 5"), asked.read(led, "Answer: 4")]).summary())
     spontaneous: 0 of 1 right; directed: 1 of 1 right
-    directions correct 1 of 1 wrong answers and turn 0 of 0 right answers wrong
+    the directions correct 1 of 1 wrong answers and make 0 of 0 right answers wrong
     """
 
     NAME = "scaffold"

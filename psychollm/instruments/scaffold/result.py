@@ -57,8 +57,8 @@ class ScaffoldScores(Scores):
         pairs = self.pairs()
         wrong, right = (pairs[pairs[:, 0] == was, 1] for was in (0.0, 1.0))
         return (
-            f"{'; '.join(parts)}\ndirections correct {wrong.sum():.0f} of {wrong.size} wrong "
-            f"answers and turn {(1.0 - right).sum():.0f} of {right.size} right answers wrong"
+            f"{'; '.join(parts)}\nthe directions correct {wrong.sum():.0f} of {wrong.size} wrong "
+            f"answers and make {(1.0 - right).sum():.0f} of {right.size} right answers wrong"
         )
 
     def pairs(self) -> FloatArray:

@@ -180,7 +180,7 @@ class ArmStudy(Study, Result):
         text = f"{one.measure.capitalize()} {said}: {self._over(one)}"
         wide = one.pooled.interval[1]
         if shown.shown and np.isfinite(wide).all() and wide[0] <= 0.0 <= wide[1]:
-            text += "; for models like these the difference is inconclusive"
+            text += "; for the population of such models the difference is inconclusive"
         return f"{text}."
 
     def _over(self, one: Contrast) -> str:

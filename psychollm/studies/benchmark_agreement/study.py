@@ -239,8 +239,8 @@ class BenchmarkAgreement(Study, Result):
             return f"The agreement of {both} is undefined: {self.agreement.flags[0]}."
         low, high = self.agreement.interval[2]
         opposite = (
-            f"By true scores, {percent(self.agreement.value[2])} of pairs of models are in "
-            f"opposite orders ({percent(low)} to {percent(high)})"
+            f"An estimated {percent(self.agreement.value[2])} of pairs of models have opposite "
+            f"true orders (interval {percent(low)} to {percent(high)})"
         )
         if judged is Outcome.SMALL:
             least = f"fewer than {percent(smallest)}"
@@ -248,7 +248,7 @@ class BenchmarkAgreement(Study, Result):
         if judged.shown:
             return f"The benchmarks {both} rank models differently. {opposite}."
         return (
-            f"With {count(len(self.labels))} models, it is inconclusive whether {both} rank "
+            f"With {count(len(self.labels))} models, it is unclear whether {both} rank "
             f"models alike. {opposite}."
         )
 
@@ -259,8 +259,9 @@ class BenchmarkAgreement(Study, Result):
         rows = [f"{name}: {found.text(row)}" for row, name in enumerate(QUANTITIES)]
         return (
             f"observed rank correlation: {number(self.rank_correlation)}",
-            f"reliability of the scores: {reliability}; with sampling noise alone, the expected "
-            f"correlation is {number(self.ceiling)}, with {noise} of pairs reversed",
+            f"reliability of the scores: {reliability}; if the benchmarks differed only by "
+            f"sampling noise, a correlation of {number(self.ceiling)} would be expected, with "
+            f"{noise} of pairs reversed",
             *rows,
         )
 
@@ -326,12 +327,12 @@ def benchmark_agreement(
     >>> tables = [rng.random((12, 300)) < 1.0 / (1.0 + np.exp(-able)) for _ in range(2)]
     >>> print(benchmark_agreement(*tables, rng=1).summary())
     12 models, 300 and 300 questions.
-    With 12 models, it is inconclusive whether first and second rank models alike. By true scores,
-      0 % of pairs of models are in opposite orders (0 % to 12 %).
+    With 12 models, it is unclear whether first and second rank models alike. An estimated 0 % of
+      pairs of models have opposite true orders (interval 0 % to 12 %).
     How similar are the rankings?
       observed rank correlation: 0.84
-      reliability of the scores: 0.97 and 0.96; with sampling noise alone, the expected correlation
-        is 0.97, with 8 % of pairs reversed
+      reliability of the scores: 0.97 and 0.96; if the benchmarks differed only by sampling noise,
+        a correlation of 0.97 would be expected, with 8 % of pairs reversed
       true correlation: 1.00 [0.93, 1.00]
       Kendall's tau: 1.00 [0.76, 1.00]
       share of opposite pairs: 0.00 [0.00, 0.12]

@@ -49,15 +49,16 @@ def power_in_words(result: Any) -> str:
     )
     if not detected:
         return "None: there are too few questions."
+    depending = ", depending on the pair" if " to " in detected else ""
     rest = (
-        f" If the models are equal, differences of {excluded} are excluded with the same "
-        "probability."
+        " If two models are equal, the interval excludes differences larger than "
+        f"{excluded} with the same probability."
         if excluded
         else ""
     )
     return (
-        f"With a power of {percent(result.power)}, differences of {detected} between two models "
-        f"are detected.{rest}"
+        "The smallest true difference that is detected with a power of "
+        f"{percent(result.power)} is {detected}{depending}.{rest}"
     )
 
 

@@ -372,11 +372,10 @@ class Comparison(Study, Result):
         if judged.outcomes[row] is not Outcome.OPEN:
             return text
         fewer = self.to_exclude(smallest)[row]
+        required = [f"{about(found)} to detect this difference"] if found < _MANY else []
         if fewer < _MANY:
-            text += f"; {about(fewer)} questions would exclude a difference of {smallest:g}"
-        return text + (
-            f"; {about(found)} would detect the estimated difference" if found < _MANY else ""
-        )
+            required.append(f"{about(fewer)} to show equivalence (±{smallest:g})")
+        return f"{text}; questions needed: {', '.join(required)}" if required else text
 
     def _clustered(self) -> bool:
         return bool((self.differences.n_clusters < self.differences.n).any())
@@ -440,18 +439,18 @@ def compare(
     >>> print(compare(right.astype(int), rng=1).summary())
     3 models, 400 questions.
     0 ranks first, 0.810 [0.769, 0.845], and is significantly better than every other model. Of 3
-      pairs, 2 differ, 1 is inconclusive.
+      pairs, 2 differ significantly and 1 is inconclusive.
     How do the models rank?
       0: 0.810 [0.769, 0.845], rank 1, tier 1
       1: 0.578 [0.529, 0.625], rank 2 to 3, tier 2
       2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
     How much does each model differ from the next?
       0 - 1: +0.232 [+0.158, +0.307]
-      1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions would exclude a difference of 0.05;
-        about 23,000 would detect the estimated difference
-    Which differences can these questions detect? With a power of 80 %, differences of 10.0 to 11.5
-      points between two models are detected. If the models are equal, differences of 11.3 to 13.1
-      points are excluded with the same probability.
+      1 - 2: +0.015 [-0.070, +0.100]; questions needed: about 23,000 to detect this difference,
+        about 2,700 to show equivalence (±0.05)
+    Which differences can these questions detect? The smallest true difference that is detected
+      with a power of 80 % is 10.0 to 11.5 points, depending on the pair. If two models are equal,
+      the interval excludes differences larger than 11.3 to 13.1 points with the same probability.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)

@@ -142,16 +142,19 @@ class Difficulty(Study, Result):
         # A negative R2 is worse than the mean and counts as no prediction.
         judged = outcome((max(low, 0.0), high), smallest=least)
         if judged is Outcome.OPEN:
-            return f"It is inconclusive whether the text predicts the shared difficulty ({value})."
+            return f"It is unclear whether the text predicts the shared difficulty ({value})."
         if judged is Outcome.SMALL:
             return f"The text predicts almost none of the shared difficulty ({value})."
         beyond = {
-            Outcome.ABOVE: "It is better than its length alone",
-            Outcome.BELOW: "It is worse than its length alone",
-            Outcome.SMALL: f"It is equivalent (±{least:g}) to its length alone",
-            Outcome.OPEN: "The comparison with its length alone is inconclusive",
+            Outcome.ABOVE: "It predicts better than text length alone",
+            Outcome.BELOW: "It predicts worse than text length alone",
+            Outcome.SMALL: f"It predicts as well as text length alone, within ±{least:g}",
+            Outcome.OPEN: "The comparison with text length alone is inconclusive",
         }[outcome(lead.interval, smallest=least)]
-        return f"The text predicts the shared difficulty ({value}). {beyond} ({more})."
+        return (
+            f"The text predicts the shared difficulty ({value}). {beyond} (difference in R² "
+            f"{more})."
+        )
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
         """Draw scores against predictions: `psychollm.plots.plot_difficulty`."""

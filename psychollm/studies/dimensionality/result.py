@@ -341,8 +341,8 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
         statement=(
             f"a model without common factors is {_rejected(none, result.alpha)}; a one-factor "
             f"model is {_rejected(one, result.alpha)}{allowed}. A second factor has "
-            f"{percent(share.observed, 1)} of the latent variance; under one factor, the median "
-            f"is {percent(middle, 1)} and the 95 % quantile {percent(top, 1)}."
+            f"{percent(share.observed, 1)} of the latent variance; in data with one factor, the "
+            f"median is {percent(middle, 1)} and the 95 % quantile {percent(top, 1)}."
         ),
         rows=(
             f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",

@@ -116,7 +116,7 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         if second is Outcome.SMALL:
             return f"one factor; {_second(evidence)}"
         return (
-            f"one factor; a second with {least} of the latent variance or more cannot be "
+            f"one factor; a second with at least {least} of the latent variance cannot be "
             f"excluded; {_second(evidence)}"
         )
     p_with = p_equals(evidence.lapses.p_value)
@@ -179,7 +179,7 @@ def _second(evidence: Evidence) -> str:
     share = "the second eigenvalue"
     if evidence.p_second is None:
         low, high = (percent(bound, 1) for bound in evidence.share_interval)
-        return f"a second has {low} to {high} of the latent variance"
+        return f"the interval of its proportion of the latent variance is {low} to {high}"
     if evidence.p_second <= evidence.alpha:
         return (
             f"{share} is larger than under one factor with empty_cells={evidence.empty_cells!r} "
@@ -188,8 +188,8 @@ def _second(evidence: Evidence) -> str:
         )
     if evidence.counted:
         return (
-            f"{share} is an artefact: one factor with these thresholds produces it under "
-            f"empty_cells={evidence.empty_cells!r} ({p_equals(evidence.p_second)})"
+            f"{share} is an artefact: with empty_cells={evidence.empty_cells!r}, one factor with "
+            f"these thresholds produces an eigenvalue as large ({p_equals(evidence.p_second)})"
         )
     chance = p_equals(evidence.p_second)
     return f"{share} is within chance of one factor with these thresholds ({chance})"

@@ -64,8 +64,8 @@ class MonitoringLink(Study, Result):
             Outcome.ABOVE: "More capable models recognise uncovered events more often",
             Outcome.BELOW: "More capable models recognise uncovered events less often",
             Outcome.SMALL: "Capability hardly correlates with recognising uncovered events",
-            Outcome.OPEN: "Whether more capable models recognise uncovered events better is "
-            "inconclusive",
+            Outcome.OPEN: "It is unclear whether more capable models recognise uncovered events "
+            "more often",
         }
         return Finding(
             statement=f"{words[shown]}: {self.text()}.",

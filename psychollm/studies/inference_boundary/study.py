@@ -154,7 +154,7 @@ class InferenceBoundary(Study, Result):
         rates = Finding(
             key="rates",
             question="Pass rates by type of question:",
-            rows=tuple(f"{kind}: {_rates(self, kind)}" for kind in self.profiles),
+            rows=tuple(f"type {kind}: {_rates(self, kind)}" for kind in self.profiles),
             numbers={str(kind): one.retest.rate for kind, one in self.profiles.items()},
         )
         items = [_verdict(self, smallest), rates]
@@ -227,17 +227,20 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     least = f"(±{smallest.share:g})"
     words = {
         Outcome.ABOVE: (
-            "passes more open than answerable questions",
-            "pass more open than answerable questions",
+            "passes open questions more often than answerable ones",
+            "pass open questions more often than answerable ones",
         ),
         Outcome.BELOW: (
-            "passes fewer open than answerable questions",
-            "pass fewer open than answerable questions",
+            "passes open questions less often than answerable ones",
+            "pass open questions less often than answerable ones",
         ),
-        Outcome.SMALL: (f"passes both equally {least}", f"pass both equally {least}"),
+        Outcome.SMALL: (
+            f"passes both equally often {least}",
+            f"pass both equally often {least}",
+        ),
     }
     judged = verdicts(study.certainty_inversion, smallest=smallest.share)
-    whether = "whether the model passes more open or more answerable questions"
+    whether = "whether the model passes open or answerable questions more often"
     text = counted(judged, words, named=Outcome.ABOVE, whether=whether)
     numbers = {"certainty_inversion": study.certainty_inversion}
     return Finding(statement=sentence(text), numbers=numbers, outcome=judged)
@@ -263,18 +266,20 @@ def _failed(profile: BoundaryProfile) -> str:
     """Return the number of failed answers of one type, and the kinds of failure."""
     failures = profile.failures
     if failures is None:
-        return f"{profile.kind}: none"
+        return f"type {profile.kind}: none"
     n, labels = failures.n, failures.labels
     low, high, total = int(np.argmin(n)), int(np.argmax(n)), n.sum()
-    span = f"{n[low]:.0f} ({labels[low]}) to {n[high]:.0f} ({labels[high]}) answers fail"
-    if n[low] == n[high]:
-        span = f"{n[low]:.0f} answers fail" + f" in {every(n.size, 'model')}" * (n.size > 1)
+    failed = "1 failed answer" if n[high] == 1 else f"{n[high]:.0f} failed answers"
+    span = failed if n.size == 1 else f"{failed} by each model"
+    if n[low] != n[high]:
+        span = f"{n[low]:.0f} ({labels[low]}) to {n[high]:.0f} ({labels[high]}) failed answers"
     pooled = failures.count.sum(axis=0) / total
     ways = ", ".join(
         f"{percent(pooled[k])} {failures.categories[k]}"
         for k in np.argsort(-pooled, kind="stable")
     )
-    return f"{profile.kind}: {span}; kinds of all {total:.0f} failed answers: {ways}"
+    of_all = f" of all {total:.0f} failures" if n.size > 1 else ""
+    return f"type {profile.kind}: {span}; kinds{of_all}: {ways}"
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:
@@ -285,10 +290,11 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
         return "no answers"
     n, low, high = rate.defined.sum(), np.nanargmin(rate.value), np.nanargmax(rate.value)
     least, most = percent(rate.value[low], 1), percent(rate.value[high], 1)
-    text = f"{least} ({rate.labels[low]}) to {most} ({rate.labels[high]}) pass"
+    text = f"{least} ({rate.labels[low]}) to {most} ({rate.labels[high]}) of answers pass"
     if least == most:
-        text = f"{least} pass" + (f" ({every(n, 'model')})" if n > 1 else "")
-    return f"{text}; runs: {len(profile.retest.runs)}"
+        text = f"{least} of answers pass" + (f" ({every(n, 'model')})" if n > 1 else "")
+    runs = len(profile.retest.runs)
+    return f"{text}; {runs} run{'s' * (runs != 1)}"
 
 
 def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
@@ -297,12 +303,14 @@ def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     if one.detectable is None or not np.isfinite(one.smallest_shown):
         return f"{text}; there are too few questions to detect any difference."
     n, most, fewer = one.detectable.n_questions, one.needed, one.to_exclude(smallest)
-    more = ""
+    required = []
     if most is not None:
-        more = f"; detecting the observed difference takes {about(most.n_questions)} questions"
+        required.append(f"{about(most.n_questions)} to detect this difference")
     if fewer is not None:
-        more += f"; excluding a difference of {smallest:g} takes {about(fewer)}"
-    return f"{text}; {n} questions detect a difference of {number(one.smallest_shown)}{more}."
+        required.append(f"{about(fewer)} to show equivalence (±{smallest:g})")
+    more = f"; questions needed: {', '.join(required)}" if required else ""
+    least = number(one.smallest_shown)
+    return f"{text}; smallest difference that {n} questions detect: {least}{more}."
 
 
 def inference_boundary(

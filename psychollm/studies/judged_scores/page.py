@@ -29,7 +29,7 @@ def _methods(result: "JudgedScores") -> tuple[str, ...]:
         f"{cite('ppi', 'sarndal')}. Scores refer to {result.target}.",
         "Intervals of binary scores combine Jeffreys' intervals within each verdict "
         f"{cite('brown', 'zou')}; those of graded scores are Wilson's, with the effective sample "
-        "size. If few labels disagree with the judge, half a wrong label is added, so that no "
+        "size. If few labels disagree with the judge, half a disagreement is added, so that no "
         "interval has zero width.",
         "Differences are paired by question: their intervals combine the intervals of the two "
         f"scores, given the correlation of their errors {cite('zou')}. They are simultaneous: "

@@ -92,8 +92,9 @@ class LabelPlan(Result):
             )
         equal, unsure = self.equal[known].max(), self.unsure[known].max()
         text = (
-            f"A margin of error of ±{number(self.wanted, 3)} for {count(known.sum())} of "
-            f"{count(known.size)} models takes labels of {count(equal)} randomly chosen questions"
+            f"A margin of error of ±{number(self.wanted, 3)} in {count(known.sum())} of "
+            f"{count(known.size)} models requires labels of {count(equal)} randomly chosen "
+            "questions"
         )
         if unsure < equal:
             text += f", or of {count(unsure)} chosen by the judge's uncertainty (`probability`)"

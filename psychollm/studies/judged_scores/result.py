@@ -234,8 +234,8 @@ class JudgedScores(Study, Result):
                 rows=first_rows(order, self._model, most=_SHOWN, table="models"),
                 explanation=(
                     "A score is the judge's mean over all answers, corrected by human labels of "
-                    "some of them. It is unbiased for any judge, and more precise for a better "
-                    f"one. Intervals are pointwise and refer to {self.target}."
+                    "some of them. The score is unbiased for any judge, and more precise for a "
+                    f"better one. Intervals are pointwise and refer to {self.target}."
                 ),
                 numbers={"raw": self.raw, "bias": self.bias},
             ),
@@ -257,9 +257,7 @@ class JudgedScores(Study, Result):
                     key="differences",
                     question="How much does each model differ from the next?",
                     rows=tuple(self._next()),
-                    explanation=(
-                        "Differences are between corrected scores; the intervals are simultaneous."
-                    ),
+                    explanation=("Corrected scores are compared; the intervals are simultaneous."),
                     numbers={
                         "value": self.differences.value,
                         "interval": self.differences.interval,

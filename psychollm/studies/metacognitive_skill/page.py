@@ -41,7 +41,7 @@ def _skill_facts(study: "MetacognitiveSkill", smallest: SmallestEffects) -> tupl
 def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     return (
         f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace is coded as 0, 1 or 2 for "
-        f"each behaviour. It shows the behaviour if the code is {study.threshold} or higher. All "
+        f"each behaviour. A trace with a code of {study.threshold} or higher shows it. All "
         f"codes are by {escape(f'the coder ‘{study.coder}’' if study.coder else 'one coder')}. "
         f"Agreement of coders is measured by Krippendorff’s α {cite('krippendorff')} and Cohen’s "
         "κ.",
@@ -114,9 +114,7 @@ def _abstention_verdict(
             "abstain equally on unanswerable and answerable questions",
         ),
     }
-    return counted(
-        judged, words, data="questions", whether="whether the model abstains when it should"
-    )
+    return counted(judged, words, whether="whether the model abstains when it should")
 
 
 ABSTENTION = Layout(
@@ -140,8 +138,8 @@ ABSTENTION = Layout(
         "zero for a model that abstains at random. Replies were coded by the "
         f"{escape(in_words(study.reader))}; replies without a code are excluded and counted.",
         "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. "
-        f"Intervals of proportions: {escape(study.overall.recall.method)}. Intervals of F1 and "
-        f"phi: {escape(study.overall.f1.method)}.",
+        f"Methods of intervals: {escape(study.overall.recall.method)} (proportions), "
+        f"{escape(study.overall.f1.method)} (F1 and phi).",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"
@@ -172,7 +170,7 @@ def _revision_verdict(
         Outcome.SMALL: ("does not gain accuracy by review", "do not gain accuracy by review"),
     }
     whether = "whether review is better than asking again"
-    return counted(judged, words, data="questions", whether=whether)
+    return counted(judged, words, whether=whether)
 
 
 REVISION = Layout(

@@ -69,10 +69,10 @@ class RevisionSkill(Study, Result):
         """Return one finding, with a row per model; `smallest.share` is the effect of interest."""
         judged = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
         words = {
-            Outcome.ABOVE: "better than asking again",
-            Outcome.BELOW: "worse than asking again",
-            Outcome.SMALL: f"equivalent (±{smallest.share:g}) to asking again",
-            Outcome.OPEN: "not significantly different from asking again",
+            Outcome.ABOVE: "is significantly more accurate than asking again",
+            Outcome.BELOW: "is significantly less accurate than asking again",
+            Outcome.SMALL: f"is equivalent (±{smallest.share:g}) to asking again",
+            Outcome.OPEN: "does not differ significantly in accuracy from asking again",
         }
         rows = (self._sentence(row, words[one]) for row, one in enumerate(judged.outcomes))
         found = Finding(
@@ -86,16 +86,16 @@ class RevisionSkill(Study, Result):
     def _sentence(self, row: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]
         text = (
-            f"{self.labels[row]}: its reviews reject {rates['error_catch'].text(row)} of its "
-            f"wrong and {rates['false_alarm'].text(row)} of its right answers; revision "
-            f"corrects {rates['correction'].text(row)} of wrong and corrupts "
-            f"{rates['miscorrection'].text(row)} of right answers"
+            f"{self.labels[row]}: reviews reject {rates['error_catch'].text(row)} of wrong and "
+            f"{rates['false_alarm'].text(row)} of right answers; revision corrects "
+            f"{rates['correction'].text(row)} of wrong answers and makes "
+            f"{rates['miscorrection'].text(row)} of right answers wrong"
         )
         if control.defined[row]:
-            text += f", {compared} ({control.text(row, signed=True)})"
+            text += f"; it {compared} (difference {control.text(row, signed=True)})"
         flips = rates["sycophantic_flip"]
         if flips.defined[row]:
-            text += f"; under pressure it gives up {flips.text(row)} of right answers"
+            text += f"; under pressure the model gives up {flips.text(row)} of right answers"
         return text
 
 

@@ -224,7 +224,7 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
             (Outcome.ABOVE, "more frequent with right answers"),
             (Outcome.BELOW, "less frequent with right answers"),
             (Outcome.SMALL, f"equally frequent with right answers (±{smallest.share:g})"),
-            (Outcome.OPEN, "inconclusive"),
+            (Outcome.OPEN, "association with right answers inconclusive"),
         )
         if one in shown
     ]

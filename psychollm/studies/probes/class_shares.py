@@ -77,7 +77,7 @@ class ClassShares(Study, Result):
         }
         return Finding(
             question="Do states predict the distribution of answers over classes?",
-            statement=sentence(counted(judged, words, kind="layer", data="questions")),
+            statement=sentence(counted(judged, words, kind="layer")),
             rows=estimate_rows(self.skill),
             numbers={"skill": self.skill},
             outcome=judged,

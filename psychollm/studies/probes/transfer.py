@@ -76,7 +76,7 @@ class ProbeTransfer(Study, Result):
             Outcome.BELOW: ("predicts worse than chance", "predict worse than chance"),
             Outcome.SMALL: (f"is {little}", f"are {little}"),
         }
-        told = counted(judged, words, kind="transfer", data="questions")
+        told = counted(judged, words, kind="transfer")
         return Finding(
             statement=(
                 f"The mean AUROC of probes is {number(self.across)} on other topics and "

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from psychollm._base.call import Call, Made
 from psychollm.cli.carry_out import Analysis, Found
 from psychollm.cli.one_table import OneTable
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
+
+if TYPE_CHECKING:
+    from psychollm.studies.question_audit.study import QuestionAudit
 
 DESCRIPTION = """\
 Detect wrong keys and other faulty questions from the options that models chose. The input is a
@@ -125,11 +129,24 @@ class Audit(Analysis, OneTable):
             "n_models": result.n_models,
             "seed": self.seed,
         }
-        found = self.of_study(result, script, numbers)
+        found = replace(self.of_study(result, script, numbers), remark=self._flagged(result))
         if texts is not None:
             table = found.tables["questions"]
             table["text"] = [texts.get(str(label), "") for label in table["question"]]
         return replace(found, page=partial(result.report, texts=texts, source=script))
+
+    def _flagged(self, result: "QuestionAudit") -> str:
+        """Name the keys that are flagged at the rate of `--fdr`, unless the findings list them."""
+        from psychollm.estimates.findings import sentence_list
+        from psychollm.studies.question_audit.study import LOOSE
+
+        keys = result.flagged(self.fdr)
+        if keys == (result.flagged() or result.flagged(LOOSE)):
+            return ""
+
+        named = f": {sentence_list(keys)}" if keys else ""
+        are = f"{len(keys)} key{' is' if len(keys) == 1 else 's are'}" if keys else "no key is"
+        return f"At a false discovery rate of {100.0 * self.fdr:g} %, {are} flagged{named}."
 
 
 COMMAND = Audit

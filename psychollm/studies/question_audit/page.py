@@ -24,8 +24,8 @@ def _with_worst(
         key="worst",
         question="Questions to check, worst first",
         statement="Probabilities of a fault are conditional on the models' choices. Other faults "
-        "are several right options, no right option, and an unclear question. The models' "
-        "choices hardly distinguish these three, so the table gives their total probability.",
+        "are several right options, no right option, and an unclear question. The models' choices "
+        "can hardly tell these three apart, so the table gives their total probability.",
         exhibits=worst(result, texts, fdr),
     )
     return result, replace(found, items=(*found.items, listed))

@@ -59,6 +59,7 @@ _FLIPPED = 0.05  # proportion of keys that are corrupted
 _FEWEST_MODELS = 3
 _SHOWN = 12
 _IN_FIVE = "a false discovery rate of 20 %"
+LOOSE = 0.5  # false discovery rate of the listed keys if none is flagged at 20 %
 _SUSPECT = 0.5  # probability from which a question counts as part of a run
 UNREAD = "no answer was read"
 
@@ -168,19 +169,20 @@ class QuestionAudit(Study, Result):
             Finding(
                 key="keys",
                 question="Which keys look wrong?",
-                rows=self._rows("wrong_key"),
+                rows=self._rows("wrong_key", 0.2 if self.flagged() else LOOSE),
                 statement="" if self.flagged() else self._nothing("wrong_key"),
                 explanation="Probability of a wrong key, and the models' choices. At most "
-                f"{percent(0.2)} of the flagged keys are expected to be sound.",
+                f"{percent(0.2 if self.flagged() else LOOSE)} of the flagged keys are expected "
+                "to be sound.",
                 numbers={"p_wrong_key": self.p_wrong_key},
             ),
             Finding(
                 key="any",
                 question="Which questions have any fault?",
-                rows=self._rows("any"),
+                rows=self._rows("any", 0.2),
                 statement="" if self.flagged(fault="any") else self._nothing("any"),
                 explanation="A fault is a wrong key, several right options, no right option, or "
-                "an unclear question. The models' choices hardly distinguish the last three.",
+                "an unclear question. The models' choices can hardly tell the last three apart.",
                 numbers={"p_flawed": self.p_flawed},
             ),
             Finding(
@@ -209,7 +211,7 @@ class QuestionAudit(Study, Result):
                 statement=f"All models chose the key of {count(right.sum())} "
                 f"question{'' if right.sum() == 1 else 's'}, so no fault can be detected there. A "
                 "misconception shared by the models looks like a wrong key."
-                + (f" Number of questions without an answer: {count(unread)}." if unread else ""),
+                + (f" Questions without any answer: {count(unread)}." if unread else ""),
             ),
         )
         head = f"{count(self.n_models)} models, {count(len(self.labels))} questions."
@@ -263,25 +265,43 @@ class QuestionAudit(Study, Result):
             f"{count(round(faults - keys))} more questions have another fault."
         )
 
-    def _rows(self, fault: Fault) -> tuple[str, ...]:
-        places = likeliest(self._chance(fault), 0.2)
+    def _rows(self, fault: Fault, fdr: float) -> tuple[str, ...]:
+        places = likeliest(self._chance(fault), fdr)
         chance = self._chance(fault)
         left = len(places) - _SHOWN
         rows = [
             f"{self.labels[q]}: {number(chance[q])}; {self.reason[q]}" for q in places[:_SHOWN]
         ]
-        return (*rows, *([f"and {count(left)} more"] if left > 0 else []))
+        return (*rows, *([f"and {count(left)} more, in the table of questions"] * (left > 0)))
 
     def _nothing(self, fault: Fault) -> str:
-        places = likeliest(self._chance(fault), 0.5)
+        """Return what is flagged at a rate of 50 %, and what follows."""
+        places = likeliest(self._chance(fault), LOOSE)
         if not len(places):
-            return "None is flagged at a false discovery rate of 20 % or of 50 %."
-        return f"None is flagged at {_IN_FIVE}; {count(len(places))} would be flagged at 50 %."
+            return f"None is flagged at {_IN_FIVE} or of 50 %." + self._remedy(fault)
+        n = count(len(places))
+        if fault == "any":
+            return f"None is flagged at {_IN_FIVE}; {n} are flagged at 50 %."
+        found = self.found[np.flatnonzero(np.isclose(self.stated, LOOSE))]
+        text = (
+            f"None is flagged at {_IN_FIVE}. At 50 %, {n} {'is' if n == '1' else 'are'} flagged: "
+            "check by hand, because up to half are expected to be sound."
+        )
+        if found.size:
+            text += f" At this rate, the audit detects {percent(found[0])} of corrupted keys."
+        return text
+
+    def _remedy(self, fault: Fault) -> str:
+        """Return what to do if the audit detects no corrupted key."""
+        if fault == "any" or np.isfinite(self.false).any():
+            return ""
+        choices = "" if any(self.key) else " the models' choices with the key, or"
+        return f" To detect wrong keys, the audit needs{choices} more models."
 
     def _trial(self, level: int) -> str:
         stated = f"at a nominal false discovery rate of {percent(self.stated[level])}"
         if np.isnan(self.false[level]):
-            return f"{stated}: nothing is flagged"
+            return f"{stated}: no key is flagged"
         return (
             f"{stated}: {percent(self.found[level])} of the corrupted keys are flagged; "
             f"{percent(self.false[level])} of all flagged keys are false positives"
@@ -361,7 +381,7 @@ def question_audit(
     >>> audit.worst()[:2].tolist(), audit.p_wrong_key[[17, 180]].round(2).tolist()
     ([180, 17], [0.23, 0.22])
     >>> audit.reason[17]
-    '12 of 12 models choose 2, 0 the key 3'
+    '12 of 12 models choose 2, none the key 3'
     """
     if n_options is not None:
         n_options = check_count("n_options", n_options, low=2)
@@ -500,4 +520,4 @@ def _reason(n: int, n_right: int, n_rival: int, options: Labels, gap: float) -> 
         able = f" ({'more' if gap > 0 else 'less'} able on average)"
     if not key:
         return f"{n - n_right} of {n} models{able} answer wrongly"
-    return f"{n_rival} of {n} models{able} choose {rival}, {n_right} the key {key}"
+    return f"{n_rival} of {n} models{able} choose {rival}, {n_right or 'none'} the key {key}"

@@ -55,6 +55,12 @@ if TYPE_CHECKING:
 
 _SHOWN = 12  # number of questions, or pairs, that the summary lists
 ALL_RIGHT, ALL_WRONG, ALL_ALIKE, UNANSWERED = "all right", "all wrong", "all alike", "no answer"
+_WORDS = {
+    ALL_RIGHT: "solved by all models",
+    ALL_WRONG: "solved by none",
+    ALL_ALIKE: "scored alike by all models",
+    UNANSWERED: "without an answer",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,8 +135,8 @@ class QuestionScreen(Study, Result):
                 question="Which questions have zero variance?",
                 rows=tuple(self._dead_rows()),
                 statement=self._no_dead(),
-                explanation="All models have the same score on these questions. They cost calls "
-                "without changing the ranking.",
+                explanation="All models have the same score on these questions. Asking them "
+                "costs requests and cannot change the ranking.",
                 numbers={"dead": self.dead},
             ),
             Finding(
@@ -183,16 +189,20 @@ class QuestionScreen(Study, Result):
             hard = "no other is hard" if dead else "none is hard"
         if self.n_models == 1:
             return f"Of {count(total)} questions {hard}. All other checks require several models."
-        kinds = [f"{self.dead.count(why)} {why}" for why in dict.fromkeys(self.dead) if why]
+        kinds = [
+            f"{self.dead.count(why)} {_WORDS.get(why, why)}"
+            for why in dict.fromkeys(self.dead)
+            if why
+        ]
         why = f" ({', '.join(kinds)})" if kinds else ""
         gone = f"{count(dead)} {'has' if dead == 1 else 'have'} zero variance{why}"
         against, pairs = int(self.against.sum()), len(self.pairs)
         contrary = f"{count(against) if against else 'None'} {'has' if against < 2 else 'have'}"
         alike = f"{count(pairs)} pairs are" if pairs > 1 else f"{pairs or 'no'} pair is"
         return (
-            f"{count(total - dead)} of {count(total)} questions distinguish models; {gone}; "
-            f"{hard}. {contrary} a significant negative item-rest correlation; {alike} flagged "
-            f"as {'duplicates' if pairs > 1 else 'a duplicate'}."
+            f"{count(total - dead)} of {count(total)} questions distinguish between models; "
+            f"{gone}; {hard}. {contrary} a significant negative item-rest correlation; "
+            f"{alike} flagged as {'duplicates' if pairs > 1 else 'a duplicate'}."
         )
 
     def _no_dead(self) -> str:
@@ -244,7 +254,7 @@ class QuestionScreen(Study, Result):
         for why in dict.fromkeys(self.dead):
             if why:
                 places = [place for place, own in enumerate(self.dead) if own == why]
-                yield f"{why}: {self._named(places)}"
+                yield f"{_WORDS.get(why, why)}: {self._named(places)}"
 
     def _hardest(self) -> IntArray:
         """Return the hard questions that have variance, the hardest first."""
@@ -329,10 +339,11 @@ def question_screen(
     >>> right[:, 8], right[:, 9] = right[:, 7], 1
     >>> print(question_screen(right).summary())
     40 models, 60 questions.
-    59 of 60 questions distinguish models; 1 has zero variance (1 all right); 8 more are hard. None
-      has a significant negative item-rest correlation; 1 pair is flagged as a duplicate.
+    59 of 60 questions distinguish between models; 1 has zero variance (1 solved by all models); 8
+      more are hard. None has a significant negative item-rest correlation; 1 pair is flagged as a
+      duplicate.
     Which questions have zero variance?
-      all right: 9
+      solved by all models: 9
     Which questions are hard?
       37: mean score 10 % (40 models)
       55: mean score 10 % (40 models)

@@ -220,7 +220,7 @@ class RaterSeverity(Study, Result):
             Outcome.BELOW: ("rates lower", "rate lower"),
             Outcome.SMALL: ("is equivalent to the average", "are equivalent to the average"),
         }
-        said = counted(judged, words, kind="rater", data="ratings")
+        said = counted(judged, words, kind="rater")
         return (
             f"{self.labels[lowest]} is the harshest rater and {self.labels[highest]} the most "
             f"lenient. Their expected mean ratings of all things are {self.rate.text(lowest)} and "
@@ -234,7 +234,7 @@ class RaterSeverity(Study, Result):
         left = len(order) - 2 * _SHOWN
         return (
             *map(say, order[:_SHOWN]),
-            f"{left} more in the table of raters",
+            f"{left} more, in the table of raters",
             *map(say, order[-_SHOWN:]),
         )
 

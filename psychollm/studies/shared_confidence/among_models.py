@@ -71,11 +71,12 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
         )
         left = with_interval(pairs.pooled_excess, pairs.pooled_excess_interval, 3, signed=True)
         statement = (
-            f"On {count(pairs.n_questions_split)} questions one model says yes and another no "
-            f"({count(pairs.n_disagreements)} disagreements of pairs); all models agree on "
-            f"{count(pairs.n_questions_unanimous)} questions. The accuracy of the model that says "
-            f"yes minus the accuracy of the other is {ahead}. Without any self-knowledge, "
-            f"the difference expected from the {pairs.control.replace('shared', 'factor')} is "
+            f"Models disagree on {count(pairs.n_questions_split)} questions (with "
+            f"{count(pairs.n_disagreements)} disagreements between two models) and agree on "
+            f"{count(pairs.n_questions_unanimous)}. When two models disagree, the accuracy of "
+            f"the one that says yes minus the accuracy of the other is {ahead}. Without any "
+            "self-knowledge, the difference expected from the "
+            f"{pairs.control.replace('shared', 'factor')} is "
             f"{signed(pairs.pooled_expected, 3)}; the excess is {left}."
         )
     return Finding(
@@ -106,9 +107,9 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
             f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
         ),
         explanation=(
-            "The best single model is chosen on other questions. Much of the gain may be due to "
-            "the larger number of distinct values of the vote. For a fair comparison, the vote is "
-            "dichotomised at the single model's yes rate."
+            "The best single model is chosen on other questions. The vote has more distinct "
+            "values than a single answer, which may explain much of the gain. For a fair "
+            "comparison, the vote is dichotomised at the single model's yes rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
         outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),

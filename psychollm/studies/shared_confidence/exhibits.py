@@ -39,9 +39,10 @@ _DRAWINGS = {
         "Each model’s loading on the common factor against its threshold. Dots: first component "
         "of the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings "
         "with intervals, which need no continuity correction. If the dots decline but the "
-        "diamonds do not, the cause is the correction, or lapses; hollow diamonds are fitted "
-        "without lapses. Left inset: proportions of variance, with bands that contain 90 % of the "
-        "replicates of each null. Right inset: R² of the quadratic fit in one-factor tables.",
+        "diamonds do not, the cause is the correction, or lapses. Hollow diamonds: loadings "
+        "fitted without lapses. Left inset: proportions of variance, with bands that contain 90 % "
+        "of the replicates of each null. Right inset: R² of the quadratic fit in one-factor "
+        "tables.",
     ),
     "scree": (
         "Eigenvalues and two nulls",
@@ -76,7 +77,7 @@ _DRAWINGS = {
         "F-beta of all models as a function of beta",
         "F-beta of every model; the strip names the best one at each β, with its bootstrap band. "
         "Solid curve: the model exceeds its own “always yes” baseline; dotted: it does not. "
-        "Black: the best model’s expected value without information about the question.",
+        "Black: the value expected of the best model if its answers carried no information.",
     ),
     "between_models": (
         "Yes rate against accuracy of all models",
@@ -86,7 +87,7 @@ _DRAWINGS = {
     "pairwise_calibration": (
         "Observed and expected difference in correctness, pairs of models",
         "Each point represents two models, on questions to which the first says yes and the "
-        "second no. It shows the observed difference in correctness against the difference "
+        "second no. Vertical: observed difference in correctness; horizontal: difference "
         "expected without self-knowledge. Cross: all pairs pooled, with an interval.",
     ),
     "ensemble": (

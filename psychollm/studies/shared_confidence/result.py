@@ -357,13 +357,14 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             "The factor score of the other models predicts a model's correctness with a mean "
             f"AUROC of {own.average.text(row['shared'], 3)}, the self-report with "
             f"{own.average.text(row['own'], 3)}. At equal yes rates the difference is "
-            f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. Self-reports add to the "
-            f"factor score in {naive} of {tested} models if its measurement error is ignored. "
-            f"If this error is modelled, {statement(private, smallest)}"
+            f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. If the measurement error "
+            f"of the factor score is ignored, self-reports add to its prediction in {naive} of "
+            f"{tested} models. If this error is modelled, {statement(private, smallest)}"
         ),
         explanation=(
             "The factor score has measurement error. A self-report that reflects the common "
-            "factor alone therefore still improves the prediction. The test models this error."
+            "factor alone therefore still improves the prediction. The test allows for this "
+            "measurement error."
         ),
         numbers={
             "own_minus_shared_at_equal_rate": own.own_minus_cut,
@@ -404,12 +405,13 @@ def _risk(study: SharedConfidence) -> Finding:
         question="Which model has the best F-beta?",
         statement=(
             f"F1 of confidence as a classifier of correctness: "
-            f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models exceed "
-            f"a baseline that always says yes ({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
+            f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models "
+            f"{'exceeds' if clearly == 1 else 'exceed'} a baseline that always says yes "
+            f"({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
         ),
         explanation=(
             "F-beta weighs precision against recall: at low β a wrong yes costs more, at high β a "
-            "missed yes. The baseline always says yes; its precision is the accuracy."
+            "missed yes. The baseline always says yes, so its precision is the model's accuracy."
         ),
         numbers={"f1": sweep.value[:, one], "f1_always_yes": sweep.all_yes[:, one]},
     )
@@ -449,8 +451,10 @@ def _validity(study: SharedConfidence) -> Finding:
         key="validity",
         question="Are the answers usable?",
         statement=(
-            f"{usable} of {len(screen.models)} models are usable; {len(flagged)} are flagged."
-            + " The results include the flagged models." * kept
+            f"{usable} of {len(screen.models)} models gave usable answers; "
+            f"{len(flagged) or 'none'} {'are' if len(flagged) > 1 else 'is'} flagged."
+            + " The results include the flagged models."
+            * kept
         ),
         rows=(*flagged, *left),
         numbers={"usable": usable, "flagged": len(flagged)},

@@ -17,8 +17,8 @@ def tests_behind(dimensions: Dimensionality, private: PrivateSignal) -> str:
     """Return the tests and the estimate behind the verdict."""
     mean = with_interval(private.mean, private.mean_interval, 2, signed=True)
     return (
-        f"No factor: {p_equals(dimensions.shared_test.p_value)}; one factor: "
-        f"{p_equals(dimensions.one_factor_test.p_value)}; a second factor has "
+        f"Tests of fit: {p_equals(dimensions.shared_test.p_value)} without a factor, "
+        f"{p_equals(dimensions.one_factor_test.p_value)} with one. A second factor has "
         f"{percent(dimensions.second_share.observed, 1)} of the latent variance. Mean correlation "
         f"of confidence and correctness beyond the factor: {mean} ({p_equals(private.mean_p)})."
     )
@@ -50,5 +50,5 @@ def rows_of_models(
         }
     )
     more = len(labels) - len(order)
-    rest = f"\n{more} more in the table of models" if more > 0 else ""
+    rest = f"\nand {more} more, in the table of models" if more > 0 else ""
     return on_screen(frame.to_string(index=False)) + rest

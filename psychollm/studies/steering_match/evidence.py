@@ -1,4 +1,4 @@
-r"""Controls for the headline statistics: exchanged questions, other tables, and thresholds.
+r"""Controls for the headline statistics: permuted questions, other tables, and thresholds.
 
 * Exchanged questions. The steered answers keep their yes rates at every strength but are assigned
   to random questions. Best strengths still follow the thresholds, because both follow the yes
@@ -229,7 +229,7 @@ def cut_offs(steered: SteeredAnswers) -> Grid | None:
 def controls_frame(
     direction: dict[str, float], controls: tuple[Control, ...], null: Null
 ) -> pd.DataFrame:
-    """Return one row for the direction, one per control, and one for exchanged questions."""
+    """Return one row for the direction, one per control, and one for permuted questions."""
     import pandas as pd
 
     rows = [{"name": "direction", **direction}]

@@ -42,7 +42,7 @@ def exhibits(
         caption="Top left: best strength for each target against its threshold, with intervals "
         "over questions. Top right: held-out agreement with each target; lines begin at the "
         "agreement of the constant answer. Bottom: R² and held-out kappa of the direction and of "
-        "the controls, and their distribution in tables with exchanged questions.",
+        "the controls, and their distribution in tables with permuted questions.",
     )
     targets = {
         "best strength": study.best.strength,
@@ -86,18 +86,18 @@ def exhibits(
 
 
 def _exchanged(study: "SteeringMatch") -> Table:
-    """Return the headline statistics with and without exchanged questions."""
+    """Return the headline statistics with and without permuted questions."""
     null = study.null
     low, middle, high = null.quantile([0.05, 0.5, 0.95])
     return Table.of(
         [
             name_column("statistic", [NAMES[name] for name in HEADLINES]),
             number_column("observed", null.observed),
-            interval_column("exchanged questions", middle, np.stack([low, high], axis=-1)),
+            interval_column("permuted questions", middle, np.stack([low, high], axis=-1)),
             p_column("p", null.p_value),
         ],
         caption=f"Headline statistics, and their median and 90 % range in {count(null.n)} tables "
-        "with exchanged questions",
+        "with permuted questions",
         emphasised=[name == "held_out_kappa" for name in HEADLINES],
     )
 
@@ -110,4 +110,4 @@ def _controls(study: "SteeringMatch") -> Table:
         bounds = frame[["ahead_lower", "ahead_upper"]].to_numpy(dtype=np.float64)
         columns.append(interval_column("direction minus control (kappa)", frame["ahead"], bounds))
         columns.append(p_column("p", frame["ahead_p"]))
-    return Table.of(columns, caption="Direction, controls and exchanged questions")
+    return Table.of(columns, caption="Direction, controls and permuted questions")

@@ -141,7 +141,7 @@ class Grid:
     log_odds: FloatArray | None  # (points, questions) 0 if missing
 
     def permuted(self, order: IntArray) -> Grid:
-        """Return the grid with exchanged questions."""
+        """Return the grid with permuted questions."""
         return Grid(
             strengths=self.strengths,
             yes=self.yes[:, order],

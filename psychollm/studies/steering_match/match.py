@@ -5,7 +5,7 @@ yes/no answers are to be reproduced. For each target the strength with the highe
 chosen, and best strengths are regressed on thresholds. Agreement and :math:`R^2` are high even for
 uninformative directions: any direction that moves the yes rate reaches the target's yes rate, and
 thresholds are functions of yes rates. The informative question is whether the steered model says
-yes to the *same* questions. This is measured by held-out kappa, compared with exchanged questions,
+yes to the *same* questions. This is measured by held-out kappa, compared with permuted questions,
 random directions, and a threshold on the unsteered log odds.
 
 References

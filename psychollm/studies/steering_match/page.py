@@ -24,7 +24,7 @@ def _facts(study: "SteeringMatch", smallest: SmallestEffects) -> tuple[Fact, ...
         Fact(
             name=NAMES[name][0].upper() + NAMES[name][1:],
             value=number(heads[name]),
-            detail=f"with exchanged questions {number(exchanged[name])}, {p_equals(p[name])}",
+            detail=f"with permuted questions {number(exchanged[name])}, {p_equals(p[name])}",
         )
         for name in ("r_squared", "held_out_agreement", "held_out_kappa")
     ]
@@ -42,7 +42,7 @@ def _methods(study: "SteeringMatch") -> tuple[str, ...]:
         "Predictions from the threshold use the line through the other targets.",
         "<b>Controls.</b> Steering that merely changes the yes rate already increases agreement "
         "with any target, and its best strengths are a linear function of thresholds. Each "
-        "statistic is therefore compared with its value for exchanged questions, for a moving "
+        "statistic is therefore compared with its value for permuted questions, for a moving "
         "threshold on the unsteered log odds, for other directions if given, and for the constant "
         "answer. Verdicts use held-out kappa, which corrects for yes rates. "
         f"P-values are (b + 1)/(n + 1) {cite('phipson')}.",

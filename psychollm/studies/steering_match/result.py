@@ -66,7 +66,7 @@ class SteeringMatch(Study, Result):
     lift : Estimate
         Held-out agreement minus the agreement of the constant answer.
     null, kappa_null : Null
-        Null distributions for exchanged questions: the five headline statistics, and each target's
+        Null distributions for permuted questions: the five headline statistics, and each target's
         held-out kappa.
     controls : tuple of Control
         The threshold on the unsteered log odds, and the given tables.
@@ -152,7 +152,7 @@ class SteeringMatch(Study, Result):
                     "predicted from the threshold (line through the other targets). Baselines: "
                     f"constant answer {number(_mean(self.constant.agreement.value))}, random "
                     f"answers of the same yes rate {number(_mean(self.held_out.chance))}, "
-                    f"unsteered {number(_mean(self.unsteered.agreement.value))}, exchanged "
+                    f"unsteered {number(_mean(self.unsteered.agreement.value))}, permuted "
                     "questions "
                     f"{number(self.null.mean[3])}."
                 ),
@@ -177,11 +177,11 @@ class SteeringMatch(Study, Result):
         heads, p = self.headlines, self.p_values
         kappa = (
             f"held-out kappa {number(heads['held_out_kappa'])}, {number(self.null.mean[4])} for "
-            f"exchanged questions, {p_equals(p['held_out_kappa'])}"
+            f"permuted questions, {p_equals(p['held_out_kappa'])}"
         )
         squares = (
-            f"R2 of strengths on thresholds is {number(heads['r_squared'])}, and "
-            f"{number(self.null.mean[0])} for exchanged questions; R2 alone is not evidence"
+            f"thresholds predict strengths with R2 {number(heads['r_squared'])}, and with "
+            f"{number(self.null.mean[0])} for permuted questions, so R2 alone is not evidence"
         )
         return f"{_finding(self, kappa, smallest)}; {squares}."
 
@@ -197,7 +197,7 @@ class SteeringMatch(Study, Result):
 
     @property
     def p_values(self) -> dict[str, float]:
-        """P-values of the headline statistics, from exchanged questions."""
+        """P-values of the headline statistics, from permuted questions."""
         return dict(zip(HEADLINES, map(float, self.null.p_value), strict=True))
 
     def to_xarray(self) -> Any:
@@ -230,7 +230,7 @@ class SteeringMatch(Study, Result):
         return dataset(variables, coords, of=self)
 
     def controls_frame(self) -> pd.DataFrame:
-        """Return the headline statistics of the direction, controls and exchanged questions."""
+        """Return the headline statistics of the direction, controls and permuted questions."""
         return controls_frame(self.headlines, self.controls, self.null)
 
     def profile(self, target: Any) -> pd.DataFrame:
@@ -290,7 +290,7 @@ def _curve_frame(grid: Grid, counts: Any, row: int) -> pd.DataFrame:
 
 def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
     """Return the type of the verdict."""
-    # "none": held-out kappa is not above its value for exchanged questions. "order": it is, but
+    # "none": held-out kappa is not above its value for permuted questions. "order": it is, but
     # not above the kappa of a threshold on the unsteered log odds. "control": it is above both,
     # but not above the kappa of some control direction. "direction": it is above all given
     # controls.
@@ -316,7 +316,7 @@ def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
             "Steering predicts which questions get a yes no better than chance (within "
             f"{least:g} in kappa; {kappa})"
         )
-    return f"Whether steering predicts which questions get a yes is inconclusive ({kappa})"
+    return f"It is unclear whether steering predicts which questions get a yes ({kappa})"
 
 
 def _no_better(control: Control, smallest: SmallestEffects) -> str:
@@ -381,10 +381,11 @@ def _line_text(study: SteeringMatch) -> str:
     sign = "-" if best.line.slope < 0.0 else "+"
     return (
         f"Best strength = {significant(best.line.intercept)} {sign} "
-        f"{significant(abs(best.line.slope))} x threshold: R2 "
-        f"{number(study.headlines['r_squared'])} [{number(low)}, {number(high)}] over other "
-        f"targets, [{number(first)}, {number(last)}] over other questions; for exchanged "
-        f"questions {number(null[0])} to {number(null[1])} (90 % range)."
+        f"{significant(abs(best.line.slope))} x threshold. R2 is "
+        f"{number(study.headlines['r_squared'])}, with the interval [{number(low)}, "
+        f"{number(high)}] for other targets and [{number(first)}, {number(last)}] for other "
+        f"questions; with permuted questions it is {number(null[0])} to {number(null[1])} (90 % "
+        "range)."
     )
 
 
@@ -392,7 +393,7 @@ def _control_rows(study: SteeringMatch) -> tuple[str, ...]:
     return tuple(
         f"{one.name}: R2 {number(one.r_squared)}, held-out agreement "
         f"{number(one.held_out_agreement)}, kappa {number(one.held_out_kappa)}; "
-        f"direction minus control in kappa {_ahead_text(one)}"
+        f"the kappa of the direction is higher by {_ahead_text(one)}"
         for one in study.controls
     )
 

@@ -377,8 +377,9 @@ class StitchedBenchmarks(Study, Result):
                 rows.append(
                     f"single scores, {many}{used}: root mean squared error "
                     f"{number(np.sqrt(one.squared_error), 3)} in {count(one.score.size)} scores; "
-                    f"90 % intervals cover {percent(one.coverage(1.0))} of the scores, and "
-                    f"{percent(one.coverage(one.widen))} when scaled by {number(one.widen)}"
+                    f"90 % intervals cover {percent(one.coverage(1.0))} of the scores "
+                    f"({percent(one.coverage(one.widen))} after rescaling by "
+                    f"{number(one.widen)})"
                 )
         held = self.held_models
         if held.score.size:
@@ -387,7 +388,7 @@ class StitchedBenchmarks(Study, Result):
                 f"{which}, predicted from three scores: root mean squared error "
                 f"{number(np.sqrt(held.squared_error), 3)} in "
                 f"{count(held.score.size)} predictions; "
-                f"90 % intervals cover {percent(held.coverage(1.0))} of the scores, and "
-                f"{percent(held.coverage(held.widen))} when scaled by {number(held.widen)}"
+                f"90 % intervals cover {percent(held.coverage(1.0))} of the scores "
+                f"({percent(held.coverage(held.widen))} after rescaling by {number(held.widen)})"
             )
         return rows or ["The table is too small to hold out scores: intervals are model-based."]

@@ -243,7 +243,8 @@ class TimeHorizon(Study, Result):
         return (
             f"The SD of difficulty is {number(self.scatter, 1)} logits, equivalent to "
             f"{number(self.doublings, 1)} doublings of length. "
-            "The two definitions differ because of this variation."
+            "Because of this variation, the horizon over all tasks differs from the horizon for "
+            "a typical task."
         )
 
     def _growth(self, trend: HorizonTrend) -> Finding:

@@ -46,7 +46,9 @@ def test_refusals_are_no_wrong_answers() -> None:
     assert scores.responses == ("refusal",) * 4 + ("wrong",) * 5 + (None,)
     assert scores.refusal_rate("A") == pytest.approx(4 / 9)
     assert scores.outcomes[-1] is Outcome.EMPTY
-    assert scores.summary() == ("A: 0.0 % of 9 answers pass, 44.4 % are refusals; 1 is missing")
+    assert scores.summary() == (
+        "type A: 0.0 % of 9 answers pass, 44.4 % are refusals; 1 is missing"
+    )
 
 
 def test_failed_calls_are_missing() -> None:

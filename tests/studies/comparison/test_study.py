@@ -197,7 +197,8 @@ def test_absence_takes_more_questions_than_an_effect(right) -> None:
     # Both ends of an interval about zero lie within .05 in four of five studies.
     assert (half + stats.norm.ppf(0.9) * se) * np.sqrt(n / needed) == pytest.approx(0.05, rel=0.01)
     assert found.excludable[row] > found.detectable[row]
-    assert f"{about(needed)} questions would exclude a difference of 0.05" in found.summary()
+    printed = " ".join(found.summary().split())
+    assert f"{about(needed)} to show equivalence (±0.05)" in printed
 
 
 def test_equal_scores_need_no_number_of_questions() -> None:
@@ -205,7 +206,7 @@ def test_equal_scores_need_no_number_of_questions() -> None:
     found = compare([first, 1 - np.roll(1 - first, 1)], rng=1)
     assert found.differences.value == pytest.approx([0.0], abs=1e-12)
     assert np.isinf(found.needed).all()
-    assert "would detect the" not in found.summary()
+    assert "to detect this" not in found.summary()
 
 
 def test_logs_give_what_their_scores_give(tmp_path) -> None:
@@ -287,14 +288,14 @@ def test_pairs_are_counted_with_the_right_verb() -> None:
     labels = tuple("abc")
     outcomes = (Outcome.SMALL, Outcome.SMALL, Outcome.ABOVE)
     judged = Verdicts(outcomes=outcomes, labels=labels)
-    assert judged_pairs(judged) == "Of 3 pairs, 1 differs, 2 are equivalent."
+    assert judged_pairs(judged) == "Of 3 pairs, 1 differs significantly and 2 are equivalent."
 
 
 def test_pairs_that_are_not_listed_are_counted() -> None:
     drawn = np.random.default_rng(4)
     rows = compare(drawn.integers(0, 2, (15, 30)), rng=1).findings()["differences"].rows
     assert len(rows) == 4
-    assert rows[-1] == "11 more in the table of pairs"
+    assert rows[-1] == "and 11 more, in the table of pairs"
     assert len(compare(drawn.integers(0, 2, (13, 30)), rng=1).findings()["differences"].rows) == 4
 
 

@@ -53,10 +53,10 @@ def test_rates_are_those_of_each_model():
 
 def test_sentences():
     first, second, third = STUDY.findings()["verdict"].rows
-    assert "better than asking again (+0.50 [" in first
-    assert "worse than asking again (-0.50 [" in second
-    assert "it gives up 1.00" in second
-    assert "not significantly different from asking again" in third
+    assert "is significantly more accurate than asking again (difference +0.50 [" in first
+    assert "is significantly less accurate than asking again (difference -0.50 [" in second
+    assert "the model gives up 1.00" in second
+    assert "does not differ significantly in accuracy from asking again" in third
     frame = STUDY.to_frame()
     assert len(frame) == 3 * (17 + 7 + 1)
     assert set(frame["model"]) == {"mends", "spoils", "keeps"}

@@ -36,7 +36,7 @@ def test_verdict_names_who_knows_more(result):
     )
     said, right = small(seed=2)
     nothing = shared_confidence(said, right, rng=0, **FAST)
-    assert "for all 6 models the answers do not show whether" in nothing.verdict
+    assert "for all 6 models it is unclear whether" in nothing.verdict
     assert "none" not in nothing.verdict
     # In a table as large as this, what is not there is shown to be small.
     large = SmallestEffects(correlation=0.9)

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from psychollm.data.votes import OF_VOTES, are_votes
 
 NEEDED = ("model", "question", "score")
 KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")
+_READ = 20  # number of rows that are searched for columns of text
 Row = tuple[str, Mapping[str, Any]]  # location in the file, cells by column
 
 
@@ -89,8 +91,32 @@ def unknown_table(source: Source) -> str:
     try:
         places(header, source.reading.columns, source.path)
     except LabelError as error:
-        return error.text.marked.removeprefix(f"{source.path}: ")
+        return error.text.marked.removeprefix(f"{source.path}: ") + _on_texts(source, header)
     return "its first column does not label rows"
+
+
+def _on_texts(source: Source, header: Sequence[str]) -> str:
+    """Return the remedy for a table with a column per model and columns of text."""
+    if source.reading.columns or not _is_wide(header, source):
+        return ""
+    first = next((name for name in header if is_called(name, QUESTIONS)), header[0])
+    try:
+        rows = [row for _, row in islice(_rows(source, header), _READ)]
+    except InputError:
+        return ""
+    texts = [
+        name for name in header if name != first and any(_is_word(row.get(name)) for row in rows)
+    ]
+    if not texts or len(texts) > len(header) - 3:
+        return ""
+    return (
+        f". If each model has a column of its own, remove {', '.join(map(repr, texts))}: columns "
+        f"other than {first!r} must contain scores"
+    )
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and isinstance(meanings([value])[0], str)
 
 
 def holds_confidence(source: Source) -> bool:
@@ -140,9 +166,14 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
         elif name == "model" and not choices and _is_of_one_model(header, usual, columns):
             continue
         elif name in NEEDED:
+            option = parameter(
+                "columns",
+                python=f"columns={{{name!r}: 'COLUMN'}}",
+                command=f"{{}} {name}=COLUMN",
+            )
             msg = (
-                f"{path}: which column holds the {name}? pass {parameter('columns')} with a "
-                f"key {name!r}; its columns are {', '.join(map(repr, header[:12]))}"
+                f"{path}: which column holds the {name}? pass {option}; the columns are "
+                f"{', '.join(map(repr, header[:12]))}"
             )
             raise LabelError(msg)
     return found
