@@ -307,8 +307,8 @@ def test_panel_in_words() -> None:
     said, right = [[0.9] * 40 + [0.6] * 40], [[1] * 30 + [0] * 10 + [1, 0] * 20]
     held = calibration_panel(said, right, bootstrap=20, rng=0).estimates
     assert verdict(held, SMALLEST).statement == (
-        "The model is overconfident by 12 points. Confidence discriminates correct from wrong "
-        "answers (AUROC 0.63)."
+        "The model is overconfident by 12 points. Confidence discriminates between correct "
+        "and wrong answers (AUROC 0.63)."
     )
     panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
     lines = ["1 model, 1 metric.", "1 model, 3 questions each; 95 % intervals.", ""]

@@ -123,7 +123,9 @@ class Difficulty(Study, Result):
             rows.append(
                 f"upper bound of R² (reliability of the scores): {number(self.ceiling, 3)}"
             )
-        rows.append(f"{len(self.labels)} questions; {self.n_folds} folds of held-out {units}")
+        rows.append(
+            f"{len(self.labels)} questions, {self.n_folds}-fold cross-validation over {units}"
+        )
         found = Finding(
             statement=self._verdict(smallest),
             rows=tuple(rows),

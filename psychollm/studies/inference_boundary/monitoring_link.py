@@ -89,7 +89,7 @@ class MonitoringLink(Study, Result):
         """
         over = f"over {len(self.labels)} {kind}s"
         if self.flag:
-            return f"no rank correlation {over} ({self.flag})"
+            return f"the rank correlation {over} is undefined ({self.flag})"
         bounds = interval(self.interval, signed=True)
         bounds = "no interval" if bounds == ABSENT else f"{percent(self.level)} interval {bounds}"
         return f"rank correlation {signed(self.value)} {over} ({bounds}, {p_equals(self.p_value)})"

@@ -25,7 +25,7 @@ def _methods(result: "RecencyBreak") -> tuple[str, ...]:
         "difficulty.",
         "Dates are permuted among questions of similar difficulty, jointly for all models. "
         "P-values are adjusted for the number of lineages by the permutation distribution of the "
-        f"smallest statistic {cite('maxt')}. Each lineage counts once.{searched}",
+        f"smallest statistic {cite('maxt')}. Each lineage counts as one unit.{searched}",
     )
 
 

@@ -75,7 +75,7 @@ def null(p_value):
             {"share_interval": (0.0, 0.08)},
             None,
             1,
-            "one factor; a second with 2.5 % .* cannot be excluded; .* artefact",
+            "one factor; a second with at least 2.5 % .* cannot be excluded; .* artefact",
         ),
         ({}, 0.4, 1, "one factor, with lapses: .* has at most 1.2 % of the latent"),
         (

@@ -168,13 +168,10 @@ def test_inversions_are_found_and_named() -> None:
     assert study.thinking[0].inverted
     assert study.stage_one is None
     text = study.summary()
-    assert (
-        "1 of 2 models passes more open than answerable questions (crossed), 1 passes fewer open"
-        in text
-    )
+    assert "1 of 2 models passes open questions more often than answerable ones (crossed)" in text
     assert "sound minus crossed: -" in text
     calm = inference_boundary(frame[frame["model"] == "sound"], **QUICK)
-    assert calm.summary().startswith("1 of 1 model passes fewer open than answerable questions.")
+    assert calm.summary().startswith("1 of 1 model passes open questions less often than")
 
 
 def test_order_of_rows_changes_no_number() -> None:
@@ -234,7 +231,7 @@ def test_thinking_that_too_few_questions_could_be_read_of_is_no_error() -> None:
 def test_rates_that_are_equal_are_given_once() -> None:
     frame = simulated({"a": {"A": 1.0, "C": 0.5}, "b": {"A": 1.0, "C": 0.9}})
     rows = inference_boundary(frame, **QUICK).summary()
-    assert "A: 100.0 % pass (both models); runs: 2" in rows
+    assert "type A: 100.0 % of answers pass (both models); 2 runs" in rows
     assert " (a) to " in rows
     one = inference_boundary(frame[frame["model"] == "a"], **QUICK).summary()
-    assert "A: 100.0 % pass; runs: 2" in one
+    assert "type A: 100.0 % of answers pass; 2 runs" in one
