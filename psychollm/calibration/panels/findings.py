@@ -77,7 +77,7 @@ def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
 
 
 def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
-    """Report for how many models confidence discriminates correct from wrong answers."""
+    """Report for how many models confidence discriminates between right and wrong answers."""
     judged = verdicts(auroc, smallest=smallest.auroc, null=0.5)
     what = "confidence discriminates between correct and wrong answers"
     chance = f"within {smallest.auroc:g} of chance"
