@@ -1,4 +1,4 @@
-"""Each figure of the page that helps to choose stands in the table that it is quoted from."""
+"""Each figure of the pages that help to choose stands in the table that it is quoted from."""
 
 import ast
 import inspect
@@ -11,7 +11,9 @@ import pytest
 import psychollm as psy
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "choose.md").read_text(encoding="utf-8")
+PAGE = "\n".join(
+    (DOCS / page).read_text(encoding="utf-8") for page in ("choose.md", "choose_tests.md")
+)
 QUOTED = [
     (figure, page, section, " ".join(place.split()))  # a title may be wrapped
     for figure, page, section, place in re.findall(
