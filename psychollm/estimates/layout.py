@@ -74,6 +74,7 @@ class Criterion:
             # hypothesis and with the effect matter.
             sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
             longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
+            se = np.fmax(se, self.estimate.se)
             reach, scatter = (longer, self.null_se) if absence else (self.null_se, se)
             a, b = ndtri([1.0 - 0.5 * alpha, 0.5 + 0.5 * POWER if absence else POWER])
             se = (a * reach + b * scatter) / (a + b)

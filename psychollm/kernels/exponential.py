@@ -50,3 +50,10 @@ def exponential(x: float) -> float:
     high = ((C8 + C9 * r) + (C10 + C11 * r) * r2) * r4
     low = (C4 + C5 * r) + (C6 + C7 * r) * r2
     return _scaled((1.0 + r) + ((C2 + C3 * r) * r2 + (low + high) * r4), rounded)
+
+
+@njit
+def exponentials(x):
+    """Replace x (n,) by e^x, for x <= 708."""
+    for i in range(x.size):
+        x[i] = exponential(x[i])

@@ -34,7 +34,7 @@ https://doi.org/10.1007/s11336-003-1141-x
 import numpy as np
 
 from psychollm.kernels._jit import njit
-from psychollm.kernels.irt_marginal import _exponentials
+from psychollm.kernels.exponential import exponentials
 from psychollm.kernels.normal import normal_cdf
 
 LOGIT, PROBIT = 0, 1
@@ -67,8 +67,7 @@ def _logistic(count, yes, asked, work, heights):
     for b in range(count):
         for j in range(n_items):
             x[b, j] = -abs(z[b, j])
-    used = count * n_items
-    _exponentials(flat[0][:used], flat[1][:used], flat[2][:used], flat[3][:used])
+    exponentials(flat[: count * n_items])
     for b in range(count):
         for j in range(n_items):
             large = 1.0 / (1.0 + x[b, j])
@@ -228,11 +227,10 @@ def _climb(mode, items, answers, prior, work, heights, root):
 
 @njit
 def _workspace(n_items):
-    """Return arrays (nodes, J) for z, exp(-|z|), r and v, and flat buffers for exponentials."""
-    x, rounded = np.empty((AT_ONCE, n_items)), np.empty(AT_ONCE * n_items)
-    bits = rounded.view(np.int64)
-    flat = (x.reshape(AT_ONCE * n_items), rounded, bits, bits.view(np.float64))
-    z, residual = np.empty((AT_ONCE, n_items)), np.empty((AT_ONCE, n_items))
+    """Return arrays (nodes, J) for z, exp(-|z|), r and v, and exp(-|z|) as a vector."""
+    z, x = np.empty((AT_ONCE, n_items)), np.empty((AT_ONCE, n_items))
+    residual = np.empty((AT_ONCE, n_items))
+    flat = x.reshape(AT_ONCE * n_items)
     return (z, x, flat, residual, np.empty((AT_ONCE, n_items)))
 
 

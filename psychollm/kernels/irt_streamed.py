@@ -16,13 +16,13 @@ item's part of the gradient and of the information about (a, d) is
 
 All values of a respondent are stored in one row, because the respondents who answered an item are
 not adjacent in memory. The item's cells are copied to a buffer, where the compiler can vectorise
-the loops; `kernels.irt_marginal` computes the exponentials.
+the loops; `kernels.exponential` computes the exponentials.
 """
 
 import numpy as np
 
 from psychollm.kernels._jit import njit
-from psychollm.kernels.irt_marginal import _exponentials
+from psychollm.kernels.exponential import exponentials
 
 CHUNK = 512  # number of cells in a buffer, which must fit into the cache
 HIGHEST = 300.0  # bound of z, divided by the number of points, to keep products of exp(z) finite
@@ -41,9 +41,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
     start, columns, codes = cells
     n_nodes = logs.shape[1]
     size = CHUNK * n_nodes
-    theta, factor, buffer, rounded = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    bits = rounded.view(np.int64)
-    scale = bits.view(np.float64)
+    theta, factor, buffer = np.empty(size), np.empty(size), np.empty(size)
     highest, furthest = HIGHEST / slope.shape[0], np.abs(rows[:, :n_nodes]).max()
     for j in range(slope.shape[1]):
         if np.isnan(slope[0, j]):  # skip items that are not in this fit
@@ -61,7 +59,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
                 a, d = slope[s, j], intercept[s, j]
                 for k in range(size):
                     buffer[k] = min(a * theta[k] + d, highest)
-                _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
+                exponentials(buffer[:size])
                 for k in range(size):
                     factor[k] *= 1.0 + buffer[k]
                 if abs(a) * furthest + abs(d) > highest:  # z may exceed `highest`; add the excess
@@ -91,9 +89,7 @@ def item_scores(cells, slope, intercept, rows, curved, score, information):
     start, columns, codes = cells
     n_nodes, n_points = rows.shape[1] // 2, slope.shape[0]
     size = CHUNK * n_nodes
-    theta, weight, buffer, rounded = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    bits = rounded.view(np.int64)
-    scale = bits.view(np.float64)
+    theta, weight, buffer, spread = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     lanes = np.empty((n_points, 5, 8))
     score[:], information[:] = 0.0, 0.0
     for j in range(slope.shape[1]):
@@ -117,14 +113,14 @@ def item_scores(cells, slope, intercept, rows, curved, score, information):
                 a, d = slope[s, j], intercept[s, j]
                 for k in range(whole):
                     buffer[k] = min(-(a * theta[k] + d), HIGHEST)
-                _exponentials(buffer[:whole], rounded[:whole], bits[:whole], scale[:whole])
+                exponentials(buffer[:whole])
                 if curved:
                     for k in range(whole):
                         chance = 1.0 / (1.0 + buffer[k])
                         buffer[k] = weight[k] * chance
-                        rounded[k] = buffer[k] * (1.0 - chance)
-                    _add_lanes(theta[:whole], rounded[:whole], lanes[s, 2:])
-                    _add_product(theta[:whole], rounded[:whole], lanes[s, 4])
+                        spread[k] = buffer[k] * (1.0 - chance)
+                    _add_lanes(theta[:whole], spread[:whole], lanes[s, 2:])
+                    _add_product(theta[:whole], spread[:whole], lanes[s, 4])
                 else:
                     for k in range(whole):
                         buffer[k] = weight[k] / (1.0 + buffer[k])

@@ -46,7 +46,7 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
-from psychollm.kernels.irt_marginal import _exponentials
+from psychollm.kernels.exponential import exponentials
 
 LEAST = 1e-8  # value of xi squared below which lambda is 1/4 to eight digits
 RUN = 512  # number of factors, each in [1, 2], whose product is finite
@@ -81,23 +81,21 @@ def _moments(places, columns, doubled, mean, squares, means):
 
 
 @njit
-def _bound(answers, squares, weights, pulls, rounded):
+def _bound(answers, squares, weights, pulls):
     """Fill lambda and s of (3)."""
-    bits = rounded.view(np.int64)
     for q in range(squares.size):
         weights[q] = math.sqrt(max(squares[q], LEAST))
     for q in range(squares.size):
         squares[q] = -weights[q]
-    _exponentials(squares, rounded, bits, bits.view(np.float64))
+    exponentials(squares)
     for q in range(squares.size):
         weights[q] = 0.5 * (1.0 - squares[q]) / ((1.0 + squares[q]) * weights[q])
         pulls[q] = answers[q] - 0.5
 
 
 @njit
-def _expected(answers, means, squares, weights, pulls, rounded):
+def _expected(answers, means, squares, weights, pulls):
     """Fill lambda and s of (4); return the log-likelihood of the answers under p."""
-    bits = rounded.view(np.int64)
     total, product = 0.0, 1.0
     for q in range(squares.size):
         spread = max(squares[q] - means[q] * means[q], 0.0)
@@ -106,7 +104,7 @@ def _expected(answers, means, squares, weights, pulls, rounded):
         squares[q] = -abs(means[q]) * weights[q]
     for q in range(squares.size):
         total += squares[q] * (1.0 - answers[q] if means[q] > 0.0 else answers[q])
-    _exponentials(squares, rounded, bits, bits.view(np.float64))
+    exponentials(squares)
     for q in range(squares.size):
         product *= 1.0 + squares[q]
         if q % RUN == RUN - 1:
@@ -196,7 +194,7 @@ def update_rows(cells, columns, prior, own, sums, bound):
     longest = 0
     for r in range(mean.shape[0]):
         longest = max(longest, start[r + 1] - start[r])
-    work = np.empty((5, longest))
+    work = np.empty((4, longest))
     moments, doubled, total = np.empty(packed), np.empty(packed), np.empty(packed + d)
     root, inverse = np.empty(precision.shape), np.empty(precision.shape)
     likelihood = 0.0
@@ -209,9 +207,9 @@ def update_rows(cells, columns, prior, own, sums, bound):
             _moments(where, columns, doubled, mean[r], squares, means)
             here = 0.0
             if bound:
-                _bound(y, squares, weights, pulls, work[4, :n])
+                _bound(y, squares, weights, pulls)
             else:
-                here = _expected(y, means, squares, weights, pulls, work[4, :n])
+                here = _expected(y, means, squares, weights, pulls)
             if again:
                 likelihood += here
                 continue
