@@ -78,7 +78,7 @@ class Axes:
     pairs: Pairs | None  # triangle of a square matrix whose entries become rows
     # labels of further axes, or the name of the attribute with these labels
     labels: Mapping[str, str | tuple[Any, ...]]
-    arrays: Mapping[str, str]  # dimensions to attributes; blanks separate several names
+    arrays: Mapping[str, str]  # maps dimensions to attributes; spaces separate several names
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ def dataset(variables: Variables, coords: Mapping[str, Any], *, of: Any) -> Any:
 
 
 def _labels(labels: Any) -> AnyArray:
-    """Return labels as a one-dimensional array, of objects if they are mixed or tuples."""
+    """Return labels as a vector, with dtype object if labels are tuples or of mixed types."""
     listed = list(labels)
     for kind in (str, int, float):
         if all(type(one) is kind for one in listed) or isinstance(labels, np.ndarray):

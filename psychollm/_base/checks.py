@@ -19,7 +19,7 @@ from psychollm._base.wording import parameter
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
 MOST = 2**53
-LARGEST = 1e30  # largest number accepted: products and sums of squares stay finite
+LARGEST = 1e30  # largest accepted number, so that products and sums of squares are finite
 DRAWS = 10**8  # largest number of draws: all results must fit in memory
 # Smaller numbers are subnormal and have fewer digits, so they are set to 0.
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
@@ -49,7 +49,7 @@ def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArra
         at = f"[{', '.join(map(str, bad))}]" if bad else ""
         msg = f"{argument}{at} is {shown(array[bad])}, which is not a number: {advice(array[bad])}"
         raise CodeError(msg)
-    with np.errstate(over="ignore", under="ignore"):  # casting long doubles can over- or underflow
+    with np.errstate(over="ignore", under="ignore"):  # long doubles may overflow or underflow
         floats = np.array(array, dtype=np.float64)
     if array.dtype.kind in "biu" or most == np.inf:
         return floats

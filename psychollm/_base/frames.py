@@ -26,7 +26,7 @@ MODELS = (
     "student", "user", "agent",
 )  # fmt: skip
 QUESTIONS = ("question", "item", "prompt", "task", "problem", "qid")
-IDS = ("sample_id", "doc_id", "instance_id", "example_id")  # names of columns of questions
+IDS = ("sample_id", "doc_id", "instance_id", "example_id")  # names of question columns
 SCORES = (
     "score", "value", "correct", "response", "resp", "correctness", "accuracy", "acc", "outcome",
     "result", "rating", "grade", "exact_match", "passed", "success",
@@ -214,6 +214,6 @@ def _values(column: "pd.Series[Any]") -> Any:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
     cells = column.astype(object).where(column.notna(), None).tolist()
-    if any(isinstance(cell, str) for cell in cells):  # if one value is text, all become text
+    if any(isinstance(cell, str) for cell in cells):  # one text converts all values to text
         return [None if cell is None else str(cell) for cell in cells]
     return cells

@@ -114,7 +114,8 @@ def spread(
             ahead = "2*n_jobs" if _client(who.backend) is None else "all"
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
-        # Draw pieces here: joblib would draw one after each result, even if nobody consumes it.
+        # Iterate over the pieces here, because joblib would generate a new piece after each result
+        # even if no result is consumed.
         rest = iter(pieces)
         while wave := list(islice(rest, waiting * who.count)):
             yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
@@ -271,9 +272,9 @@ def _kernel(module: str, name: str) -> Any:
 
 
 # The order of sums depends on the number of threads of the linear algebra library (BLAS), which
-# differs between a notebook, a child process and a cluster worker. From about a hundred models on,
-# this changes the last bit of eigenvalues. With one BLAS thread everywhere, results agree, and
-# parallel workers do not start dozens of threads.
+# differs between a notebook, a child process and a cluster worker. With about a hundred models or
+# more, this changes the last bit of eigenvalues. With one BLAS thread everywhere, results agree,
+# and parallel workers do not start dozens of threads.
 class _Limit:
     """Limit of BLAS threads for the whole process, shared by all blocks that run concurrently."""
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Intervals: TypeAlias = Mapping[str, tuple[str, str]]
 
 _MOST_DECIMALS = 8
-_NOTHING = 1e-6  # smaller numbers are taken for rounding errors
+_NOTHING = 1e-6  # smaller numbers are treated as rounding errors
 _COUNT = re.compile(r"n|df\d*|count|n_.*")
 _WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
 _P = re.compile(r"(^|_)p(_|$)")

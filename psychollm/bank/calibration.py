@@ -19,11 +19,11 @@ from psychollm.estimates.corrected import Block, answered, corrected, inside
 DIMENSIONS = (0, 1, 2, 4)
 EQUAL_SHARE = 0.1  # weight of equal probabilities in the mixture
 FIRST_BLOCK = 10  # number of questions in the first block
-GROWTH = 2  # number of previous answers per question of a further block
+GROWTH = 2  # number of previous answers per question of the next block
 FEWEST_IN_BLOCK = 10
 _GAIN = 0.998  # a further ability must reduce squared errors by this factor
 _ASKED = 100  # number of a held-out model's answers used for prediction
-_PRIOR_ANSWERS = 4.0  # weight of the item model in a question's error, in answers
+_PRIOR_ANSWERS = 4.0  # weight of the item model's estimate of a question's error, in answers
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
 _FEWEST_DF, _MOST_DF = 4.0, 200.0
 _SIZES = (50, 100, 200)  # numbers of questions in simulated sessions

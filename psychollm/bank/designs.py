@@ -32,7 +32,7 @@ from psychollm.estimates.intervals import normal_multiplier
 Design = Literal[
     "bank", "random", "stratified", "assisted", "information", "anchors", "p_irt", "gp_irt"
 ]
-_STRATA = 10  # number of difficulty strata, used without domains
+_STRATA = 10  # number of difficulty strata if there are no domains
 _CLUSTERINGS = 3  # number of repetitions of k-means; the best one is used
 _AT_ONCE = 10  # number of questions per block of a session
 

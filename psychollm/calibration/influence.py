@@ -100,8 +100,8 @@ def skew_allowance(growth: float, level: float) -> float:
 
 
 Scale: TypeAlias = Literal["log odds", "Fisher z", "proportion", "log", "real"]
-# Influence on a statistic of one more correct answer, and of one more wrong answer, at each score
-# (groups,).
+# Influence of one additional correct answer, and of one additional wrong answer, on a statistic,
+# at each score (groups,).
 Gradient: TypeAlias = tuple[FloatArray, FloatArray]
 
 _ZERO = 1e-20  # smaller variances are rounding errors

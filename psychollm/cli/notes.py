@@ -47,7 +47,7 @@ def at_terminal() -> bool:
 @contextmanager
 def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
     """Show a message at a terminal if work takes more than `after` seconds, and clear it later."""
-    # A progress bar needs countable parts, which this work lacks.
+    # A progress bar requires a known number of steps, which this computation does not have.
     if quiet or not at_terminal():
         yield
         return

@@ -32,8 +32,8 @@ from psychollm._base.errors import OptionError
 from psychollm._base.record import as_json
 
 METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
-# Options whose names differ from the arguments that they set. If several are listed, the first of
-# them that the command has is used.
+# Options whose names differ from the arguments that they set. If several are listed, the first one
+# that the command defines is used.
 _CALLED = {
     "value": ("--value-column", "--confidence-column or --correctness-column"),
     "model": ("--model-column", "--columns model=COLUMN"),

@@ -146,7 +146,7 @@ class Asker:
         dropped = self._dropped[job.model]
         refused = refused_parameter(raw[:KEPT], sent.keys())
         if refused is None or refused[0] in dropped.values():
-            return False  # the server names no parameter, or rejects the replacement, too
+            return False  # the server names no parameter, or also rejects the replacement
         if refused[0] not in dropped:
             self._store.drop(job.model, *refused, raw[:500].decode("utf-8", "replace"))
             dropped[refused[0]] = refused[1]

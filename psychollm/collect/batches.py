@@ -160,7 +160,7 @@ def server_ids(store: Store) -> list[str]:
 
 T = TypeVar("T")
 
-# number of queries of a server's list after which an unlisted batch counts as not received
+# after this number of queries of the server's list, an unlisted batch counts as not received
 LAGS = 4
 # Outcomes of a call without a response: the server may still have processed the call.
 _UNHEARD = COUNTED | {Kind.OVERLOADED}

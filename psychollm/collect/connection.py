@@ -158,7 +158,7 @@ LONGEST_REST = 5.0  # seconds of idleness, after which many servers close a conn
 class Exchange:
     """A response, complete or not."""
 
-    started: float  # start of the exchange, in seconds since 1970
+    started: float  # start of the exchange, in seconds since 1970-01-01
     seconds: float
     status: int | None
     headers: Mapping[str, str]

@@ -126,7 +126,7 @@ class Plan:
     models: tuple[Model, ...]
     repeats: int = 1
     budget: float | None = None
-    order: Order = "turns"  # "models" queries an endpoint's models one by one
+    order: Order = "turns"  # "models" queries an endpoint's models one after another
     adaptive: Adaptive | None = None
     text: str = ""  # contents of the plan file
 

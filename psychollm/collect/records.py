@@ -10,7 +10,7 @@ from psychollm.collect.roster import Model
 from psychollm.collect.wire.protocol import Usage
 from psychollm.collect.wire.thinking import room
 
-TOKENS_PER_TURN = 16  # largest overhead of chat templates per turn
+TOKENS_PER_TURN = 16  # largest number of tokens that a chat template adds per turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ class Endpoint:
     url: str = ""  # empty for models in this process
     wire: str = "openai-chat"
     key: str | None = None  # name of the environment variable with the secret
-    key_command: str | None = None  # prints the secret; repeated if the server rejects the secret
+    key_command: str | None = None  # prints the secret; run again if the server rejects it
     stream: bool = False  # whether to request replies as streams
     device: str = "auto"  # device of models in this process: "cpu", "cuda:1", "auto"
     batch: bool = False  # whether requests are submitted in batches
@@ -52,8 +52,8 @@ class Endpoint:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 120.0  # seconds for one whole exchange
-    attempts: int = 6  # largest number of tries per request; tries at a busy server do not count
-    patience: float = 1800.0  # seconds without any answer after which a busy server is given up
+    attempts: int = 6  # largest number of attempts per request, not counting busy servers
+    patience: float = 1800.0  # seconds without an answer after which a busy server is abandoned
     longest_wait: float = 900.0  # seconds; longest Retry-After that is respected
 
     def __post_init__(self) -> None:

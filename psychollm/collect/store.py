@@ -29,7 +29,7 @@ from psychollm.collect.records import Attempt, Entry, Job, job_of
 from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
-BLOCK = 1000  # number of requests entered per transaction
+BLOCK = 1000  # number of requests inserted per transaction
 # SQL condition for requests that were never sent. An exchange that ended with a rejected parameter
 # does not count.
 UNTRIED = (

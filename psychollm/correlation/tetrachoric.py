@@ -468,7 +468,8 @@ def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> Fl
     """Return likelihood-ratio intervals (k, k, 2), from counts without continuity correction."""
     # The interval contains all rho whose profile log-likelihood is within half a chi-square
     # quantile (1 df) of the maximum. With an empty cell the maximum is at -1 or 1, and only the
-    # other end is estimated. Unequal weights widen the interval by their design effect.
+    # opposite end of the interval is estimated. Unequal weights widen the interval by their design
+    # effect.
     out = np.empty((*matrix.shape, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(counts.squares > 0, counts.n / counts.squares, 1.0)

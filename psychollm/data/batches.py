@@ -30,7 +30,7 @@ from psychollm.kernels.pair_counts import MISSING
 
 BATCH = 1 << 20  # rows per batch
 LONGEST = 16  # largest number of batches per work item
-WAITING = 4  # largest number of unused results per worker, in work items
+WAITING = 4  # largest number of results per worker that wait to be used, in work items
 _UNKNOWN = np.inf
 _LABELS = {"string", "large_string", "string_view", "bool", "null"}
 

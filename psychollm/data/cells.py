@@ -220,8 +220,8 @@ class FolderCells:
         return cls(folder, n_columns, start)
 
     def __reduce__(self) -> tuple[Callable[[Path], FolderCells], tuple[Path]]:
-        # `start` has megabytes, so workers read it from the folder instead of receiving it with
-        # every call.
+        # `start` takes megabytes of memory, so workers read it from the folder instead of
+        # receiving it with every call.
         return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:

@@ -88,12 +88,12 @@ def _day(cell: Any, where: str) -> float:
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return float("nan")
     if isinstance(cell, str) and _WITHOUT_ORDER.match(cell):
-        # pandas would take 01/06/2023 for January and 16/06/2023 for June.
+        # pandas would read 01/06/2023 as a day in January and 16/06/2023 as a day in June.
         msg = f"{where} has {shown(cell)}: is the day or the month first? write 2024-05-13"
         raise LabelError(msg)
     try:
         date = cell.to_timestamp() if isinstance(cell, pd.Period) else cell
-        # Numbers such as 2024 are rejected, because pandas would take them for nanoseconds.
+        # Numbers such as 2024 are rejected, because pandas would interpret them as nanoseconds.
         counted = isinstance(cell, bool | int | float | np.number)
         at = pd.Timestamp("a number" if counted else date)
     except (TypeError, ValueError) as error:

@@ -317,8 +317,8 @@ def _of_relation(data: Any, source: Selection) -> Iterator[Any]:
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
     chosen = data.project(", ".join(f'"{name}"' for name in quoted))
-    # hasattr() is no test, because DuckDB 1.1 takes an unknown attribute of a relation for a
-    # column. dir() lists only real methods.
+    # hasattr() is not a valid test, because DuckDB 1.1 interprets an unknown attribute of a
+    # relation as a column. dir() lists only real methods.
     later = "to_arrow_reader" in dir(chosen)
     yield from (chosen.to_arrow_reader if later else chosen.fetch_arrow_reader)(source.batch)
 

@@ -272,8 +272,8 @@ def _numbered_frame(
         name: pd.Categorical.from_codes(numbers, pd.Index(names, tupleize_cols=False))
         for name, (numbers, names) in (("model", models), ("question", questions))
     }
-    # Rows that `keep` excludes remain, without an answer, so that labels have the order of all
-    # rows.
+    # Rows that `keep` excludes are retained without an answer, so that the order of labels follows
+    # from all rows.
     return pd.DataFrame({**labels, "value": values.reset_index(drop=True).where(keep)})
 
 

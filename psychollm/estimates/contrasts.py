@@ -75,7 +75,7 @@ class Contrast(Result):
     first: Hashable  # arm that is compared with the baseline
     second: Hashable  # baseline arm
     each: Estimate  # (models,) first - second, for models in both arms
-    pooled: Estimate  # (2,) mean difference for these models and for models like these
+    pooled: Estimate  # (2,) mean difference, for these models and for the model population
     p_value: float  # p-value for no difference, for these models
     p_adjusted: float  # Holm-adjusted over the arms
     paired: bool  # whether the arms have models in common

@@ -177,7 +177,8 @@ class Findings:
         items = list(self.items)
         kept = [len(one.rows) for one in items]
         while max_lines is not None and sum(map(_lines, items), bool(self.head)) > max_lines:
-            # The first step omits two rows, because one line is needed for their number.
+            # The first step omits two rows, because one line is needed to state the number of
+            # omitted rows.
             rest = [n - 1 - (n == len(one.rows)) for n, one in zip(kept, self.items, strict=True)]
             sizes = [_lines(one) * (n > 0) for one, n in zip(items, rest, strict=True)]
             if not any(sizes):

@@ -65,8 +65,8 @@ class Criterion:
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.estimate.pilot_df is not None:
             # The length of a score interval is not inversely proportional to the square root of
-            # the number of units, but a standard error is. One of zero, such as that of a
-            # proportion of 1, is not used.
+            # the number of units, but a standard error is. A standard error of zero, such as that
+            # of a proportion of 1, is not used.
             se = np.where(self.estimate.se > 0.0, self.estimate.se, se)
         if self.null_se is not None:
             # To exclude an effect, the longer side of the interval and the standard error under

@@ -152,8 +152,8 @@ class Resampling(Bootstrap):
 
 def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) -> AnyArray:
     """Return how often each question is drawn (replicates, n_questions), with one row per seed."""
-    # Small counts are bytes, and the counts of a question are contiguous. No question is drawn
-    # more than 255 times, except with a probability below 1e-500.
+    # Small counts are bytes, and the counts of a question are contiguous. The probability that a
+    # question is drawn more than 255 times is below 1e-500.
     kind, order = (np.uint8, "F") if small else (np.float64, "C")
     counts: AnyArray = np.empty((len(seeds), n_questions), kind, order)  # type: ignore[call-overload]
     for row, seed in enumerate(seeds):

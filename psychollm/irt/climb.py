@@ -1,16 +1,16 @@
 r"""Maximisation of the likelihood by accelerated EM and, near the optimum, Newton steps.
 
-The M step is one scoring step per item on expected counts. Parameters are rescaled so that the
-ability has mean 0 and variance 1 under the current posteriors (parameter expansion, Liu, Rubin &
-Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common shift of all
-items, because a single item carries almost no information about this shift. SQUAREM (Varadhan &
-Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
+The M step is one Fisher scoring step per item, based on expected counts. Parameters are rescaled
+so that the ability has mean 0 and variance 1 under the current posteriors (parameter expansion,
+Liu, Rubin & Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common
+shift of all items, because a single item carries almost no information about this shift. SQUAREM
+(Varadhan & Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
 
 Newton steps use the observed information. The information matrix is recomputed only after a step
 that reduces the gradient by less than a factor of about 30, because near the optimum one matrix
 serves several steps. Far from an optimum, as in a 3PL without priors, the matrix may not be
 positive definite. Then only part of the missing information due to unknown abilities is
-subtracted. If none of it is subtracted, the result is a scoring step of EM.
+subtracted. If none of it is subtracted, the result is a Fisher scoring step of EM.
 
 The function `ascend` iterates these steps. Its argument is a likelihood on given nodes
 (`OnNodes`), for one group (`OneGrid`) or several groups (`irt.groups.population`).
@@ -111,7 +111,7 @@ class Point:
     gradient: FloatArray  # (J, p) gradient of the objective; equal entries for a shared slope
     observed: FloatArray  # (J, p, p) complete-data information of the counts, plus priors
     expected: FloatArray  # (J, p, p) expectation of `observed`, positive semi-definite
-    frozen: BoolArray  # (J, p) whether absent, or at a bound that the gradient would cross
+    frozen: BoolArray  # (J, p) whether fixed: absent, or at a bound that the gradient would cross
 
     @property
     def objective(self) -> float:
@@ -184,7 +184,7 @@ class Slope(Protocol):
 
 
 def scoring_step(family: Family, point: Slope) -> FloatArray:
-    """Return the parameters after one scoring step of each item on expected counts."""
+    """Return the parameters after one Fisher scoring step of each item."""
     information = point.expected + 1e-8 * np.eye(point.parameters.shape[1])
     free = ~point.frozen
     information = np.where(free[:, :, None] & free[:, None], information, np.eye(free.shape[1]))

@@ -38,7 +38,7 @@ Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
 NEGLIGIBLE = 1e-13  # a series ends when the next polynomial adds less than this proportion
 ROUGH = 1e-7  # the same proportion for Newton steps, which tolerate larger errors
 WIDE, GROUP = 200, 8  # beyond WIDE nodes, GROUP patterns of similar ability form a group
-OUTSIDE = 1e-30  # posterior mass below which a node is negligible
+OUTSIDE = 1e-30  # posterior probability below which a node is negligible
 BATCH = 2**22  # cells of posteriors in memory at a time
 
 

@@ -34,7 +34,7 @@ Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 CELLS = 2**21  # entries of pair tables in memory at a time
 FEWEST = 50  # fewest items for a search of all pairs
 MOST = 1_000  # most respondents for a search of all pairs
-LIKELY = 0.01  # probability of naming some pair if all respondents are independent
+LIKELY = 0.01  # probability that any pair is named if all respondents are independent
 ALIKE = 0.15  # smallest residual correlation of a named pair
 
 

@@ -392,7 +392,7 @@ def _family(
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
-    if population:  # items without variance get the answers of other items
+    if population:  # items without variance are given the answer categories of other items
         few = [reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]
         given[few] = all_answers(models, given)[few]
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])

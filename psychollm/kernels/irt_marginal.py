@@ -70,7 +70,7 @@ def _tables(a, d, shift, nodes, link, odds, log_no):
 
 @njit
 def _base(log_weights, log_no, base):
-    """Fill log weight plus the sum of log(1 - F) over all items (Q,)."""
+    """Fill the array (Q,) with log weights plus the sums of log(1 - F) over all items."""
     for q in range(base.size):
         base[q] = log_weights[q]
     for j in range(log_no.shape[0]):
@@ -80,7 +80,7 @@ def _base(log_weights, log_no, base):
 
 @njit
 def _joint(u, data, base, odds, log_no, joint):
-    """Fill the log joint density of pattern u and each node (Q,)."""
+    """Fill the array (Q,) with log joint densities of pattern u and each node."""
     yes_start, yes_items, gap_start, gap_items = data[0], data[1], data[2], data[3]
     for q in range(joint.size):
         joint[q] = base[q]

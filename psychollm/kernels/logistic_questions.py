@@ -36,7 +36,7 @@ from psychollm.kernels._jit import njit
 
 STEPS = 60
 NEAR = 0.2  # largest distance of the central node from the mode, in units of s
-PER_WIDTH, PER_LOGIT = 0.83, 1.2  # nodes per s and per logit, whose squares add up
+PER_WIDTH, PER_LOGIT = 0.83, 1.2  # numbers of nodes per s and per logit; their squares are added
 DROP = 13.0  # decrease of the log integrand beyond which it is negligible
 # distance at which a normal log density has decreased by DROP; no integrand is wider
 FAR = math.sqrt(2.0 * DROP)
@@ -76,7 +76,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
     value, score, weight, columns = out
     n_models = level.size
     share, mean, all_bends = np.empty(len(columns)), np.empty(n_models), np.empty(n_models)
-    # All that belongs to the cells of a question lies in one array, because Numba counts the
+    # All data on the cells of a question are stored in one array, because Numba counts the
     # references to each array that is passed on.
     own = np.empty((7, n_models))
     own[LEVEL] = level

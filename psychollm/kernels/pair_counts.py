@@ -84,8 +84,9 @@ def fill_planes(
 ) -> None:
     """Set the bits of a batch of answers."""
     # `row`, `column` and `value` (n,) hold the model, the question, and NO, YES or MISSING; `yes`
-    # and `answered` (rows, words) are the bit planes. Cells answered before stay unchanged, and
-    # `repeated[0]`, if it is negative, becomes the index of the first answer to such a cell.
+    # and `answered` (rows, words) are the bit planes. Cells that already have an answer are left
+    # unchanged; a negative `repeated[0]` is replaced by the index of the first answer to such a
+    # cell.
     one = np.uint64(1)
     for i in range(row.size):
         if value[i] == MISSING:

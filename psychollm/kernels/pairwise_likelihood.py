@@ -56,8 +56,8 @@ CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 @njit
 def pair_margins(yes, n, tau, rate):
     """Fill tau[i, j] and rate[i, j]: threshold and yes rate of i where i and j both answered."""
-    # Both thresholds are NaN where the pair is uninformative: the two have no question in common,
-    # or one of them is constant.
+    # Both thresholds are NaN where the pair is uninformative: the two models have no question in
+    # common, or the answers of one are constant.
     k = yes.shape[0]
     own, own_yes, own_n = np.empty(k), np.empty(k), np.empty(k)
     for i in range(k):

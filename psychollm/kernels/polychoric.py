@@ -62,8 +62,8 @@ def count_tables(codes, weights, tables):
             pair += 1
 
 
-# These are loops because `sum` over an axis and copies of whole arrays take Numba six seconds more
-# to compile.
+# Loops are used, because Numba takes six seconds longer to compile `sum` over an axis and copies
+# of whole arrays.
 @njit
 def margins_of(table):
     """Return the number of units for each answer of the first and of the second variable (C,)."""

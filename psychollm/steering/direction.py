@@ -34,7 +34,7 @@ class Direction(Result):
     ([0.5], [15.0, 20.0])
     """
 
-    # None makes NumPy scalars leave multiplication to this class.
+    # None makes NumPy scalars defer multiplication to this class.
     __array_ufunc__ = None
 
     vectors: AnyArray  # (layers, hidden) float32

@@ -27,7 +27,7 @@ from psychollm._base.untrusted_json import FREE, parse_json
 from psychollm._base.version import __version__
 
 TREE = "result.json"
-MAX_TREE = 1 << 28  # bytes; the parsed tree takes twenty times as much memory
+MAX_TREE = 1 << 28  # bytes; the parsed tree takes twenty times as many bytes
 _BROKEN = (
     *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
     *(RuntimeError, NotImplementedError),  # the archive is encrypted, or its zip version is newer
@@ -42,7 +42,7 @@ _HEADER = re.compile(
 
 def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Write a tree and its arrays to a file, which is created only when it is complete."""
-    # Members have no date, so that equal results give equal bytes.
+    # Members are stored without a date, so that equal results give identical files.
     with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
         for name, array in arrays.items():

@@ -106,7 +106,7 @@ _SCALARS: dict[str, type] = {
     **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
     **dict.fromkeys(("float16", "float32", "float64"), float),
 }
-MOST_ALIKE = 64  # largest number of keys with equal hashes, which are all compared in pairs
+MOST_ALIKE = 64  # largest number of keys with equal hashes, all pairs of which are compared
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:

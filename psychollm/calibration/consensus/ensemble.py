@@ -65,8 +65,8 @@ class EnsembleGain(Result):
     """
 
     vote: Estimate  # AUROC of the mean vote of all models
-    single: Estimate  # AUROC of the best single answer, chosen on the other half
-    vote_cut: Estimate  # AUROC of the vote, made binary at the single model's yes rate
+    single: Estimate  # AUROC of the best single model, chosen on the other half
+    vote_cut: Estimate  # AUROC of the vote, dichotomised at the single model's yes rate
     gain: Estimate  # vote - single
     gain_at_equal_rate: Estimate  # vote_cut - single
     chosen: IntArray  # (2, models) index of the single model evaluated on each half, or -1

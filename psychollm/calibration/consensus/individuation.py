@@ -52,8 +52,9 @@ from psychollm.estimates.resampling import (
     bootstrap_estimate,
 )
 
-# The signals are: factor score, mean vote of the others, own answer, factor score split at the own
-# yes rate, cross-fitted factor score, and cross-fitted factor score with the own answer.
+# The signals are: factor score, mean vote of the others, own answer, factor score dichotomised at
+# the model's yes rate, cross-fitted factor score, and cross-fitted factor score with the own
+# answer.
 SIGNALS = ("shared", "consensus", "own", "shared_cut", "shared_fitted", "both")
 
 
@@ -189,7 +190,7 @@ class Individuation(Result):
     shared: Estimate  # AUROC of the factor score
     consensus: Estimate  # AUROC of the mean vote of the others
     own: Estimate  # AUROC of the model's own answer
-    shared_cut: Estimate  # AUROC of the factor score, made binary at the own yes rate
+    shared_cut: Estimate  # AUROC of the factor score, dichotomised at the model's yes rate
     both: Estimate  # AUROC of factor score and own answer, cross-fitted
     own_minus_shared: Estimate  # paired difference of AUROCs
     own_minus_cut: Estimate  # paired difference of AUROCs at equal yes rates

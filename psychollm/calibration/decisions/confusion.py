@@ -90,7 +90,7 @@ class Confusion(Result):
     fn: FloatArray  # (models,) number of correct answers with a no
     tn: FloatArray  # (models,) number of wrong answers with a no
     n: FloatArray  # (models,) number of questions with both values
-    left_out: FloatArray  # (models,) number of questions with only one value
+    left_out: FloatArray  # (models,) number of questions with only one of the two values
     yes_rate: Estimate  # proportion of answers with a yes, (tp + fp) / n
     accuracy: Estimate  # proportion of correct answers, (tp + fn) / n
     precision: Estimate  # proportion correct among answers with a yes, tp / (tp + fp)

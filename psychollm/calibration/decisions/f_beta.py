@@ -64,8 +64,8 @@ class FBeta(Result):
     interval: FloatArray  # (models, betas, 2) bootstrap percentiles
     all_yes: FloatArray  # (models, betas) F-beta if the model always answered yes
     rate_matched: FloatArray  # (models, betas) expected F-beta of random answers at its yes rate
-    beats_all_yes: FloatArray  # (models, betas) proportion of resamples that beat `all_yes`
-    win_probability: FloatArray  # (models, betas) proportion of resamples won by the model
+    beats_all_yes: FloatArray  # (models, betas) proportion of resamples above `all_yes`
+    win_probability: FloatArray  # (models, betas) proportion of resamples in which it is best
     winner: IntArray  # (betas,) index of the best model, -1 if all are zero or undefined
     leaders: IntArray  # (segments,) successive best models from beta = 0 to infinity
     crossings: FloatArray  # (segments - 1,) betas at which the best model changes

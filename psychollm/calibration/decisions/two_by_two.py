@@ -173,8 +173,8 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
         errors = sandwich(tally, gradients)
-        # A difference of proportions has a skewed distribution if answers of a rare cell are in
-        # few clusters.
+        # A difference of proportions has a skewed distribution if the answers in a rare cell come
+        # from few clusters.
         contrasts = np.array([each.scale == "Fisher z" for each in statistics])
         hidden = np.array(
             [float(one.hidden(cells)[0]) if one.hidden else 0.0 for one in statistics]

@@ -229,7 +229,7 @@ def _bounded(
         ]
     )
     if tally.values.size == 1:
-        # A constant score has an area of exactly one half, so its interval has no width.
+        # A constant score has an area of exactly one half, so its interval has zero width.
         bounds[0], bounds[2] = 0.5, 0.0
     return bounds
 

@@ -211,7 +211,7 @@ def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
     """Return the effective number of independent answers of each accuracy (bins,)."""
     # With weights, this is Kish's effective size. With clusters, it is the size implied by the
     # variance between clusters, limited to the range from one to the number of answers. If this
-    # variance is zero, it is the number of clusters.
+    # variance is zero, the effective number is the number of clusters.
     own_bin = bins.index[tally.group]
     weight = np.bincount(own_bin, tally.weight, minlength=bins.size)
     worth = weight**2 / np.bincount(own_bin, tally.weight**2, minlength=bins.size)

@@ -54,14 +54,14 @@ class ConfidenceGate(Study, Result):
     promised: BoolArray  # (models, groups) whether a threshold meets the guarantee
     flags: tuple[tuple[Reason, ...], ...]  # (models, groups) reason if there is no threshold
     n: FloatArray  # (models, groups) number of answers with both values
-    step_gate: IntArray  # (steps,) index of the gate of each step
+    step_gate: IntArray  # (steps,) index of the gate to which each step belongs
     step_threshold: FloatArray  # (steps,) distinct confidences of each gate, decreasing
     step_coverage: FloatArray  # (steps,)
     step_error: FloatArray  # (steps,)
     step_upper: FloatArray  # (steps,)
     at_most: float
     certainty: float
-    grouped: bool  # whether questions were in groups
+    grouped: bool  # whether questions were grouped
     clustered: bool
     labels: Labels  # (models,)
     groups: Labels  # (groups,)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "ConfidenceGate", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     curves = Drawing(
         plot="plot_confidence_gate",
         of=result,

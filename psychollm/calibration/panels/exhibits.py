@@ -39,7 +39,7 @@ _MOST_PANELS = 24
 def exhibits(
     evidence: "Evidence", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     return {
         "overview": _overview(evidence),
         "calibration": (

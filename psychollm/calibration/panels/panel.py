@@ -61,7 +61,7 @@ def streamed_estimates(
     generator = check_generator(options.rng)
     inner = replace(options, n_jobs=1, progress=False)
     pieces = [(block, replace(inner, rng=deepcopy(generator))) for block in scan.blocks()]
-    replicate_seeds(0, generator)  # advances the generator as a panel in memory does
+    replicate_seeds(0, generator)  # advances the generator as far as a panel in memory does
     bar = progress_bar(show=options.progress, total=len(scan.models), label="models")
     blocks = []
     with closing(in_turn(task, pieces, workers(options.n_jobs), waiting=2)) as results:

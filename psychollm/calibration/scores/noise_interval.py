@@ -130,7 +130,7 @@ def noise_of_one_sign(bins: BinNoise) -> Noise:
     at = np.stack([z, np.where(near, 0.0, z)])
     added = error * (np.exp(-0.5 * at**2) / np.sqrt(2.0 * np.pi) - at * ndtr(-at))
     least, most = (added * bins.shares).sum(axis=1).tolist()
-    # The positive part of a normal variable has the variance 1/2 - 1/(2 pi).
+    # The positive part of a standard normal variable has variance 1/2 - 1/(2 pi).
     spread = near * bins.shares**2 * bins.variance * (0.5 - 0.5 / np.pi)
     return Noise(least=least, most=most, variance=float(spread.sum()))
 

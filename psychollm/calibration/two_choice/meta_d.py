@@ -71,7 +71,7 @@ class MetaD(Result):
 
     d_prime: Estimate  # sensitivity of the answers, z(hit rate) - z(false-alarm rate)
     criterion: Estimate  # c = -(z(hit rate) + z(false-alarm rate)) / 2
-    meta_d: Estimate  # sensitivity that the ratings imply
+    meta_d: Estimate  # sensitivity implied by the ratings
     m_ratio: Estimate  # meta-d' / d'
     m_diff: Estimate  # meta-d' - d'
     log_m_ratio: Estimate  # natural logarithm of the M-ratio, undefined if not positive

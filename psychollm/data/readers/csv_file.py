@@ -127,8 +127,8 @@ def _with_point(cell: str, mark: str) -> str:
     """Replace the decimal comma of a number by a point; return any other cell unchanged."""
     if "," not in cell or not _DECIMAL_COMMA.fullmatch(cell):
         return cell
-    # If semicolons separate columns, a comma is a decimal comma. If tabs do, "1,234" may also mean
-    # 1234, so it is returned unchanged and rejected later.
+    # If semicolons separate columns, a comma is a decimal comma. If tabs separate columns, "1,234"
+    # may also mean 1234, so it is returned unchanged and rejected later.
     return cell if mark == "\t" and _THOUSANDS.fullmatch(cell) else cell.replace(",", ".")
 
 

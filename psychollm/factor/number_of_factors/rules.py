@@ -195,8 +195,8 @@ def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
 
 def hull(R: FloatArray, most: int) -> Hull:
     """Return the hull of fit, 1 minus KMO of the residuals, for m = 0, 1, ..., `most`."""
-    # An indefinite matrix has no KMO. It is first mixed with the identity, and numbers of factors
-    # with indefinite residuals are skipped.
+    # The KMO of an indefinite matrix is undefined. Such a matrix is first mixed with the identity,
+    # and numbers of factors with indefinite residuals are skipped.
     k, R = len(R), shrunk(R)[0]
     fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)
     for m in range(most + 1):

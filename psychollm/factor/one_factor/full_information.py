@@ -171,7 +171,7 @@ LOG_SQRT_2PI = 0.9189385332046727
 MAX_STEPS = 500
 MEMORY = 30
 TOLERANCE, LOST = 1e-5, 1e-3  # gradient in SEs: target, and largest that counts as converged
-NEAR = 1.0 - 1e-9  # larger multiples of the bound are at the bound, up to rounding
+NEAR = 1.0 - 1e-9  # loadings above this proportion of the bound count as at the bound
 UNFINISHED = {1: "the limit of steps was reached", 2: "no step increases the likelihood"}
 
 

@@ -28,7 +28,7 @@ from psychollm.kernels.pairwise_likelihood import BOUND
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-TIED = 10  # decimals of scores; further decimals are rounding errors
+TIED = 10  # number of decimals of scores; further decimals are rounding errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -116,8 +116,8 @@ MARKS = "".join(
     chr(one) for one in range(0x300, 0xE50) if unicodedata.category(chr(one)).startswith("M")
 )
 _WORD = re.compile(rf"[^\W\d_]+(?:[{MARKS}\u200c]+[^\W\d_]*)*(?:'[^\W\d_]+)?")
-# Words in -ly with which the writer does not assert a value. All other words in -ly, such as
-# "unfortunately", may introduce an answer.
+# Words in -ly that indicate that the writer does not assert a value. All other words in -ly, such
+# as "unfortunately", may introduce an answer.
 _DISTANT = _words("""
 hardly barely scarcely rarely partly nearly only early likely unlikely reply family falsely wrongly mistakenly
 formerly previously initially originally supposedly allegedly reportedly seemingly slightly highly extremely

@@ -47,7 +47,7 @@ _FIELD_NAME = re.compile(
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
 _APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
 _LONGEST = 400  # largest number of characters of an answer
-_MOST = 24  # number of last marks to keep, enough to detect differences
+_MOST = 24  # number of most recent marks to keep, enough to detect differences
 _DIALOGUE = re.compile(r"(?im)(?:^|\?[ \t]+)a\s?:[ \t]*(?=\S)")
 _OTHER_LETTER = re.compile(r"(?im)^[b-e]\s?:")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
@@ -85,8 +85,8 @@ class Marked(NamedTuple):
 @lru_cache(maxsize=64)
 def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
     """Return a pattern for names of answers; the pattern for `plain` text is faster."""
-    # A text is plain if it contains only lower-case ASCII characters. Its search is four times as
-    # fast.
+    # A text is plain if it contains only lower-case ASCII characters. Searching it is four times
+    # as fast.
     own = sorted(labels, key=len, reverse=True)
     every: tuple[list[str], ...] = (own, _FINAL.split("|"), _NAMED.split("|"))
     if plain:  # lower() converts "YANIT" (Turkish "yanıt") to "yanit"
@@ -126,7 +126,7 @@ def marked(
     marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
     if ":" in text:
         marks += _fields(text, labels, lead=lead)
-    # Within other JSON fields, a name of an answer is part of reasoning and does not mark an
+    # In other JSON fields, a word such as "answer" is part of the reasoning and does not mark an
     # answer.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
     marks += _named(words, labels, lead=lead)

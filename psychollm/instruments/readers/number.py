@@ -199,7 +199,7 @@ class NumericForm(Form):
     shares = False
     states = False  # whether any sentence may state the answer ("She has 5")
     leads: frozenset[str] = frozenset()  # further words that introduce a number
-    off_scale_opposes = True  # whether a number off the scale makes a second number ambiguous
+    off_scale_opposes = True  # whether a number outside the scale makes a second number ambiguous
 
     @abstractmethod
     def value(self, one: Numeral) -> Value | None:

@@ -95,7 +95,7 @@ _OFFERS = re.compile(r"(?i)what(?:'s| is) your question|what would you like|how 
 class Form(ABC):
     """Form of an answer, with methods that find answers of this form in a text."""
 
-    labels: tuple[str, ...] = ()  # further names of an answer of this form
+    labels: tuple[str, ...] = ()  # further words for an answer of this form
     labels_lead: bool = False  # whether these take precedence over "answer"
     letters: bool = False  # whether "A:" may be an option
     runs_on: bool = False  # whether an answer at the end of a truncated text may be cut

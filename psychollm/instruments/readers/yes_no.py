@@ -119,7 +119,7 @@ actual predicted expected rating score answer answers response responses option 
 a first second i we
 """
 _INTRODUCES, _SOMEBODYS = frozenset(_INTRODUCING.split()), frozenset(_OF_SOMEBODY.split())
-_BOTH = "yes or no"  # the value of a mention that chooses neither
+_BOTH = "yes or no"  # the value of a mention that selects neither yes nor no
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
 _YES_OF_ANOTHER = re.compile(
     r"\s(?:voters?|votes?|man|men|side|camp|answers?|responses?|means?|button|box)\b"

@@ -113,8 +113,8 @@ def informativeness(
     wrong: FloatArray, faulted: FloatArray, units: tuple[str, ...], *, level: float = 0.95
 ) -> Informativeness:
     """Compare verdicts with correctness; both have shape (answers,), with NaN if unknown."""
-    # Several answers to one question are dependent, so that the effective sample size replaces
-    # their number.
+    # Several answers to one question are dependent, so the effective sample size is used instead
+    # of their number.
     known = np.isfinite(wrong) & np.isfinite(faulted)
     parts = []
     codes = np.unique(np.asarray(units, dtype=str), return_inverse=True)[1]
@@ -173,8 +173,7 @@ def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
 def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
     """Return, for each rate, whether its event occurred and masks of relevant chains."""
     first = chains.correct("first")
-    # A first answer that abstains is not an error, so that a review can neither detect nor repeat
-    # it.
+    # A first answer that abstains is not an error, so a review can neither detect nor repeat it.
     wrong, right = chains.gave("first", "wrong") == 1.0, first == 1.0
     return {
         "error_catch": (chains.faulted(1), wrong),
@@ -261,7 +260,7 @@ class Voting(Result):
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
     """Return the correctness of the most frequent answer; the mean correctness if tied."""
-    # Missing answers do not vote.
+    # Missing answers are not counted as votes.
     cast = [
         (answer, right)
         for answer, right in zip(answers, correct, strict=True)
@@ -269,7 +268,7 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
     ]
     if not cast:
         return float("nan")
-    # The same number in different words may have different grades, so that the mean is used.
+    # The same number in different words may have different grades, so the mean grade is used.
     counts = Counter(answer for answer, _ in cast)
     most = max(counts.values())
     tied = [answer for answer, count in counts.items() if count == most]

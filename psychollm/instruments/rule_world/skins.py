@@ -40,12 +40,12 @@ class Vocabulary:
 
     @property
     def doubler(self) -> str:
-        """Word for the kind that doubles."""
+        """Word for a unit that doubles the load it receives."""
         return self.passer + self.endings[0]
 
     @property
     def blocker(self) -> str:
-        """Word for the kind that blocks."""
+        """Word for a unit that blocks the move of a load."""
         return self.passer + self.endings[1]
 
     @property

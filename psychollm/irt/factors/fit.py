@@ -357,8 +357,8 @@ def _start(
 
 def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
     """Iterate until the logits converge, and return the state."""
-    # Populations stay wide at first, because estimates from unconverged vectors would suppress
-    # weak factors permanently.
+    # The population variances are kept large at first, because estimates from unconverged vectors
+    # would suppress weak factors permanently.
     change, rounds, otherwise = np.inf, 0, "the limit of iterations was reached"
     while rounds < MAX_ROUNDS and change >= tolerance:
         opening = rounds < OPENING

@@ -124,7 +124,8 @@ class Questions:
     @property
     def told(self) -> FloatArray:
         """Vectors for use as features, in units of the population, with a leading constant."""
-        # The SD of the vectors themselves is not used as unit, because a small SD is mostly noise.
+        # The SD of the vectors themselves is not used as the unit, because a small SD is mostly
+        # noise.
         entries = self.mean[:, self.known :]
         entries = entries - entries.mean(axis=0)
         squares = (entries**2).sum(axis=0) + np.diagonal(self._loose)

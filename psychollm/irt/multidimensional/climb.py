@@ -59,7 +59,7 @@ FIRST_STEP = 1e-3  # change of a parameter at the optimum of the coarsest rule
 CLOSE = 0.03  # largest change of an EM step at which Newton takes over
 LONGEST = 1.0  # largest change of a parameter in one step
 MAX_NEWTON = 60
-MAX_SINGULAR = 8  # failures of positive definiteness that end the optimisation
+MAX_SINGULAR = 8  # number of indefinite matrices after which the optimisation ends
 SLACK = 1e-13  # relative loss of the objective that counts as rounding
 # accepted relative loss of the objective if the gradient decreased, for product and quasi-random
 # rules

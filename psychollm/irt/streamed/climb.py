@@ -1,6 +1,6 @@
 r"""Accelerated EM for a marginal likelihood that is read in ranges.
 
-A step is a scoring step of each item under the posteriors of abilities, followed by
+A step is a Fisher scoring step of each item under the posteriors of abilities, followed by
 standardisation of abilities to mean 0 and SD 1 (parameter expansion, as in `irt.climb`). Mean and
 SD follow from the gradient (by integration by parts),
 
@@ -36,7 +36,7 @@ LEAST_VARIANCE = 0.01  # smallest variance of abilities after a step
 RIDGE = 1e-8  # constant added to the information
 LOSS = 1e-9  # accepted relative loss of the objective if modes are off the centre of their nodes
 UNTOLD = 1e-10  # with less information per respondent, both sides of (1) are rounding errors
-STALLED = 4  # number of cycles without a smaller gradient that indicates rounding errors
+STALLED = 4  # number of cycles without a smaller gradient after which rounding errors are assumed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

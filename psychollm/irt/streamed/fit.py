@@ -177,7 +177,7 @@ def _with_peaks(abilities: StreamedAbilities, kept: Mapping[str, Any]) -> Stream
     return replace(abilities, far=bool(kept["far"]), **arrays)
 
 
-# labels of rows and columns, and the side of the respondents
+# labels of rows and columns, and the axis of the respondents
 Sides: TypeAlias = tuple[Labels, Labels, Respondents]
 
 STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")

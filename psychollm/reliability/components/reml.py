@@ -80,9 +80,9 @@ from psychollm.reliability.components.crossed_design import (
 _MAX_ITERATIONS = 500
 _PATIENCE = 20  # number of scoring steps before Newton steps
 _MAX_HALVINGS = 30
-# Thresholds for the gain in log likelihood. Steps with a gain below the first are taken without a
-# check, because the difference of the two deviances is smaller than their rounding errors. The
-# iteration has converged if the gain is below the second.
+# Thresholds for the gain in log likelihood. Steps with a gain below the first threshold are taken
+# without a check, because the difference of the two deviances is smaller than their rounding
+# errors. The iteration has converged if the gain is below the second threshold.
 _UNSEEN = 1e-7
 _NOTHING = 1e-13
 

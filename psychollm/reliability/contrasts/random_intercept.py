@@ -155,7 +155,7 @@ class Reduced:
     def ratio(self, *, restricted: bool = True) -> FloatArray:
         """Return the ratio of variances at the maximum (sets,); infinite if the residual is 0."""
         # The minimum is located on a grid that is linear near zero and logarithmic above;
-        # bisection then finds the root of the slope.
+        # bisection then finds the root of the derivative.
         scale = 1.0 / float(self.design.d.mean())
         values = scale * np.expm1(_GRID)
         heights = [

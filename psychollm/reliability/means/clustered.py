@@ -171,14 +171,14 @@ class ClusteredMean:
     n_clusters: FloatArray  # (rows,)
     tails: FloatArray  # (rows,) degrees of freedom for non-normal cluster sums
     parts: FloatArray  # (rows, clusters) contributions, whose squares sum to se**2
-    size: FloatArray  # (rows,) scale of the residuals, for rounding errors
+    size: FloatArray  # (rows,) scale of the residuals, to detect rounding errors
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
         """Return bounds of t intervals, or of Wilson intervals (rows, 2); NaN without variance."""
         df = np.nan_to_num(self.df, nan=1.0)
         if shares:
             # Wilson's interval uses the effective number of answers. It uses the degrees of
-            # freedom `tails`, because rare answers may be in few clusters.
+            # freedom `tails`, because rare answers may be concentrated in few clusters.
             df = np.fmin(df, self.tails)
             known = self.se > 0
             spread = self.value * (1.0 - self.value)

@@ -100,7 +100,7 @@ class ScoreDifferences(Result):
     adjusted: FloatArray  # (pairs,) p-values adjusted for the number of pairs
     n: IntArray  # (pairs,) questions that both answered
     n_clusters: IntArray  # (pairs,)
-    se_paired: FloatArray  # (pairs,) SE as if questions were independent
+    se_paired: FloatArray  # (pairs,) SE assuming independent questions
     se_unpaired: FloatArray  # (pairs,) SE assuming separate questions for each model
     correlation: FloatArray  # (pairs,) correlation of the two models' scores
     first_only: FloatArray  # (pairs,) b of (2); NaN if not binary

@@ -65,7 +65,7 @@ COEFFICIENTS = (
 SUBSCALES = ("group_total", "group_general", "group_specific")
 
 MIN_UNIQUENESS = 0.005
-EMPTY = 1e-6  # a factor with only smaller loadings is empty
+EMPTY = 1e-6  # a factor with only smaller loadings counts as empty
 _ARRIVED = 1e-7
 _MAX_STEPS = 200
 _BLOCK_BYTES, _AT_ONCE = 8_000_000, 50
@@ -266,8 +266,8 @@ def refit_in_blocks(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool, lost: float = 1.0
 ) -> tuple[FloatArray, BoolArray]:
     """Return the coefficients of matrices (b, k, k), and a mask of proper solutions."""
-    # Undefined coefficients are NaN. The refits stop if more than the proportion `lost` is
-    # improper.
+    # Undefined coefficients are NaN. The refits stop if the proportion of improper refits exceeds
+    # `lost`.
     b, k = matrices.shape[:2]
     m = fit.pattern.shape[1]
     numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)

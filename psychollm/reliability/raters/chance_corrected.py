@@ -216,7 +216,7 @@ def fleiss(sums: UnitSums) -> FloatArray:
 def gwet(sums: UnitSums) -> FloatArray:
     """Return Gwet's AC1 (1) (resamples,)."""
     shares = category_shares(sums)
-    # With a single category, chance agreement is zero by definition, so that AC1 is the agreement.
+    # With a single category, chance agreement is zero by definition, so AC1 equals the agreement.
     chance = (shares * (1.0 - shares)).sum(axis=1) / max(sums.table.n_categories - 1, 1)
     return _beyond(pairwise_agreement(sums), chance)
 
@@ -280,8 +280,8 @@ def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
     """Return agreement beyond chance; NaN if chance agreement is 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         corrected = 1.0 - (1.0 - agreement) / (1.0 - chance)
-    # Proportions sum to 1 only up to rounding errors, so that a very small remainder counts as
-    # zero disagreement.
+    # Proportions sum to 1 only up to rounding errors, so a very small remainder counts as zero
+    # disagreement.
     return np.where(1.0 - chance > 1e-12, corrected, np.nan)
 
 

@@ -183,7 +183,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
     """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
-        # Losses are used instead of credits, so that agreement has exactly no effect.
+        # Losses are used instead of credits, so that agreement contributes exactly zero.
         loss = 1.0 - credit
         rows, columns = shares.sum(axis=2), shares.sum(axis=1)
         expected = (rows[:, :, None] * columns[:, None, :] * loss).sum(axis=(1, 2))

@@ -172,7 +172,7 @@ def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: flo
     if k < 2 or n < 2 or not total**3 > 0.0:
         return float("nan")
     bracket = total * (square + trace**2) - 2.0 * trace * float((with_total**2).sum())
-    # The bracket is a variance, so that it can be negative only by rounding.
+    # The expression in brackets is a variance, so it can be negative only because of rounding.
     return float(np.sqrt(2.0 * max(bracket, 0.0) / n / total**3) * k / (k - 1.0))
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def exhibits(
     study: "ArmStudy", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     return {
         key_of(name): (
             _differences(study, name, place),

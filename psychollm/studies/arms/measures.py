@@ -223,7 +223,7 @@ def _coding(cells: Cells, options: Resampling) -> Measures:
     from psychollm.instruments.scaffold.result import SPONTANEOUS
 
     codes = _frame(cells)
-    # Use spontaneous traces only; another study estimates the effect of directing models.
+    # Use spontaneous traces only; another study estimates the effect of directions.
     ways = list(dict.fromkeys(codes["arm"]))
     codes = codes[codes["arm"] == (SPONTANEOUS if SPONTANEOUS in ways else ways[0])]
     shown = (codes["code"] > 0).astype(float).where(codes["code"].notna())

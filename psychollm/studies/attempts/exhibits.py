@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "Attempts", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     top = max(result.k)
     drawing = Drawing(
         plot="plot_attempts",

@@ -62,7 +62,7 @@ class Frontier(Result):
 
     score: Estimate  # (models,) success, such as pass@1
     spent: Estimate  # (models,) mean cost or time per attempt
-    on_frontier: BoolArray  # (models,) whether no other model beats the model in both means
+    on_frontier: BoolArray  # (models,) whether no other model is better in both means
     share: FloatArray  # (models,) proportion of bootstrap samples in which no model beats it
     beaten_by: Labels  # (models,) a significantly better model, or "–"
     of: str  # "cost" or "seconds"

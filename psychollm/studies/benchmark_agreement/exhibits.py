@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "BenchmarkAgreement", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     scores = Drawing(
         plot="studies.benchmark_agreement.figures.plot_benchmark_agreement",
         of=result,

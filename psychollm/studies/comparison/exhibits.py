@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "Comparison", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     scores = Drawing(
         plot="plot_comparison",
         of=result,

@@ -19,7 +19,7 @@ _WORDS = 15
 def exhibits(
     study: "Difficulty", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of the verdict."""
+    """Return the figures and tables that support the verdict."""
     both = {"R²": study.r_squared, "correlation": study.correlation}
     shown = (
         Drawing(
@@ -45,7 +45,7 @@ def exhibits(
 
 
 def of_gate(fit: "GateFit", smallest: SmallestEffects) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of a gate: risks at equal coverage, and each rule at its coverage."""
+    """Return the figure of risks at equal coverage, and the table of each rule at its coverage."""
     own = {"coverage": fit.coverage, "risk": fit.risk, "F-beta": fit.f_beta}
     table = listing(own, "Each rule at its own coverage", of="rule", digits=3, instead=True)
     if fit.at_own_share is None:

@@ -141,7 +141,7 @@ class Difficulty(Study, Result):
         more = with_interval(lead.value, lead.interval, signed=True)
         least = smallest.r_squared
         low, high = self.r_squared.interval[0]
-        # A negative R2 is worse than the mean and counts as no prediction.
+        # A negative R2 means that predictions are worse than the mean; it counts as no prediction.
         judged = outcome((max(low, 0.0), high), smallest=least)
         if judged is Outcome.OPEN:
             return f"It is unclear whether the text predicts the shared difficulty ({value})."

@@ -262,7 +262,7 @@ def _rates(
     rates: FloatArray, none: FloatArray, table: Responses, level: float, *, evident: bool
 ) -> Estimate:
     """Return lapse rates; intervals start at 0 for models without significant lapses."""
-    # `none` (k,) is twice the log-likelihood that is lost if a model never lapses.
+    # `none` (k,) is twice the decrease of the log-likelihood if a model never lapses.
     low, middle, high = rates
     tells = evident & (none > chdtri(1, 1.0 - level))
     return Estimate(

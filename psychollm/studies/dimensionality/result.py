@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 COMPONENTS = 5  # number of eigenvalues listed
-PAIRS = 3  # number of pairs of models named
+PAIRS = 3  # number of model pairs that are named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "EvaluationCard", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     accuracies = Drawing(
         plot="plot_evaluation_card",
         of=result,

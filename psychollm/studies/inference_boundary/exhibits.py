@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def exhibits(
     study: "InferenceBoundary", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     rates = Drawing(
         plot="plot_boundary_rates",
         of=study,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "JudgedScores", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     drawing = Drawing(
         plot="studies.judged_scores.figures.plot_judged_scores",
         of=result,

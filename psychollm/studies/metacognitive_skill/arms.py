@@ -239,7 +239,7 @@ class _Pairs:
         self, first: FloatArray, second: FloatArray, keep: BoolArray, level: float
     ) -> MonitoringLink | None:
         """Correlate accuracy without the prompt and the effect, on different problems."""
-        # On the same problems, the error of `first` would be in both, with opposite signs.
+        # On the same problems, the error of `first` would enter both with opposite signs.
         half = self._item % 2 == 0
         accuracy, effect, labels = [], [], []
         for label in self._models:

@@ -36,7 +36,7 @@ def _worded(estimates: Mapping[Any, Estimate]) -> dict[str, Estimate]:
 def exhibits(
     study: "MetacognitiveSkill", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     prevalence = {in_words(name): study.prevalence[name] for name in study.categories}
     gaps = {in_words(name): study.deployment[name].gap for name in study.categories}
     profile = {
@@ -176,7 +176,7 @@ def _agreement(study: "MetacognitiveSkill") -> Table | None:
 def of_abstention(
     study: "AbstentionSkill", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of the finding on abstention."""
+    """Return the figures and tables that support the finding on abstention."""
     overall = study.overall
     scores = {
         "recall": overall.recall,
@@ -227,7 +227,7 @@ def _by_scenario(study: "AbstentionSkill") -> Table | None:
 def of_revision(
     study: "RevisionSkill", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of the finding on revision."""
+    """Return the figures and tables that support the finding on revision."""
     rates = study.rates
     reviews = {"error_catch": "rejects wrong answers", "false_alarm": "rejects right answers"}
     revises = {"correction": "corrects wrong answers", "miscorrection": "corrupts right answers"}

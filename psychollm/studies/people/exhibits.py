@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "BesidePeople", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of the finding."""
+    """Return the figures and tables that support the finding."""
     return {"verdict": tuple(_of_parts(result))}
 
 

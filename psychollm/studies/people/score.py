@@ -52,7 +52,7 @@ from psychollm.reliability.means.crossed_mean import CrossedMean, crossed_mean
 from psychollm.studies.people.norm import HumanNorm
 
 FEWEST_PEOPLE = 5  # smallest number of people for an interval
-_MANY_PEOPLE = 30  # fewer people often include no one of a group of one in ten
+_MANY_PEOPLE = 30  # smaller samples often miss a group that is a tenth of the population
 _FEWEST_MODELS = 3  # smallest number of models for an interval of their mean
 _TIE = 1e-9
 
@@ -393,8 +393,8 @@ def _place(
     apart: FloatArray, difference: float, bounds: FloatArray, share: float, level: float
 ) -> tuple[float, FloatArray]:
     """Return the proportion of people below a model, with the interval (2)."""
-    # `apart` (people,): the model minus each person; `bounds`: interval of the difference;
-    # `share`: proportion of the difference's variance that is due to questions.
+    # `apart` (people,): score of the model minus score of each person; `bounds`: interval of the
+    # difference; `share`: proportion of the difference's variance that is due to questions.
     value = _below(apart)
     if apart.size < FEWEST_PEOPLE or not np.isfinite(bounds).all():
         return value, np.full(2, np.nan)

@@ -21,7 +21,7 @@ _TEXT = 400  # number of characters of a question in the table
 def exhibits(
     result: "QuestionAudit", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     return {"any": worst(result)}
 
 

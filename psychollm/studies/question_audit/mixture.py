@@ -12,11 +12,11 @@ wrong key. Most questions with another fault look sound, since models understand
 meaning.
 
 Wrong keys also come in runs, for example if a column of keys slips by a row, or a page is misread.
-A hidden Markov chain along the table models these runs. A run begins before one question in a
-thousand, lasts ten questions on average, and most of its keys are wrong. These values are assumed,
-not estimated; a shuffled table shows no runs. With binary scores, runs are not modelled, since a
-run of hard questions looks like a run of wrong keys. For the same reason, groups are shrunk more
-strongly towards the table.
+A hidden Markov chain along the table models these runs. After a question outside runs, a run
+begins with probability .001. It has ten questions on average, and most of its keys are wrong.
+These values are assumed, not estimated; a shuffled table shows no runs. With binary scores, runs
+are not modelled, since a run of hard questions looks like a run of wrong keys. For the same
+reason, groups are shrunk more strongly towards the table.
 """
 
 from dataclasses import dataclass, replace

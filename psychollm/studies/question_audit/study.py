@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 Fault: TypeAlias = Literal["wrong_key", "any"]
-STATED = (0.1, 0.2, 0.3, 0.5)  # false discovery rates at which the audit checks itself
+STATED = (0.1, 0.2, 0.3, 0.5)  # false discovery rates at which the audit is checked
 _FLIPPED = 0.05  # proportion of keys that are corrupted
 _FEWEST_MODELS = 3
 _SHOWN = 12
@@ -69,7 +69,7 @@ class QuestionAudit(Study, Result):
     """Probability of each fault of each question, and the evidence."""
 
     p_wrong_key: FloatArray  # (questions,) another option is right
-    p_several: FloatArray  # (questions,) another option is right, too
+    p_several: FloatArray  # (questions,) another option is also right
     p_none: FloatArray  # (questions,) no option is right
     p_unclear: FloatArray  # (questions,) the question or its options are unclear
     p_stretch: FloatArray  # (questions,) the question is in a run of wrong keys
@@ -473,7 +473,7 @@ def _evidence(answers: Answers, stretch: FloatArray) -> dict[str, Any]:
     keys, rivals, n_rival, gaps, reasons = [], [], [], [], []
     for q, row in enumerate(answers.codes):
         wrong = row[(row >= 0) & (row != answers.key[q])]
-        # Ties in popularity go to the option of the abler models.
+        # Among equally popular options, the one chosen by abler models is used.
         rival = max(
             set(wrong.tolist()),
             key=lambda o: ((row == o).sum(), ability[row == o].mean()),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "RaterSeverity", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     judged = result.outcomes(smallest=smallest).outcomes
     level = percent(result.level)
     drawing = forest(

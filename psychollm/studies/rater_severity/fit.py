@@ -156,7 +156,8 @@ class Population:
         self, spread: Mapping[str, float], at: FloatArray, covariance: FloatArray, prior: Prior
     ) -> tuple[dict[str, float], dict[str, float]]:
         """Return standard deviations after one MacKay update, and effective numbers of raters."""
-        # The effective number counts the raters that the ratings, not the prior, determine.
+        # The effective number is the number of raters whose effects are determined by the ratings
+        # and not by the prior.
         moved, worth = dict(spread), dict.fromkeys(spread, 0.0)
         for kind, places in self.kinds.items():
             typical, variance = self.typical[kind], spread[kind] ** 2

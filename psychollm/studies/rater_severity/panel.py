@@ -21,7 +21,7 @@ class Panel:
     interval: FloatArray  # (J, 2)
     reliability: float
     reliability_without: FloatArray  # (R,)
-    # (R,) number of rated objects whose mean rating crosses the midpoint without the rater
+    # (R,) number of rated objects whose mean rating crosses the midpoint if the rater is left out
     turned: IntArray
     turned_corrected: IntArray  # (R,) the same number for corrected ratings
 

@@ -59,7 +59,8 @@ class RaterSeverity(Study, Result):
     # reliability of the estimated quality of the rated objects, from all raters
     reliability: float
     reliability_without: FloatArray  # (raters,) reliability without the rater
-    # (raters,) number of rated objects whose mean rating crosses the midpoint without the rater
+    # (raters,) number of rated objects whose mean rating crosses the midpoint if the rater is left
+    # out
     turned: IntArray
     turned_corrected: IntArray  # (raters,) the same number for corrected ratings
     agreement: Estimate  # (1,) Krippendorff's alpha

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "RecencyBreak", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     drawing = Drawing(
         plot="studies.recency_break.figures.plot_recency_break",
         of=result,

@@ -43,7 +43,7 @@ class DateChange(Result):
     (array([15., 15., 15.]), (0, 1, 2))
     """
 
-    change: Estimate  # (rows,) score after the date minus score before it, given difficulty
+    change: Estimate  # (rows,) score after the date minus score before it, adjusted for difficulty
     raw: FloatArray  # (rows,) after minus before
     z: FloatArray  # (rows,) test statistic; the smallest over all dates if the date was searched
     p_value: FloatArray  # (rows,) unadjusted one-sided p-value for the null hypothesis of no drop

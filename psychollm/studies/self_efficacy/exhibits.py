@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def exhibits(
     study: "SelfEfficacyStudy", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     totals = Drawing(
         plot="plot_self_efficacy",
         of=study,

@@ -72,7 +72,7 @@ class EfficacyLink(Result):
     other: FloatArray  # (models,)
     labels: Labels  # (models,) models with both measures
     at_ceiling: float  # proportion of models at the highest possible value; NaN if unbounded
-    ceiling: bool  # whether the ceiling reduces the power strongly
+    ceiling: bool  # whether the ceiling substantially reduces the power
     level: float
     flag: Reason
 
@@ -87,8 +87,8 @@ def link(
     best: float | None = None,
 ) -> EfficacyLink:
     """Correlate totals with another measure by rank, over the models that have both."""
-    # `best` is the highest possible value of the measure. There is a ceiling effect if half of
-    # the models have it, or the mean is within 5 % of it.
+    # `best` is the highest possible value of the measure. There is a ceiling effect if half of the
+    # models reach this value, or if the mean is within 5 % of it.
     labels = [one for one in totals.dropna().index if np.isfinite(other.get(one, np.nan))]
     x = np.array([totals[one] for one in labels], dtype=np.float64)
     y = np.array([other[one] for one in labels], dtype=np.float64)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def exhibits(
     study: "SemanticCalibration", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     diagrams = Drawing(
         plot="plot_semantic_calibration",
         of=study,

@@ -220,7 +220,7 @@ def sample_curve(
         accuracy = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
         expected = _binned(hits, bins) / _binned(every, bins)
         row = _binned(every * values, bins) / _binned(every, bins)
-    # The range is omitted where most data sets have no question.
+    # The range is omitted where most simulated data sets contain no question.
     often = np.isfinite(shares).mean(axis=0) > 0.5
     interval = np.full((row.size, 2), np.nan)
     interval[often] = np.nanquantile(shares[:, often], [tail, 1.0 - tail], axis=0).T

@@ -112,7 +112,7 @@ _DRAWINGS = {
 def exhibits(
     study: "SharedConfidence", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     draw, table, folded = partial(_drawing, study), partial(_listing, study), {"folded": True}
     return {
         "structure": (
@@ -364,7 +364,7 @@ def _validity_table(study: "SharedConfidence") -> Table | None:
 def of_groups(
     study: "SharedByGroups", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of groups of questions: loadings in each, and the groups."""
+    """Return a figure and tables of the loadings in each group, and a table of the groups."""
     loadings = {}
     if study.common is not None:
         found = study.common.estimates(level=study.level)

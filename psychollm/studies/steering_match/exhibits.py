@@ -33,7 +33,7 @@ NAMES = {
 def exhibits(
     study: "SteeringMatch", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     match = Drawing(
         plot="plot_steering_match",
         of=study,

@@ -103,7 +103,7 @@ def _runs(best: BoolArray, strengths: FloatArray, ties: Ties) -> tuple[IntArray,
 Criterion: TypeAlias = Literal["agreement", "kappa", "likelihood"]
 
 _HALVINGS = 40
-_STEEPEST = 50.0  # upper bound of the slope c of (2), almost a step
+_STEEPEST = 50.0  # upper bound of the slope c of (2), where the curve is almost a step
 _BLOCK = 4_000_000  # maximum number of values in memory
 
 

@@ -59,8 +59,8 @@ class SteeringMatch(Study, Result):
         Reconstructions at strengths chosen on the other half of the questions, for agreement and
         for kappa.
     from_threshold : Reconstruction
-        Reconstruction at the strength that the line through the *other* targets predicts from the
-        target's threshold.
+        Reconstruction at the strength predicted from the target's threshold, by a regression line
+        that is fitted to the *other* targets.
     constant, unsteered : Reconstruction
         Baselines: the target's more frequent answer, and the model without steering.
     lift : Estimate
@@ -290,10 +290,10 @@ def _curve_frame(grid: Grid, counts: Any, row: int) -> pd.DataFrame:
 
 def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
     """Return the type of the verdict."""
-    # "none": held-out kappa is not above its value for permuted questions. "order": it is, but
-    # not above the kappa of a threshold on the unsteered log odds. "control": it is above both,
-    # but not above the kappa of some control direction. "direction": it is above all given
-    # controls.
+    # "none": held-out kappa is not above its value for permuted questions. "order": it is above
+    # that value, but not above the kappa of a threshold on the unsteered log odds. "control": it
+    # is above both, but not above the kappa of some control direction. "direction": it is above
+    # all given controls.
     alpha = 1.0 - study.level
     p = study.p_values["held_out_kappa"]
     if not p <= alpha:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "StitchedBenchmarks", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     folder = "studies.stitching.figures"
     scale = Drawing(
         plot=f"{folder}.plot_scale",

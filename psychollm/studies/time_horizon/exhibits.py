@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def exhibits(
     result: "TimeHorizon", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     horizons = Drawing(
         plot="studies.time_horizon.figures.plot_time_horizon",
         of=result,

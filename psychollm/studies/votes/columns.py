@@ -73,7 +73,7 @@ def check_varied(x: FloatArray, names: Sequence[str], *, side: bool) -> None:
     """Raise if a covariate is a linear combination of earlier covariates and the `side`."""
     size = np.abs(x).max(axis=0, initial=0.0)
     scaled = x / np.where(size > 0.0, size, 1.0)
-    if side:  # a side effect equals the effect of a constant covariate
+    if side:  # the effect of the side equals that of a constant covariate
         scaled = scaled - scaled.mean(axis=0)
     for j, name in enumerate(names):
         before = scaled[:, :j]

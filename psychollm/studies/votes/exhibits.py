@@ -23,7 +23,7 @@ _VOTERS = 200  # number of voters on a page; those with the most votes are shown
 def exhibits(
     result: "BradleyTerry", smallest: SmallestEffects
 ) -> Mapping[str, Sequence[Exhibit | None]]:
-    """Return the exhibits of each finding."""
+    """Return the figures and tables that support each finding."""
     drawing = Drawing(
         plot="plot_comparison",
         of=result,

@@ -87,7 +87,7 @@ class Errors:
         each, freedom = [], []
         for sums, information in zip(self.clusters, self.shares, strict=True):
             known = np.array([contrasts.form(one) for one in information]).T
-            known = np.maximum(known, 0.0)  # rounding can make a form negative
+            known = np.maximum(known, 0.0)  # rounding can make a quadratic form negative
             shares = known / np.maximum(known.sum(axis=1, keepdims=True), 1e-300)
             with np.errstate(invalid="ignore"):
                 corrected = corrected_sums(contrasts.of(sums).T, np.minimum(shares, 1.0))

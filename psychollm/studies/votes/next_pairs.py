@@ -32,7 +32,7 @@ from psychollm.data.labels import Labels
 from psychollm.studies.comparison.ranks import tiers
 from psychollm.studies.votes.davidson import chances
 
-_AHEAD = 3.0  # multiple of the present votes at which boundaries of tiers are predicted
+_AHEAD = 3.0  # multiple of the current number of votes at which tier boundaries are predicted
 _EVERY = 3  # every third pair is chosen for the precision of its own difference
 _MOST = 1e6
 _TARGETS = 400  # number of targets, which are the differences nearest to significance

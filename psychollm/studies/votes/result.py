@@ -141,7 +141,7 @@ class BradleyTerry(Study, Result):
     component: IntArray  # (models,) 1 for the largest set of models that votes connect
     n_votes: IntArray  # (models,)
     ties: Estimate  # (1,) probability of a tie between equals
-    side: Estimate  # (1,) advantage of the left in logits
+    side: Estimate  # (1,) advantage of the left side in logits
     covariates: Estimate  # (covariates,) effects on the logit per unit of the difference
     voters: Voters
     kinds: Kinds
