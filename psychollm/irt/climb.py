@@ -4,7 +4,8 @@ The M step is one Fisher scoring step per item, based on expected counts. Parame
 so that the ability has mean 0 and variance 1 under the current posteriors (parameter expansion,
 Liu, Rubin & Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common
 shift of all items, because a single item carries almost no information about this shift. SQUAREM
-(Varadhan & Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
+(Varadhan & Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is
+shortened.
 
 Newton steps use the observed information. The information matrix is recomputed only after a step
 that reduces the gradient by less than a factor of about 30, because near the optimum one matrix

@@ -176,7 +176,7 @@ def _beside(
 def _stacked(
     scores: Mapping[Any, RevisionScores], estimate: Callable[[RevisionScores], Estimate]
 ) -> dict[str, Estimate]:
-    """Return estimates pooled over models, one for each label of the per-model estimates."""
+    """Return one estimate for each label of the per-model estimates, with one row per model."""
     each = [estimate(one) for one in scores.values()]
     return {
         name: Estimate(
