@@ -36,7 +36,7 @@ _UNNAMED = re.compile(r"|unnamed: \d+|row\W?names?|index")
 _NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 _SHOWN = 12
-# Attributes of tables and columns; narwhals is imported only for objects with one of them.
+# Attributes of tables and columns; narwhals is imported only for objects that have one of them.
 _MARKS = ("columns", "__arrow_c_array__", "__arrow_c_stream__", "__narwhals_series__")
 
 
@@ -133,7 +133,8 @@ def labelled(data: Any) -> Any:
     if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
         return data
     column = data.iloc[:, 0]
-    # Repeated numbers are answers to a question, not labels, whichever name their column has.
+    # Repeated numbers are answers to a question, not labels, regardless of the name of their
+    # column.
     distinct = column.is_unique or column.dtype.kind not in "biuf"
     named = distinct and (is_called(first, tuple(_NAMES_OF_ROWS)) or is_unnamed(first))
     if named or (is_counted(index) and _text_before_numbers(data)):

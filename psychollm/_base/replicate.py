@@ -348,8 +348,8 @@ def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
 
 Task = Callable[[WordArray], AnyArray]
 
-# Target duration of a block in seconds: long blocks make dispatch cheap, short ones keep the
-# progress bar moving and let a cluster balance the load.
+# Target duration of a block in seconds: long blocks reduce the overhead of dispatch, and short
+# ones keep the progress bar moving and let a cluster balance the load.
 BLOCK_SECONDS = 0.05
 REMOTE_BLOCK_SECONDS = 0.2
 MOST_BLOCKS = 2_000
@@ -392,8 +392,8 @@ def replicate(
     at_once: int | None = None,
 ) -> AnyArray:
     """Call `task` with the seed words (m, 2) of m replicates at a time; stack all `n` results."""
-    # `at_once` fixes the number of replicates per call. Tasks with matrix products need it,
-    # because the order of their sums depends on the shapes.
+    # `at_once` fixes the number of replicates per call. Tasks with matrix products require it,
+    # because the order of their sums depends on the shapes of the matrices.
     n = check_count("n", n)
     at_once = at_once and check_count("at_once", at_once)
     run = _Run(task, _root(rng), at_once)

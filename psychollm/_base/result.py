@@ -60,7 +60,7 @@ class Result(Record):
     _WHOLE: ClassVar[tuple[str, ...]] = ()  # names of fields whose texts keep their line breaks
 
     def __init_subclass__(cls) -> None:
-        # `dataclass` adds a repr to every class whose body has none.
+        # `dataclass` adds a repr to every class whose body defines none.
         if "__repr__" not in vars(cls):
             cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
         for name in {"__repr__", "summary"} & set(vars(cls)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from psychollm._base.shown import one_line, visible
 
-# Unicode noncharacters delimit the name of an argument and its wordings.
+# Unicode noncharacters delimit the name of an argument and its alternative wordings.
 _MARK = re.compile("\ufdd0(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd2", re.DOTALL)
 _NOTHING = object()
 

@@ -121,7 +121,7 @@ def carry_out(command: Analysis) -> Found:
     with command.noting(quiet=quiet):
         with busy(f"reading {command.reads}", quiet=quiet):
             compute = command.read()
-        # Commands with workers show progress bars instead of a message.
+        # Commands with parallel workers show progress bars instead of a message.
         with computing(quiet=quiet, bars=hasattr(command, "jobs")):
             found = compute()
         if folder is not None:

@@ -13,7 +13,7 @@ DESCRIPTION = """\
 Compile all kernels by running the examples of the documentation. The compiled code is cached on
 disk. Run this once per machine, for example while building an image; it takes minutes.
 """
-# The examples of these subpackages need no compiled kernel, but a model, a server or a figure.
+# The examples of these subpackages require a model, a server or a figure, but no compiled kernel.
 WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
 
 

@@ -100,8 +100,8 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
     # The length limit may be renamed but is never dropped, because it bounds the cost.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
-    # The thinking setting is never dropped, because another amount of thinking would be another
-    # experimental condition.
+    # The thinking setting is never dropped, because a different amount of thinking would be a
+    # different experimental condition.
     for name in sorted(set(sent) - {"thinking"}, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
             continue

@@ -32,7 +32,7 @@ LONGEST_DELAY = 60.0
 def backoff(tries: int, draw: Draw) -> float:
     """Return the seconds to wait after `tries` failures, doubled each time up to a limit."""
     # The delay is multiplied by a random factor between one half and one, so that requests that
-    # failed together do not retry together.
+    # failed together are not retried together.
     delay = min(FIRST_DELAY * 2.0 ** min(tries - 1, 30), LONGEST_DELAY)
     return delay * (0.5 + 0.5 * draw())
 
@@ -42,9 +42,9 @@ class Window:
     """Limit on concurrent requests, with additive increase and multiplicative decrease."""
 
     # Until the server first reports overload, the window grows by one with each answer, which
-    # doubles it whenever all its requests are answered. Later it grows by one per window of
-    # answers. Requests that are in flight together halve the window at most once. It never falls
-    # below one, so that it can always recover.
+    # doubles it whenever all its requests are answered. Afterwards it grows by one for each window
+    # of answers. Requests that are in flight together halve the window at most once. It never
+    # falls below one, so that it can always recover.
 
     limit: int
     size: float
@@ -307,8 +307,8 @@ class Lane:
         kind = asked.kind
         pending.tries += kind in COUNTED
         pending.busy += kind in BUSY
-        # A rejected parameter does not count as a failure. Retries end, because no parameter is
-        # rejected twice.
+        # A rejected parameter does not count as a failure. The number of retries is finite,
+        # because no parameter is rejected twice.
         failed = kind in HOPELESS or pending.tries >= self._endpoint.attempts
         opened = await self._state.recorder.record(pending.job, asked.attempt, last=failed)
         settled = failed or kind is Kind.OK

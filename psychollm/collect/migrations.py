@@ -118,8 +118,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     check_ours(connection, path)
     if version_of(connection) == len(MIGRATIONS):
         return
-    # Two processes may open a new store concurrently, so lock the store and read its version
-    # again.
+    # Two processes may open a new store concurrently, so the store is locked and its version is
+    # read again.
     connection.execute("BEGIN IMMEDIATE")
     try:
         for number in range(version_of(connection), len(MIGRATIONS)):

@@ -18,9 +18,9 @@ from psychollm.collect.store import Store
 class Recorder:
     """Recorder of a run's exchanges; each caller waits until its exchange is stored."""
 
-    # A transaction has a large fixed cost, so ten replies in one transaction take a third of the
-    # time of ten transactions. No reply is delayed, because a transaction contains only replies
-    # that arrived in one iteration of the event loop.
+    # A transaction has a large fixed cost, so storing ten replies in one transaction takes a third
+    # of the time of ten transactions. No reply is delayed, because a transaction contains only
+    # replies that arrived in one iteration of the event loop.
 
     def __init__(self, store: Store) -> None:
         self._store = store

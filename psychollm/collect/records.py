@@ -100,7 +100,7 @@ def most_cost(job: Job, model: Model) -> float:
 
 def cost_of(usage: Usage, job: Job, model: Model) -> float:
     """Return the cost of one exchange as stated by the server or computed from its tokens."""
-    # If the server reports no number of tokens or 0, the upper bound is used.
+    # If the server reports 0 tokens or no number of tokens, the upper bound is used.
     if usage.cost is not None:
         return usage.cost
     if model.prices is None:

@@ -157,7 +157,7 @@ class StagedPlan:
         asked = self.respondents
         if step.judge is not None:
             asked = tuple(model for model in self.plan.models if model.name == step.judge)
-        # The replies of each repeat have their own follow-up prompts, so nothing is repeated here.
+        # Each repeat has its own follow-up prompts, so nothing is repeated here.
         return replace(self.plan, prompts=prompts, models=asked, repeats=1)
 
     def _longer(self, prompt: Prompt) -> Prompt:

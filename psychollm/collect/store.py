@@ -31,7 +31,7 @@ from psychollm.collect.request import Request
 LEASE_SECONDS = 60.0
 BLOCK = 1000  # number of requests inserted per transaction
 # SQL condition for requests that were never sent. An exchange that ended with a rejected parameter
-# does not count.
+# is not counted.
 UNTRIED = (
     "NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.request = request.id "
     "AND kind <> 'refused_parameter')"
@@ -141,7 +141,7 @@ class Store:
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[sqlite3.Row]:
         """Yield the rows of a read query."""
         with clear_errors(self.path):
-            # `yield from` would close the cursor after the store, which raises an error.
+            # `yield from` would close the cursor after the store, which would raise an error.
             for row in self._db.execute(query, values):  # noqa: UP028
                 yield row
 

@@ -203,7 +203,8 @@ _ROOM = _Room()
 class FolderCells:
     """Cells in a folder, which contains ``start.npy`` and raw files of columns and codes."""
 
-    # The files are not memory-mapped, because mapped pages would count as memory of the process.
+    # The files are not memory-mapped, because mapped pages would count towards the memory of the
+    # process.
     folder: Path
     n_columns: int
     start: IntArray = field(repr=False)

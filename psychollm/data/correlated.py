@@ -7,7 +7,7 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.types import Axis
 
-# A warning requires at least this ratio of rows to columns and this number of rows.
+# A warning is given only with at least this ratio of rows to columns and this number of rows.
 _FAR, _MANY_ROWS = 3, 20
 
 

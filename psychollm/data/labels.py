@@ -188,7 +188,7 @@ def order_of(
 ) -> IntArray | None:
     """Return positions that put labelled values in the order of `like`, or None if in order."""
     # Values without labels, and values with a default index if `like` has names, are matched by
-    # position. The caller checks their number.
+    # position. The caller checks the number of values.
     if labels is None or labels == like:
         return None
     positional = tuple(range(len(like)))

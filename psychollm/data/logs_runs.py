@@ -195,7 +195,7 @@ def choose(
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
     scorers = {one: _one("scorer", one, own, stated.get(one)) for one, own in names.items()}
-    # A sample without the name of a filter is included for every filter.
+    # A sample that does not name a filter is included for every filter.
     named = {
         one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
         or [""]

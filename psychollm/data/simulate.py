@@ -273,8 +273,8 @@ def _strength(
 ) -> FloatArray:
     """Draw the distance of evidence from `edge`, on the response's side (models, questions)."""
     sign = np.where(response, 1.0, -1.0)
-    # The upper-tail probability of truncated evidence is uniform below the upper-tail probability
-    # of the edge.
+    # The upper-tail probability of truncated evidence is uniformly distributed between zero and
+    # the upper-tail probability of the edge.
     near = sign * (edge - mean)
     tail = log_ndtr(-near) + np.log1p(-generator.random(mean.shape))
     return np.asarray(np.maximum(-ndtri_exp(tail) - near, 0.0), dtype=np.float64)

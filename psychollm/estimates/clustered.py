@@ -70,7 +70,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.reasons import Reason, first_reason
 
-# Estimates with these reasons have no interval, so they need no flag for unreliable intervals.
+# Estimates with these reasons have no interval, so no flag for unreliable intervals is needed.
 _WITHOUT_INTERVAL = (Reason.ONE_QUESTION, Reason.ONE_CLUSTER, Reason.NO_SPREAD)
 _HIGHEST = 1.0 - 1e-12  # at this level the bounds are the most extreme resamples
 FEW = 3.5  # five clusters of equal size have 4 degrees of freedom, four have 3
@@ -78,7 +78,7 @@ FEW = 3.5  # five clusters of equal size have 4 degrees of freedom, four have 3
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
     """Return the degrees of freedom (2) of variances, from `shares` (..., clusters)."""
-    # A cluster without weight has a share of 0. With a single cluster, the result is NaN.
+    # The share of a cluster without weight is 0. With a single cluster, the result is NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
         cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)

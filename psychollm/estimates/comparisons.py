@@ -52,7 +52,7 @@ from psychollm.estimates.intervals import percentile_interval, within_range
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
-# A smaller SD, as a proportion of the value, is rounding error: all resamples agree.
+# A smaller SD, relative to the value, is due to rounding error: all resamples agree.
 _ROUNDING = 1e-12
 _AT_ONCE = 128  # number of estimates whose draws are in memory at a time
 

@@ -64,14 +64,15 @@ class Criterion:
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.estimate.pilot_df is not None:
-            # The length of a score interval is not inversely proportional to the square root of
-            # the number of units, but a standard error is. A standard error of zero, such as that
-            # of a proportion of 1, is not used.
+            # A standard error is inversely proportional to the square root of the number of units,
+            # but the length of a score interval is not. A standard error of zero, such as that of
+            # a proportion of 1, is not used.
             se = np.where(self.estimate.se > 0.0, self.estimate.se, se)
         if self.null_se is not None:
-            # To exclude an effect, the longer side of the interval and the standard error under
-            # the null hypothesis matter. To detect an effect, the standard errors under the null
-            # hypothesis and with the effect matter.
+            # The number of units needed to exclude an effect depends on the longer side of the
+            # interval and on the standard error under the null hypothesis. The number needed to
+            # detect an effect depends on the standard errors under the null hypothesis and under
+            # the alternative.
             sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
             longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
             se = np.fmax(se, self.estimate.se)

@@ -203,8 +203,8 @@ def _needed(
     units = np.where(defined, np.inf, np.nan)
     open_ = np.flatnonzero(defined & (effect != 0.0))
     later = np.full(n.size, np.inf)
-    # Iterate, because K depends on the degrees of freedom, which increase with the number of
-    # units.
+    # Iteration is required, because K depends on the degrees of freedom, which increase with the
+    # number of units.
     for _ in range(_ROUNDS):
         k = _multiples(power, later[open_], df[open_], alpha[open_], absence=absence)
         before = units[open_]

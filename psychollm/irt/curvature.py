@@ -183,7 +183,7 @@ def leading_columns(
 
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
     """Yield groups of rows with similar abilities, and the nodes with posterior mass."""
-    # With thousands of items, each posterior has mass on only a few of about a thousand nodes.
+    # With thousands of items, each posterior is concentrated on a few of about a thousand nodes.
     if nodes.size <= WIDE:
         yield np.arange(posterior.shape[0]), slice(0, nodes.size)
         return

@@ -253,8 +253,8 @@ def fit_irt(
             )
 
     if families is None:
-        # Fits of sparse tables adapt nodes to each respondent; with many items, a common grid
-        # would need far more nodes.
+        # Fits of sparse tables adapt the nodes to each respondent; with many items, a common grid
+        # would require far more nodes.
         usual = (model, link, standard_errors) == ("2pl", "logit", "observed")
         narrow = usual and len(answers.items) >= MANY and isinstance(chosen(1.0), ItemPopulation)
         found = by_cells(table.sparse()) if narrow else fitted(None, None)

@@ -151,9 +151,9 @@ def matched_points(
     way: Coordinates, mean: FloatArray, covariance: FloatArray, pairs: int
 ) -> FloatArray:
     """Return sigma points (2 pairs, J, p) with these moments, inside the range of parameters."""
-    # Sigma points of the parameters themselves could put thresholds out of order. Therefore points
-    # are computed in coordinates, and their centre is adjusted until the parameters have the
-    # requested mean.
+    # Sigma points of the parameters themselves could violate the order of thresholds. Therefore
+    # points are computed in coordinates, and their centre is adjusted until the parameters have
+    # the requested mean.
     centre = wanted = way.of(mean)
     turn = np.linalg.inv(way.jacobian(wanted))
     spread = turn @ covariance @ turn.transpose(0, 2, 1)

@@ -169,9 +169,9 @@ def default_priors(
     models: Collection[Model], link: Link, per_item: float, rarest: float = np.inf
 ) -> Priors:
     """Return fixed priors for fits without a hierarchical prior."""
-    # With fewer than 500 answers per item, slopes and intercepts get weak priors. Asymptotes
-    # always get a prior, because data rarely determine them. Slopes may have no finite estimate in
-    # models with asymptotes, or if few answers are outside the most frequent code (`rarest`).
+    # With fewer than 500 answers per item, slopes and intercepts have weak priors. Asymptotes
+    # always have a prior, because data rarely determine them. Slopes may have no finite estimate
+    # in models with asymptotes, or if few answers are outside the most frequent code (`rarest`).
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
     known = FIXED

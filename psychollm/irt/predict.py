@@ -46,7 +46,8 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
         parameters = np.column_stack([np.ones(int(items.sum())), -fit.difficulty[items]])
         family, shares = Dichotomous("rasch", "logit"), np.tile([0.0, 1.0], (len(parameters), 1))
     mean, sd = _standard(known, unit)
-    # A conditional fit has no population whose moments could replace missing abilities.
+    # A conditional fit does not estimate a population whose moments could replace missing
+    # abilities.
     if isinstance(fit, ConditionalRasch):
         mean, sd = known.ability, known.se
     theta = mean[:, None] + sd[:, None] * _NODES  # (N, nodes)

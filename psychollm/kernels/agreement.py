@@ -63,7 +63,7 @@ def rank_disagreement(
             if weight == 0.0 or start[unit + 1] - first < 2:
                 continue
             # Ranks are taken relative to the rank of the unit's first category, because
-            # differences of large ranks would lose digits.
+            # differences of large ranks would lose precision.
             origin = ranks[row, category[first]]
             size, linear, square = 0.0, 0.0, 0.0
             for entry in range(first, start[unit + 1]):

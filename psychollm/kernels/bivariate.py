@@ -96,7 +96,7 @@ def _halved(lo: float, hi: float, gap: float, product: float) -> float:
         low = _panel(a, middle, gap, product)
         high = _panel(middle, b, gap, product)
         both = low + high
-        # NaN counts as agreement; otherwise, panels with NaN would be halved indefinitely.
+        # NaN counts as convergence; otherwise, panels with NaN would be halved indefinitely.
         differ = abs(both - whole) > AGREEMENT * (total + both)
         if not differ or depth + 2 > MAX_PANELS or middle <= a or middle >= b:
             total += both

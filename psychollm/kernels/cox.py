@@ -154,9 +154,9 @@ def _newton_step(totals, at, free, step):
 def maximise(data, theta, free, penalty):
     """Move `theta` (2,) = (a, b) to the maximum of (1) over the free coefficients; return (1)."""
     # This is Newton's method; a long step that lowers the objective is halved. Without the
-    # penalty, the method converges quadratically, so that the objective is not evaluated again
-    # after the last step. With the penalty, the step ignores the penalty's curvature, and
-    # convergence is linear.
+    # penalty, the method converges quadratically, so the objective is not evaluated again after
+    # the last step. With the penalty, the step ignores the penalty's curvature, and convergence is
+    # linear.
     totals, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
     evaluate(data, theta, penalty, totals, at)

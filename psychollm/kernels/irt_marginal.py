@@ -56,8 +56,8 @@ def _tables(a, d, shift, nodes, link, odds, log_no):
         for q in range(nodes.size):
             z = a[j] * (nodes[q] + shift) + d[j]
             if link == LOGIT:
-                # The terms o and b nearly cancel in (1). For z near 1e30, their sum would be
-                # rounding noise of either sign, and a sampler that reached such values could not
+                # The terms o and b nearly cancel in (1). For z near 1e30, their sum would be a
+                # rounding error of either sign, and a sampler that reached such values could not
                 # leave them.
                 z = min(max(z, -FARTHEST), FARTHEST)
                 odds[j, q] = z

@@ -80,7 +80,7 @@ def node_sums(
             padded[j + 1] += 0.5 * (m3 - 2.0 * m2 - m1) + m0
             padded[j + 2] += 0.5 * (m2 - m3) + m1
             padded[j + 3] += (m3 - m1) / 6.0
-        # Cosines are even at both ends, so that nodes beyond the ends are folded back.
+        # Cosines are even at both ends, so nodes beyond the ends are folded back.
         padded[2] += padded[0]
         padded[last] += padded[last + 2]
         for j in range(last + 1):

@@ -90,8 +90,8 @@ def risks_at_coverages(
 ) -> None:
     """Fill `out` (resamples, points) with error rates among the most confident answers."""
     # `coverages` (points,) increase within (0, 1]. Rates are expectations over random orders of
-    # tied answers. With `whole_groups`, tied answers are taken together, so that the coverage may
-    # be larger than requested. Rates are NaN where a resample has no answers.
+    # tied answers. With `whole_groups`, tied answers are taken together, so the coverage may be
+    # larger than requested. Rates are NaN where a resample has no answers.
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
         total = 0.0

@@ -90,8 +90,8 @@ def enumerate_splits(
 @njit
 def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
     """Exchange pairs of items between the halves as long as this lowers ``direction * s'Cs``."""
-    # `signs` (k,) is changed in place. Every step makes the best available exchange, and the sizes
-    # of the halves stay the same.
+    # `signs` (k,) is changed in place. Every step makes the best available exchange; the sizes of
+    # the halves do not change.
     k = signs.size
     products = np.empty(k)
     scale = abs(_start(matrix, signs, products))

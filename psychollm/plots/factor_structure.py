@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
 
 _COMPONENTS = 6
-# The lower part of the axes contains both insets and no points.
+# The lower part of the axes contains both insets but no points.
 _LOWER_PART = 0.44
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
 Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
 
-# More points per curve would not be visible, and would enlarge files.
+# Additional points per curve would be invisible and would enlarge files.
 _MOST_POINTS = 200
 _MOST_SPIKES = 40
 # The histogram is a strip below the diagram with the same scale of confidence.

@@ -67,7 +67,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     ax.set_xlim(low - margin, high + margin)
     name_rows(ax, rows, striped=True)
     name_axes(ax, x=f"total, {low} to {high}")
-    # One column per condition lets all conditions fit into one line.
+    # With one column per condition, all conditions fit into one line.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
     return ax
 

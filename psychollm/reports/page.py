@@ -66,7 +66,7 @@ class Page:
 def render(page: Page) -> str:
     """Return a page as HTML without external resources."""
     # The page is complete without its script, which only highlights the marks of a model in all
-    # figures, moves between marks by arrow keys, and sorts tables.
+    # figures, moves between marks with the arrow keys, and sorts tables.
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(_TEMPLATES),

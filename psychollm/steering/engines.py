@@ -263,7 +263,7 @@ def _numbers(asked: Asked, logits: Any) -> FloatArray:
 
 def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
     """Return the fastest engine that agrees with full passes, and the largest difference."""
-    # Only the lowest and the highest layer are checked, because errors occur there first.
+    # Only the lowest and the highest layer are checked, because errors appear there first.
     ends = sorted(range(len(steering.layers)), key=lambda site: steering.layers[site])
     tried = sorted({ends[0], ends[-1]})
     few = replace(

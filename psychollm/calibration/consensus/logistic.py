@@ -56,8 +56,8 @@ class Logistic(Result):
 
 def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
     """Fit a logistic regression."""
-    # If the outcome is `separated`, the log likelihood is its supremum, and the coefficients have
-    # no meaning. Shapes: design (observations, predictors); outcome (observations,).
+    # If the outcome is `separated`, the log likelihood is its supremum, and the coefficients are
+    # meaningless. Shapes: design (observations, predictors); outcome (observations,).
     problem = _Problem(design, outcome, penalised)
     beta = np.zeros(design.shape[1])
     point = problem.at(beta)

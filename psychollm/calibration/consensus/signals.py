@@ -76,8 +76,8 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
     """Return a yes for the questions with the highest signal, with yes rate `rate`."""
-    # Questions tied at the threshold get a fraction: the probability of a yes if ties are broken
-    # at random. Shapes: signal (questions,); used (questions,); returns (questions,).
+    # The value of questions tied at the threshold is a fraction: the probability of a yes if ties
+    # are broken at random. Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
     # Signals that differ only by rounding errors count as tied, so that results do not depend on
     # the machine.

@@ -199,7 +199,7 @@ def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatA
         se[[0, 2]], df[:], own = np.nan, 1.0, 0.0
     else:
         own = float(df[0])
-        # The variance within correct and within wrong answers is DeLong's.
+        # The variances among correct and among wrong answers are DeLong's.
         se[[0, 2]] = np.sqrt(errors.apart[[0, 2]])
     model = hanley_mcneil_variance(float(values[0]), correct, wrong)
     moderate[0] = (own * moderate[0] + _PRIOR_DF * model) / (own + _PRIOR_DF)

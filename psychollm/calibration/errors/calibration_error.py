@@ -62,7 +62,7 @@ N_SCALES = 16
 
 def scales(value: float, noise: float) -> FloatArray:
     """Return the grid of theta of (1), denser near zero, where the norm is most curved."""
-    # The grid ends four noise SDs beyond the value.
+    # The grid extends four noise SDs beyond the value.
     top = value + 4.0 * noise
     return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
 
@@ -91,8 +91,8 @@ def confidence_points(
     value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
 ) -> FloatArray:
     """Return the errors under which given proportions of samples exceed this sample's error."""
-    # The result is a non-decreasing function of the proportions; it is NaN if there is no value or
-    # no draw. Shapes: shares (n,); returns (n,).
+    # The result is a non-decreasing function of the proportions; it is NaN if there are no values
+    # or no draws. Shapes: shares (n,); returns (n,).
     ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
     if not np.isfinite(value) or len(ordered) < 2:
         return np.full(shares.size, np.nan)

@@ -154,7 +154,8 @@ class SmoothingGrid:
     def counts(self, n: FloatArray) -> FloatArray:
         """Return proportions of the answers at the nodes (resamples, nodes)."""
         nodes = np.empty((len(n), self.last + 1))
-        # Correct answers count 1 and their confidence 0 here, so that residuals become counts.
+        # Here correct answers count as 1 and their confidence as 0, so that residuals become
+        # counts.
         zero, none = np.zeros_like(self.values), np.zeros_like(n)
         self._fill(zero, n, none, nodes)
         return nodes

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# Only these columns fit into the text width; calibration errors have a separate table.
+# Only these columns fit into the text width; calibration errors are listed in a separate table.
 _TABLE = ("accuracy", "overconfidence", "auroc", "brier", "aurc_normalised")
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24

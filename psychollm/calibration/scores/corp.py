@@ -378,7 +378,7 @@ def _parts(
         i = SCORES.index(score)
         recalibrated, uncertainty = terms[:, i], terms[:, 2 + i]
         mean_losses(losses[2 * i], losses[2 * i + 1], correct, wrong, stated)
-        # The isotonic fit minimises the loss, so that values below zero are rounding errors.
+        # The isotonic fit minimises the loss, so values below zero are rounding errors.
         parts += [
             np.maximum(stated - recalibrated, 0.0),
             np.maximum(uncertainty - recalibrated, 0.0),

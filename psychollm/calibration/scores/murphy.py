@@ -234,7 +234,7 @@ def _intervals(
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()
-    # Losses use bin means, so that their differences are reliability and resolution.
+    # Losses are computed from bin means, so that their differences are reliability and resolution.
     parts = bounds_of_parts(
         tally,
         bins,

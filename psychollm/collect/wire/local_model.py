@@ -343,7 +343,7 @@ def _stops(options: dict[str, Any]) -> list[str]:
 def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``generate``."""
     temperature = options.pop("temperature", 1.0)
-    # Disable generation settings that are stored with the model, because they could change the
+    # Disable generation settings that are stored with the model, because they could alter the
     # probabilities.
     chosen: dict[str, Any] = {"do_sample": temperature > 0, "repetition_penalty": 1.0}
     if temperature > 0:

@@ -33,7 +33,7 @@ class Token:
 class YesNoMass:
     """Probabilities that the verdict token is a form of "yes" and a form of "no"."""
 
-    # Report `captured` with `p_yes`, because other tokens may have a large probability.
+    # Report `captured` with `p_yes`, because other tokens may account for much of the probability.
 
     yes: float
     no: float

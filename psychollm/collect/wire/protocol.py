@@ -154,7 +154,7 @@ def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 def fault_of(reply: Reply) -> tuple[Kind, str] | None:
     """Return the reason why a reply is not an answer according to the server, or None."""
     # An empty reply counts as an answer if the server reports a finish reason and used tokens,
-    # because the model then wrote nothing or used all tokens.
+    # because the model then wrote nothing or used all tokens for reasoning.
     reason = (reply.finish_reason or "").casefold()
     if reason in _FILTERED:
         return Kind.FILTERED, f"held back (finish reason {reason})"

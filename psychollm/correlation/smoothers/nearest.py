@@ -111,7 +111,7 @@ def _search(matrix: FloatArray, dual: _Dual, direction: FloatArray) -> _Dual | N
     for halvings in range(30):
         step = 0.5**halvings
         trial = _at(matrix, dual.y + step * direction)
-        # Near the solution the value is constant up to rounding errors, so the gradient is used
+        # Near the solution the value is constant up to rounding error, so the gradient is used
         # instead.
         if trial.value <= dual.value + 1e-4 * step * slope or trial.error <= dual.error / 2.0:
             return trial

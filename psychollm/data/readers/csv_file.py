@@ -162,7 +162,7 @@ def meanings(
     texts: Iterable[str], words: Container[Any] = (), missing: Missing | None = None
 ) -> AnyArray:
     """Convert texts to numbers, except the given `words` and texts that are not numbers."""
-    # Texts that remain are converted to codes later, or raise an error that names their cell.
+    # The remaining texts are converted to codes later, or raise an error that names their cell.
     gone = missing or Missing()
     found = [
         text if text in words else np.nan if gone.holds(text) else _meaning(text) for text in texts

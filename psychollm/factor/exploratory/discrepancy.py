@@ -139,8 +139,8 @@ def _canonical(spectrum: Spectrum, psi: FloatArray, n_factors: int) -> FloatArra
 
 def _likelihood_term(values: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A matrix that is not positive definite has no likelihood, so no step may lead to such a
-        # matrix.
+        # The likelihood of a matrix that is not positive definite is undefined, so no step may
+        # lead to such a matrix.
         terms = np.where(values > 0.0, values - 1.0 - np.log(values), np.inf)
     return np.asarray(terms, dtype=np.float64)
 

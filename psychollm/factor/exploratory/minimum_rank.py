@@ -111,7 +111,8 @@ def _on_tangent(
         decrement = float(-slope @ move)
         if decrement < 1e-12 * barrier:
             return psi, step
-        # The barrier is self-concordant: a step with this damping stays inside, up to rounding.
+        # The barrier is self-concordant, so a step with this damping stays inside the feasible
+        # region, up to rounding.
         move /= 1.0 + np.sqrt(max(decrement, 0.0) / barrier)
         while not _inside(matrix, psi + move):
             move *= 0.5

@@ -96,7 +96,7 @@ def descend(
         along = (vectors.T @ gradient[~pressed]) / np.where(steep, sizes, np.inf)
         direction = np.zeros(x.size)
         direction[~pressed] = -vectors @ along
-        # Halve the step until the value falls, or is equal with a smaller gradient.
+        # Halve the step until the value decreases, or is unchanged with a smaller gradient.
         slack, length, lower = 1e-14 * (1.0 + abs(value)), 1.0, False
         for _ in range(MAX_HALVINGS):
             proposed = np.clip(x + length * direction, -bound, bound)

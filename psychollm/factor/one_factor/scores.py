@@ -207,7 +207,8 @@ def _eap(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray
 
 def _without_each(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return leave-one-out means and standard deviations, shape (k, p) each."""
-    # Dividing the posterior by P (or 1 - P) of the model left out is a matrix product with 1 / P.
+    # Dividing the posterior by P (or 1 - P) of the omitted model amounts to a matrix product with
+    # 1 / P.
     grid = factor_grid(curves[0], curves[1])
     log_yes, log_no = log_answers(curves, grid.nodes)
     powers = np.stack([np.ones_like(grid.nodes), grid.nodes, grid.nodes**2])

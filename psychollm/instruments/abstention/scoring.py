@@ -129,9 +129,9 @@ class Reply(NamedTuple):
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a question, or a judge's verdict on one."""
-    # The value holds the words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only
-    # repeats the question is unreadable. A reply that doubts whether an answer exists but gives an
-    # answer is ambiguous; a judge may decide.
+    # The value is one of the words of `Reply`, or 1 or 0 for a judge's yes or no. A reply that
+    # only repeats the question is unreadable. A reply that doubts whether an answer exists but
+    # gives an answer is ambiguous; a judge may decide.
     if prompt.about["stage"] == "judge":
         return read_yes_no(reply, finish_reason=finish_reason)
     cut = finish_reason == "length"

@@ -83,8 +83,8 @@ _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|(?<!jibu )(?<!sahihi )ni(?= (?:(?:de|la|el|le|l') ?)?\w)|rather than|instead of|nicht"
     rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|inte|ikke|tidak|bukan|không|chưa|не|ليس|ليست|न कि|non(?= (?:nel|allo?|al|il|la|in|a|di|del)(?!\w))|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
-# Words after which a writer asserts no value, and words that begin a reason, a contrast or an
-# aside.
+# Words after which a writer does not assert a value, and words that begin a reason, a contrast or
+# an aside.
 _SPEAKS_AGAINST = re.compile(
     rf"(?<![{WORD}'])(?:not|never|no(?= \w)|none|nobody|cannot|without|lacks?|unable|neither|nor|too|than|nicht|kein\w{{0,2}}|nie|pas|jamais"
     rf"|nunca|non|não|nem|niet|geen|inte|ikke|tidak|bukan|không|не|нет|ни|değil|yok|{FALSE})(?![{WORD}'])|n't(?!\w)|[没未違错誤]|不(?![同足过])|ません|ない|ليس|لم |नहीं|없|않|못"

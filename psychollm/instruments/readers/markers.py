@@ -20,7 +20,7 @@ _FINAL = (
     "resposta final|eindantwoord|definitief antwoord|ostateczna odpowiedź|окончательный ответ|"
     "итоговый ответ|الجواب النهائي|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
 )
-# These scripts are written without spaces, so that no word boundary follows a name.
+# These scripts are written without spaces, so no word boundary follows a name.
 _FINAL_UNSPACED = "最终答案|最終答案|最後の答え|最終的な答え|最終回答|최종 답변|최종 답"
 _NAMED = (
     "answer|answers|ans|ans.|correct|conclusion|verdict|result|response|choice|decision|prediction|"
@@ -121,8 +121,8 @@ def marked(
 ) -> list[Marked]:
     """Return the answers that a reply marks, in order."""
     # `labels` are names of the requested quantity; with `lead` they take precedence over general
-    # names such as "answer". With `letters`, "A:" may name an option, so that it marks an answer
-    # only after "Q:".
+    # names such as "answer". With `letters`, "A:" may name an option, so it marks an answer only
+    # after "Q:".
     marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
     if ":" in text:
         marks += _fields(text, labels, lead=lead)

@@ -88,7 +88,7 @@ _COUNTS = re.compile(
 )
 _PRECISION = re.compile(r"(?i)[\s-](?:decimals?|digits?|significant)\b")
 _IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
-# The date of somebody's latest information (a knowledge cutoff).
+# The date of a writer's latest information (a knowledge cutoff).
 _AS_OF = re.compile(
     r"(?i)(?:\bas (?:of|at)|\b(?:knowledge|training|trained|data|information|update[ds]?|cut-?off|stand|figures|events|developments|anything|happened)\b[^.!?\n]{0,40}|\bstand|\ben date de|\bà partir de|\ba partir de|截至|根据)\s?(?:(?:the )?(?:early|late|mid|year|[A-Z][a-z]{2,8})[ -])?$"
 )

@@ -39,8 +39,8 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE, phrases
 from psychollm.instruments.reading import Reading
 
-# These sentences answer "Can you answer this?". After other questions they may be refusals, so
-# that the caller must decide whether to use them.
+# These sentences answer "Can you answer this?". After other questions they may be refusals, so the
+# caller must decide whether to use them.
 CAN_ANSWER: tuple[str, ...] = phrases(
     "i can answer|i could answer|i can provide|i can get this right|i am able to answer|i will be able to answer"
     "|i would be able to answer|i should be able to answer|i will answer|i would answer|i know the answer"
@@ -98,7 +98,7 @@ _SPOKEN_OF = re.compile(
     r"[\"']?\s(?:is|was|would|seems|feels|sounds|could|might)\b(?!\s(?:be\s)?(?:my(?!\sfirst)|the|correct|right))"
 )
 _THAT = re.compile(r"(?:\sthat)?\s?")
-# Words for the current question, as opposed to "questions about chemistry".
+# Words that refer to the current question, unlike "questions about chemistry".
 _OF_THIS = re.compile(
     r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that(?!\s(?!i\b|it\b|one\b|question\b|correctly\b|with\b)\w)|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
     r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"

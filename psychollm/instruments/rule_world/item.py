@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 from psychollm.instruments.rule_world.oracle import Gap, World
 from psychollm.instruments.rule_world.skins import Skin
 
-# Types: answerable (A), with an undefined word (B), with an event that no rule covers (C), with
-# exchanged words (M).
+# Types of questions: answerable (A), with an undefined word (B), with an event that no rule covers
+# (C), with exchanged words (M).
 ItemType: TypeAlias = Literal["A", "B", "C", "M"]
 
 

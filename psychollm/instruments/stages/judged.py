@@ -207,7 +207,7 @@ _RIGHT: Mapping[str, float] = {"correct": 1.0, "wrong": 0.0}
 
 def _traces(one: Replied, repeats: int, *, several: bool) -> Iterator[Transcript]:
     """Yield the trace of a reply, preceded by the trace of an earlier reply that it continues."""
-    # Several instruments may use the same question label, so that the label must include the
+    # Several instruments may use the same question label, so the label must include the
     # instrument.
     prompt, about = one.prompt, one.prompt.about
     told: dict[str, Any] = {

@@ -443,8 +443,8 @@ def _result(
 def _gap_model(source: Responses, ascent: Ascent, position: Position, drawn: float) -> GapModel:
     vectors, _ = position.questions(ascent.kinds[1])
     return GapModel(
-        # The sample has all filled cells but only a proportion of the empty ones, so the odds of
-        # the sample are too high by the inverse of this proportion.
+        # The sample includes all filled cells but only a proportion of the empty ones, so the odds
+        # in the sample are too high by the inverse of this proportion.
         intercepts=vectors[:, 0] + np.log(drawn),
         loadings=vectors[:, 1:].copy(),
         levels=ascent.models.mean[:, 0] - position.centre[0],

@@ -44,7 +44,7 @@ class Simulated(Respondents):
         if about["type"] == "B":
             if passes:
                 return f"The rules do not define it.\nAnswer: {about['undefined']}"
-            # Hedges are drawn separately and are as consistent between runs as passes are.
+            # Hedges are drawn separately, with the same consistency between runs as passes.
             hedges = (first if rng.random() < AGAIN else rng).random() < HEDGES
             return f"{'It is unclear, but I take a guess.' if hedges else ''}\nAnswer: 17"
         if passes:

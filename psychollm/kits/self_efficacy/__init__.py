@@ -71,8 +71,8 @@ class Simulated(Respondents):
         for row in study["totals"]:
             usual = self.usual(self.models.index(row["model"]), row["condition"])
             true = float((usual + SLIP * _way(usual)).sum())
-            # The study's interval is often a point, because there are three administrations and
-            # few ratings change. The tolerance is increased by half a step, because totals are
+            # The study's interval often has zero width, because there are three administrations
+            # and few ratings change. The tolerance is increased by half a step, because totals are
             # integers.
             reach = 1.96 * np.sqrt(N_ITEMS * SLIP * (1 - SLIP) / row["n"]) + 0.5 / row["n"]
             what = f"total, {row['model']}, {row['condition']}"

@@ -245,8 +245,8 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
         pace = _FARTHEST / max(_FARTHEST, float(np.abs(G @ dx + dz @ R.T).max()))
         while True:
             ahead = look(x + pace * dx, z + pace * dz)
-            # The quadrature nodes move with the modes of questions, so that very small decreases
-            # are numerical errors.
+            # The quadrature nodes move with the modes of questions, so very small decreases are
+            # numerical errors.
             if ahead[0] >= value - 1e-9 * abs(value) or gain < _NEAR or pace < 1e-4:
                 break
             pace *= 0.5

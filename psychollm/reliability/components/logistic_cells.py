@@ -83,8 +83,8 @@ def interaction_modes(
         right = expit(eta + sd * w)
         curvature = n * right * (1.0 - right)
         step = (sd * (hits - n * right) - w) / (1.0 + sd**2 * curvature)
-        # The negative slope of the score is at most 1 + n sd^2 / 4, so that steps based on this
-        # bound converge.
+        # The negative slope of the score is at most 1 + n sd^2 / 4, so steps based on this bound
+        # converge.
         w += np.clip(step, -1.0, 1.0)
         if np.abs(step).max(initial=0.0) < _SETTLED:
             break

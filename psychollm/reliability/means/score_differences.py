@@ -411,7 +411,7 @@ def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) 
     """Return Pearson's correlation over questions, by (1); NaN if a model's scores are equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
-        # If a model has no variance, its estimated covariances are rounding errors.
+        # If the scores of a model do not vary, its estimated covariances are rounding errors.
         known = np.where((first > 0) & (second > 0), covariance / (first * second), np.nan)
         return np.asarray(np.clip(known, -1.0, 1.0))
 

@@ -43,8 +43,8 @@ class ItemMoments:
     @property
     def total_variance(self) -> FloatArray:
         """Variance of the total score (resamples,); values within rounding error are zero."""
-        # The variance may be negative, because pairwise covariances may be inconsistent with each
-        # other.
+        # The variance may be negative, because pairwise covariances need not form a positive
+        # semidefinite matrix.
         total = self.with_total.sum(axis=1)
         items = self.variance.sum(axis=1)
         return np.where(np.abs(total) <= ROUNDING * self.variance.shape[1] * items, 0.0, total)

@@ -26,7 +26,7 @@ def of_arms(
             msg = f"{source.path}: arm {arm!r} has no replies: collect them, or leave it out"
             raise InputError(msg)
     _check_left_out(command, {model for _, found in own.values() for model in found.models})
-    # Read all arms first, so that errors come before long computations.
+    # Read all arms first, so that errors are raised before long computations.
     parts = {
         arm: read(_of_arm(command, source, found), found) for arm, (source, found) in own.items()
     }

@@ -98,7 +98,7 @@ def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
     """Return whether a second factor is significant: both tests jointly, or an extreme score."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
-    # so the score test decides.
+    # so the decision is based on the score test.
     return p_both <= STRICT * alpha or (p_scores <= alpha and far)
 
 

@@ -43,8 +43,8 @@ PRIORS = Priors(slope=(2.0, 1.5), guessing=(-5.0, 1.5), upper=(5.0, 1.5))
 ROUNDS = 4  # number of updates of these priors
 # Hyperpriors: normal with this mean and SD for the mean, half-normal with this scale for the SD.
 SLOPES, LOGITS = (1.5, 1.5, 0.5), (-5.0, 2.5, 1.0)
-# For intervals, the SD has a gamma prior of shape 2 and this scale. Data of few models do not
-# exclude an SD of 0, which would make all rates equal and their intervals too narrow.
+# For intervals, the SD has a gamma prior of shape 2 and this scale. With few models, the data do
+# not exclude an SD of 0, which would make all rates equal and their intervals too narrow.
 SPREAD = 0.6
 DEVIATIONS = np.linspace(0.1, 2.9, 15)
 # Corrections for the prior are limited, because normal approximations are poor far from the mode.
@@ -167,7 +167,8 @@ def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
     mean, deviation = prior or (0.0, np.inf)
     at, precision = fit.parameters[:, 0], deviation**-2
     own = np.maximum(np.nan_to_num(1.0 / fit.covariance[:, 0, 0] - precision), LEAST_KNOWN)
-    # Subtract the prior's information from the posterior, which is approximated by a normal.
+    # Subtract the prior's information from the posterior, which is approximated by a normal
+    # distribution.
     centre = at + np.minimum(precision / own, FURTHEST) * (at - mean)
     spread = DEVIATIONS[:, None] ** 2 + 1.0 / own
     weight = SLOPES[1] ** -2 + (1.0 / spread).sum(axis=1)

@@ -61,9 +61,9 @@ STANDING_OUT = 2.0  # minimum ratio of a group's mean residual to the largest ot
 
 def near_copies(counts: PairCounts, alpha: float) -> tuple[tuple[Hashable, ...], ...]:
     """Return groups of models in which each pair agrees more than the common factor predicts."""
-    # Near copies bias the factor towards themselves. Therefore pairs that agree too much are
-    # excluded, and the factor is refitted to the other pairs until the excluded pairs no longer
-    # change.
+    # Models that are nearly copies of one another bias the factor towards themselves. Therefore
+    # pairs that agree too much are excluded, and the factor is refitted to the other pairs until
+    # the excluded pairs no longer change.
     cells, tau, rate = kernel_counts(counts)
     k = len(tau)
     pairs = np.isfinite(tau) & np.tri(k, k=-1, dtype=np.bool_)
@@ -270,8 +270,8 @@ def n_factors(p_shared: float, lapses: WithLapses | None, alpha: float) -> Liter
 
 def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
     """Return the number of factors by each rule, from null distributions of eigenvalues (k,)."""
-    # `tested` is the number of factors by the residual tests. The one-factor null reproduces the
-    # first eigenvalue by construction, so its count starts at one.
+    # `tested` is the number of factors according to the residual tests. The one-factor null model
+    # reproduces the first eigenvalue by construction, so the count of factors starts at one.
     observed = np.asarray(permutation.observed)
     top = one_factor.quantile(0.95)
     return {

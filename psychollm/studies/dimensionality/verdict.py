@@ -52,7 +52,7 @@ class Evidence:
     def second(self, smallest: SmallestEffects) -> Outcome:
         """Return whether there is a second factor."""
         # Large tables reject normality of a single skewed, heavy-tailed or logistic factor. A
-        # proportion that such a factor can produce is no evidence for a second factor.
+        # proportion of variance that such a factor can produce is no evidence for a second factor.
         rejected = self.n_factors == 2 and self.share >= smallest.second_share
         return outcome(self.share_interval, smallest=smallest.second_share, rejected=rejected)
 

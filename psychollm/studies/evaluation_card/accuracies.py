@@ -80,7 +80,7 @@ class Chances:
         for start in range(0, n_questions, size):
             here = np.arange(start, min(start + size, n_questions))
             domain = fit.domain_of[here]
-            # Given the answers, higher levels imply harder questions.
+            # Given the answers, higher levels of models imply harder questions.
             slope = fit.question_slopes(here)
             drawn = ease[here] + own[here] * rng.standard_normal((_DRAWS, here.size))
             drawn -= np.einsum("nqm,qm->nq", off[:, domain], slope)

@@ -90,7 +90,7 @@ def _scaffold(command: "OfTables", scores: "Scores", readings: "Readings") -> St
     return Studied(
         study=study,
         more={"codes": table, "answers": answers_table(scores)},
-        # The study takes codes and no scores.
+        # The study accepts codes but no scores.
         read="""\
     replies = psy.collect.replied(store{arm})
 traces = psy.instruments.stages.transcripts(replies, of=({instrument!r},))""",

@@ -333,7 +333,7 @@ def _bounds(mean: CrossedMean, level: float, *, shares: bool) -> FloatArray:
         return wilson(
             mean.value * rate / mean.variance, rate / mean.variance, level=level, df=mean.df
         )
-    # Without variance, use the number of people or of questions.
+    # If the variance is zero, use the number of people or of questions.
     size = float(min(mean.n_people, mean.n_clusters))
     return wilson(mean.value * size, size, level=level)
 

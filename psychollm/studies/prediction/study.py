@@ -407,7 +407,8 @@ def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _
     off = np.bincount(question, loss - loss.mean())
     clusters = int((np.bincount(question) > 0).sum())
     se = float(np.sqrt((off**2).sum() * clusters / max(clusters - 1, 1)) / y.size)
-    # Rounding limits the number of distinct values, which determines the time of resampling.
+    # Rounding limits the number of distinct values, which determines the computing time of
+    # resampling.
     found = calibration_error(
         np.round(expit(logits), 3),
         y,

@@ -128,7 +128,7 @@ def early_exit(
     last = np.isfinite(sure).sum(axis=1) - 1
     rows = np.arange(n)
     # The model stops at the first step at or above the threshold, or at the last step. The last
-    # row of (thresholds + 1, questions) is complete reasoning.
+    # row of (thresholds + 1, questions) is for complete reasoning.
     stop = sure >= grid[:, None, None]
     stops = np.concatenate([np.where(stop.any(axis=2), stop.argmax(axis=2), last), last[None]])
     hits, used = right[rows, stops], said[rows, stops]

@@ -77,7 +77,8 @@ class Picked:
         """Return the ability of each model, on the logit scale of a single question (models,)."""
         seen, right = (self.place >= 0).sum(axis=0), (self.place == 0).sum(axis=0)
         logit = np.log((right + 0.5) / (seen - right + 0.5))
-        # The logistic curve averaged over normal easiness is flatter than that of one question.
+        # The logistic curve averaged over normally distributed easiness is flatter than the curve
+        # of one question.
         return np.asarray((logit - logit.mean()) * np.sqrt(1.0 + spread**2 / 2.89))
 
 

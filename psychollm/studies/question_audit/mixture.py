@@ -76,7 +76,7 @@ def fitted(
 
     if spread is not None:
         return at(spread), spread
-    # Search from the middle of the grid, since the evidence has one maximum.
+    # The search starts in the middle of the grid, since the evidence has a single maximum.
     place, best = 4, at(_SPREADS[4])
     for step in (1, -1):
         moved = False

@@ -269,7 +269,8 @@ def _start(facets: Facets, layout: Layout, population: Population) -> FloatArray
 
 def _grid_at(facets: Facets, layout: Layout, at: FloatArray) -> Grid:
     """Return nodes as dense as the narrowest posterior needs."""
-    # One rating has at most the information slope squared times the largest variance of its score.
+    # The information in one rating is at most the squared slope times the largest variance of its
+    # score.
     span = float(facets.steps[-1] - facets.steps[0])
     slope = KAPPA * np.sinh(at[layout.block("slope")])
     slope = np.full(facets.n_raters, slope[0]) if layout.tied else slope

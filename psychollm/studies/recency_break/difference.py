@@ -209,7 +209,7 @@ def permuted(
     out = np.empty((n_null, len(breaks.units)))
     for row in range(n_null):
         order = np.empty(n, dtype=np.int64)
-        # Sorting by stratum, then by a random number, permutes within strata.
+        # Sorting by stratum and then by a random number permutes the questions within strata.
         order[by_stratum] = np.lexsort((rng.random(n), strata))
         out[row] = smallest(breaks.z(order), chosen)
     return out

@@ -70,7 +70,8 @@ from psychollm.studies.shared_confidence.private_likelihood import DEGREE, Evide
 
 BOUND_Z = 4.0  # |rho| = .9993; beyond it, the estimate counts as being at the bound
 MAX_ITERATIONS = 200
-# Smallest information on z without the ridge. With less, the ridge determines the standard error.
+# Smallest acceptable information on z without the ridge. With less information, the ridge
+# determines the standard error.
 _LEAST_INFORMATION = 1e-4
 _LEAST_SE = 1e-9
 _GRADIENT = 1e-4  # tolerance of the gradient, in units of 1 / standard error
@@ -116,8 +117,8 @@ def profile_interval(
     likelihood: Likelihood, full: Climb, se: float, level: float
 ) -> tuple[float, float]:
     """Return the profile likelihood interval of z."""
-    # Ends beyond the bound of the correlation are infinite. The signed root of the likelihood
-    # ratio is almost linear in z, so interpolation takes few steps.
+    # Ends of the interval beyond the bound of the correlation are infinite. The signed root of the
+    # likelihood ratio is almost linear in z, so interpolation takes few steps.
     lower, upper = (_profile_end(likelihood, full, side, se, level) for side in (-1.0, 1.0))
     return lower, upper
 

@@ -181,7 +181,7 @@ def _mantel(
     """Return the proportion of permutations with at least as strong a correlation."""
     if not np.isfinite(value):
         return np.nan
-    # Permutations change neither means nor variances, so that sums of products suffice.
+    # Permutations change neither means nor variances, so sums of products suffice.
     pairs = np.triu_indices(len(own), 1)
     u, v = own - own[pairs].mean(), right - right[pairs].mean()
     u[np.tril_indices(len(own))] = 0.0

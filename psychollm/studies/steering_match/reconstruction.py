@@ -104,8 +104,9 @@ def held_out_answers(
 ) -> tuple[Answers, Answers]:
     """Choose each strength on one half of the questions and answer the other half with it."""
     # Strengths for agreement and for kappa are chosen separately: for a target that rarely says
-    # yes, always answering no has the highest agreement, but carries no information about which
-    # questions get a yes. Each half of a split serves once for choosing and once for scoring.
+    # yes, always answering no has the highest agreement, but carries no information about the
+    # questions to which the target says yes. Each half of a split serves once for choosing and
+    # once for scoring.
     names = ("held out", "held out, chosen for kappa")
     sums = np.zeros((2, 4, *profiles.said.shape))
     every = count(grid, profiles)
@@ -132,7 +133,7 @@ def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
     """Return counts (4, targets, questions): agreements, yes, the target's yes, scored answers."""
-    # The first indices were chosen on the half, the second on the other questions.
+    # The first indices were chosen on this half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])
     scored = profiles.answered

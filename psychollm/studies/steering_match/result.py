@@ -292,8 +292,8 @@ def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direct
     """Return the type of the verdict."""
     # "none": held-out kappa is not above its value for permuted questions. "order": it is above
     # that value, but not above the kappa of a threshold on the unsteered log odds. "control": it
-    # is above both, but not above the kappa of some control direction. "direction": it is above
-    # all given controls.
+    # is above both, but not above the kappa of at least one control direction. "direction": it is
+    # above the kappas of all given controls.
     alpha = 1.0 - study.level
     p = study.p_values["held_out_kappa"]
     if not p <= alpha:

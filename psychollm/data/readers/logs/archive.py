@@ -36,8 +36,8 @@ class Archive:
             msg = f"{path} cannot be read: {error.strerror}"
             raise InputError(msg) from error
         try:
-            # A log that grows replaces an entry by a later one of the same name, so the last one
-            # is used.
+            # A growing log replaces an entry by a later one of the same name, so the last one is
+            # used.
             self._members = {one.filename: one for one in self._directory()}
         except InputError:
             self._file.close()

@@ -133,7 +133,8 @@ def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
 def _sample(row: Mapping[str, Any], seen: Counter[Any], source: Source) -> Sample:
     names = row.get("metrics") or [name for name in row if name not in _NO_METRICS]
     scores = {str(name): as_score(row.get(name)) for name in names}
-    # A metric that is a pair or a text is not a score but an input to a statistic of the task.
+    # A metric whose value is a pair or a text is not a score but an input to a statistic of the
+    # task.
     kept = {
         name: score for name, score in scores.items() if score is not None or row.get(name) is None
     }

@@ -127,7 +127,8 @@ def holds_confidence(source: Source) -> bool:
 def _is_wide(header: Sequence[str], source: Source) -> bool:
     """Return whether a table has a row per model, because columns of a long table are absent."""
     known = known_columns(header)
-    # A table with a row per question has a column of questions, but none of models or scores.
+    # A table with one row per question has a column of questions, but no column of models or
+    # scores.
     long = known["score"] or (known["question"] and known["model"])
     return not source.reading.columns and source.reading.layout != "long" and not long
 
