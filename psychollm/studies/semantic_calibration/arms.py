@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import InputError
@@ -203,8 +204,11 @@ class Arms:
             method=f"{self.n_null} calibrated data sets",
             **shared,
         )
-        spread = np.array([one.draws.std(ddof=1) for one in larger])
-        return expected, tested, np.sqrt(_TIMES) * spread
+        # Errors of calibrated models are skewed: a normal distribution with the standard deviation
+        # of the draws would have too low a critical value.
+        level = self.options.level
+        reach = np.array([np.quantile(one.draws, level) - one.draws.mean() for one in larger])
+        return expected, tested, np.sqrt(_TIMES) * reach / ndtri(level)
 
 
 def _table(values: FloatArray, samples: SampledAnswers) -> Any:

@@ -118,7 +118,8 @@ class SemanticCalibration(Study, Result):
     expected: Estimate
     p_value: Estimate  # p-value of calibration, from simulated calibrated data sets
     excess: Estimate  # excess error (1)
-    # (arms,) standard error of (1) under calibration, extrapolated from larger data sets
+    # (arms,) critical value of (1) under calibration, divided by that of a standard normal
+    # distribution, extrapolated from larger data sets
     spread: FloatArray | None = None
     diagrams: tuple[SampleCurve, ...]  # (arms,) accuracy by confidence, observed and expected
     entropy: SemanticEntropy

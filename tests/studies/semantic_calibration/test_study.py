@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtri
 
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.calibration.errors.binned import calibration_error
-from psychollm.calibration.errors.smooth import smooth_calibration_error
+from psychollm.calibration.errors.smooth import SMOOTH_ECE, smooth_calibration_error
+from psychollm.calibration.sampled.semantic_confidence import semantic_confidence
 from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.semantic_sampling import SemanticSampling
+from psychollm.studies.semantic_calibration.null import sample_null
 from psychollm.studies.semantic_calibration.study import SemanticCalibration, semantic_calibration
 
 CASES = ("semantic_a", "semantic_b")
@@ -272,3 +275,18 @@ def test_bad_input(options: dict[str, Any], error: type[Exception]) -> None:
     given = {"arms": arms(1.0, questions=20), **FEW, **options}
     with pytest.raises(error):
         semantic_calibration(**given)
+
+
+def test_planning_allows_for_the_skewness_of_errors_under_calibration() -> None:
+    """Sample sizes rest on the critical value itself, which is above that of a normal null."""
+    calibrated = arms(1.0, questions=150, seed=5)
+    confidence = semantic_confidence(calibrated)
+    draws = sample_null(
+        SMOOTH_ECE, calibrated.codes[0], calibrated.right[0], confidence.confidence[0],
+        confidence.correct[0], n_null=8_000, rng=1,
+    ).draws  # fmt: skip
+    reach = (np.quantile(draws, 0.95) - draws.mean()) / ndtri(0.95)
+    assert reach > 1.1 * draws.std()
+    found = semantic_calibration(calibrated, n_null=399, bootstrap=50, rng=2).spread
+    # The quantile of 400 larger data sets has a standard error of 6 %.
+    np.testing.assert_allclose(found, reach, rtol=0.2)
