@@ -23,7 +23,7 @@ LARGEST = 1e30  # largest accepted number, so that products and sums of squares 
 DRAWS = 10**8  # largest number of draws: all results must fit in memory
 # Smaller numbers are subnormal and have fewer digits, so they are set to 0.
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
-_LONGEST = 80  # largest number of characters of a value in a message
+_LONGEST = 80  # maximum number of characters of a value in a message
 _TOO_LARGE = 2**1023  # larger whole numbers may overflow a float
 
 

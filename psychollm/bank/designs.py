@@ -41,7 +41,7 @@ class Guess(NamedTuple):
     """Score of one model, estimated by one design."""
 
     value: float
-    low: float  # NaN if the design has no interval
+    low: float  # NaN if no interval is defined for the design
     high: float
     asked: int
 

@@ -115,7 +115,7 @@ class Asker:
         exchange = await self._line.post(leaves, place)
         refused = exchange.status in {401, 403} and exchange.kind is Kind.OK
         if refused and self._endpoint.key_command is not None:
-            if self._secret == before:  # otherwise another request has renewed the secret
+            if self._secret == before:  # otherwise another request has already renewed the secret
                 self._secret = await asyncio.to_thread(self._endpoint.secret)
                 self.blot.learn(filter(None, [self._secret]))
                 self._line.authorise(self._wire.headers(self._secret))

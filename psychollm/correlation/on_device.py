@@ -48,8 +48,8 @@ def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any
     cross = (n11 * n00 - n10 * n01) / n**2
     sign = cross.sign()
     curve = ((a - sign * b) ** 2 / 8, sign * a * b / 2)
-    # A smaller power than in the kernels gives starting values closer to independence, where the
-    # integrand is not small.
+    # With a smaller power than in the kernels, starting values are closer to independence, where
+    # the integrand is not small.
     odds = (n11 * n00) / (n10 * n01)
     t = torch.tan(0.5 * math.pi / (1 + torch.maximum(odds, 1 / odds) ** 0.25))
     t, residual, error = _root(torch, t.clamp(LEAST, 1), TWO_PI * cross.abs(), curve)

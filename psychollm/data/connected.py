@@ -19,7 +19,8 @@ def connected(present: BoolArray) -> IntArray:
     >>> connected(np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool))
     array([1, 0, 0])
     """
-    # A question that all models answered connects them, so complete tables need no graph.
+    # A question that all models answered connects them, so no graph is required for complete
+    # tables.
     if present.all(axis=0).any():
         return np.zeros(len(present), dtype=np.int64)
     from scipy.sparse import coo_array

@@ -96,8 +96,8 @@ class InFolder(Sparse):
     def _transposed(self) -> CellTable:
         final = self.folder / _BY_MODEL
         if not final.exists():
-            # Several workers may write the same cells at the same time. The first to finish gives
-            # its folder the final name.
+            # Several workers may write the same cells at the same time. The first worker to finish
+            # renames its folder to the final name.
             part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
             try:
                 with _written(self.folder):

@@ -34,7 +34,7 @@ class Dense:
     missing: BoolArray
 
     def __post_init__(self) -> None:
-        for name in ("codes", "missing"):  # compiled kernels need contiguous rows
+        for name in ("codes", "missing"):  # compiled kernels require contiguous rows
             array = np.ascontiguousarray(getattr(self, name))
             array.flags.writeable = False
             object.__setattr__(self, name, array)

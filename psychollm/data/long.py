@@ -96,7 +96,8 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
     known += [name for name in header if is_called(name, ("prompt_id",))]
     if known or not any(is_called(name, MODELS) for name in header):
         return known
-    # Logs of agents have one question per task; elsewhere a task is usually a set of questions.
+    # In logs of agents, a task is a single question; elsewhere a task is usually a set of
+    # questions.
     ids = [name for name in header if str(name).lower() == "id"]
     return ids or [name for name in header if is_called(name, ("task",))]
 

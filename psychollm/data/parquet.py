@@ -23,7 +23,7 @@ def open_parquet(
     path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
 ) -> Iterator[Any]:
     """Open a Parquet file; if it is damaged, raise an error that names it, even during reading."""
-    # Files that are read in batches need no limits.
+    # No limits are needed for files that are read in batches.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     try:

@@ -101,7 +101,7 @@ def simulate_study(
     r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
     generator = check_generator(rng)
     golden = (np.sqrt(5.0) - 1.0) / 2.0
-    order = np.argsort(np.arange(k) * golden % 1.0)  # adjacent models get distant values
+    order = np.argsort(np.arange(k) * golden % 1.0)  # adjacent models are assigned distant values
     scores = generator.standard_normal(n)
     truth = StudyTruth(
         models=tuple(f"sim-{number:02d}" for number in range(1, k + 1)),

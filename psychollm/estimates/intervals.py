@@ -148,7 +148,7 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
     """
     hits, size = counts_of({"successes": successes, "n": n})
     tail = 0.5 - 0.5 * check_fraction("level", level)
-    # With 0 or n successes one bound is 0 or 1 by definition, and has no beta quantile.
+    # With 0 or n successes one bound is 0 or 1 by definition, and is not a beta quantile.
     lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
     room = np.maximum(size - hits, 1.0)
     upper = np.where(hits < size, betaincinv(hits + 1.0, room, 1.0 - tail), 1.0)

@@ -248,7 +248,8 @@ def verdicts(
     fewest: int = FEWEST,
 ) -> Verdicts:
     """Return the conclusion from the interval of each model."""
-    # With clusters, intervals need the degrees of freedom of `fewest` clusters of equal size.
+    # With clusters, intervals require at least the degrees of freedom of `fewest` clusters of
+    # equal size.
     enough = np.asarray(estimate.n >= fewest, dtype=np.bool_)
     if estimate.df is not None:
         enough &= estimate.df >= fewest - 1
@@ -278,7 +279,7 @@ def counted(
 ) -> str:
     """Count models by outcome; `words` has a singular and a plural verb phrase per outcome."""
     # Models with the outcome `named` are listed by label. The words for inconclusive models are
-    # fixed; if all are inconclusive, `whether` names the question.
+    # fixed; if all models are inconclusive, `whether` states the question.
     parts: list[str] = []
     for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
         n = verdicts.count(one)

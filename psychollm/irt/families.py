@@ -210,7 +210,8 @@ class YesOrNo:
     unit_slope: bool = False
 
     def __post_init__(self) -> None:
-        # The curve takes asymptotes by position: the third parameter is always the lower one.
+        # Asymptotes are passed to the curve by position: the third parameter is always the lower
+        # one.
         if self.asymptotes != ASYMPTOTES[: len(self.asymptotes)]:
             msg = (
                 f"asymptotes={self.asymptotes!r} must be (), {ASYMPTOTES[:1]} or {ASYMPTOTES}: "

@@ -67,7 +67,7 @@ class Mixed(Family):
 
     @property
     def bounds(self) -> FloatArray:
-        # parameters that an item lacks have no bound
+        # parameters that an item does not have are unbounded
         table = np.full((self.n_items, len(self.names)), np.inf)
         for member in self.members:
             table[member.items, : member.size] = member.family.bounds

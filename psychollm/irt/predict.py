@@ -141,7 +141,7 @@ def _populations(fit: BayesianIRT, answers: Oriented) -> tuple[FloatArray, Float
     shape = (len(fit.slope.draws), len(answers.respondents))
     if not fit.family_labels:
         return np.zeros(shape), np.ones(shape)
-    # A respondent of unknown family has the marginal distribution over families.
+    # For a respondent of unknown family, the marginal distribution over families is used.
     row = {label: place for place, label in enumerate(fit.respondent_labels)}
     between = fit.scale.draws[:, list(fit.scale.labels).index("sd_families")]
     means, sds = np.zeros(shape), np.tile(np.sqrt(1.0 + between**2)[:, None], shape[1])

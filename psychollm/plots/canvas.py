@@ -253,7 +253,7 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
         return
     where: dict[str, Any] = {"loc": inside}
     if not inside:
-        # Tick labels and the axis label need 0.52 inches below the axes.
+        # Tick labels and the axis label require 0.52 inches below the axes.
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
         where = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}

@@ -54,7 +54,7 @@ class Grim(Result):
     rate: FloatArray  # (rates,) as reported
     n: IntArray  # (rates,)
     digits: IntArray  # (rates,) number of reported decimals
-    consistent: BoolArray  # (rates,) whether a possible count gives this rate
+    consistent: BoolArray  # (rates,) whether a possible count yields this rate
     count: IntArray  # (rates,) count with the nearest rate
     lower: FloatArray  # (rates,) nearest possible rate at or below
     upper: FloatArray  # (rates,) nearest possible rate at or above

@@ -406,8 +406,8 @@ def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: floa
     sphere = gamma * (within**2).sum() / (n * width)
     if sphere == 0:
         return difference
-    # With fewer prompts than dimensions, the Woodbury identity needs only the inverse of a smaller
-    # matrix.
+    # With fewer prompts than dimensions, the Woodbury identity requires only the inverse of a
+    # smaller matrix.
     scaled = within * np.sqrt((1 - gamma) / n)
     inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ difference)
     return np.asarray((difference - scaled.T @ inner) / sphere)

@@ -181,7 +181,7 @@ class Individuation(Result):
     ((8,), 8)
     """
 
-    odds_ratio: Estimate  # exp(c): odds ratio of correctness, own yes versus no
+    odds_ratio: Estimate  # exp(c): odds ratio of correctness, the model's yes versus its no
     statistic: FloatArray  # (models,) likelihood ratio of (1)
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)

@@ -82,7 +82,7 @@ NAMES = (
     "point-biserial correlation",
 )
 _ROUNDING = 1e-12
-_FEW = 10  # intervals may be too short with fewer correct or wrong answers
+_FEW = 10  # with fewer correct or wrong answers, intervals may be too short
 _PRIOR_DF = 2.0  # prior weight, in answers, of Hanley and McNeil's variance
 _SCALES: tuple[Scale, ...] = (
     "log odds",

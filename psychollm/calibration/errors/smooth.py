@@ -364,9 +364,9 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
 
 def _expected_bandwidth(tally: Tally, n: float) -> float:
     """Return the approximate error under calibration."""
-    # If confidences are spread evenly and an answer has variance v, s of (1) is about :math:`(v /
-    # (\pi^{3/2} \sigma n))^{1/2}`. With few distinct confidences, s is at most the mean absolute
-    # gap.
+    # If confidences are uniformly distributed and an answer has variance v, s of (1) is about
+    # :math:`(v / (\pi^{3/2} \sigma n))^{1/2}`. With few distinct confidences, s is at most the
+    # mean absolute gap.
     counts = tally.correct + tally.wrong
     variance = counts * tally.values * (1.0 - tally.values)
     even = np.cbrt(variance.sum() / (np.pi**1.5 * n**2))

@@ -361,7 +361,7 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
 
 def _losses(values: FloatArray, clip: float) -> FloatArray:
     """Return Brier and log losses, each of a correct and of a wrong answer (4, groups)."""
-    # Without clipping, answers with probability zero have infinite loss, which is ignored.
+    # Without clipping, answers with probability zero have infinite loss, which is replaced by 0.
     with np.errstate(divide="ignore"):
         losses = np.stack([*brier_losses(values), *log_losses(values, clip)])
     return np.where(np.isfinite(losses), losses, 0.0)

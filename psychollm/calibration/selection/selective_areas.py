@@ -43,7 +43,7 @@ NAMES = ("AURC", "E-AURC", "normalised AURC", "AUGRC", "E-AUGRC")
 _SCALES: tuple[Scale, ...] = ("log odds", "log", "log", "log odds", "log")
 
 _TABLE = 65_536  # number of tabulated harmonic numbers
-_FEW = 10  # intervals may be too short with fewer errors
+_FEW = 10  # with fewer errors, intervals may be too short
 _ROUNDING = 1e-12
 
 

@@ -19,7 +19,7 @@ from psychollm.collect.wire.protocol import (
 from psychollm.collect.wire.thinking import Thinking, thinking_of, without_thinking
 
 VERSION = "2023-06-01"
-# The API rejects requests without a length limit, for which it has no default.
+# The API rejects requests without a length limit, because it defines no default.
 DEFAULT_MAX_TOKENS = 1024
 # Finish reasons of this API, translated to the names used for all servers.
 FINISH = {

@@ -98,7 +98,7 @@ def verdict_at(tokens: Sequence[Token], *, mark: re.Pattern[str] = MARK) -> tupl
         end += len(one.text)
         if end > start and word_of(text[max(start, end - len(one.text)) : end]):
             return at, "answer" if marks else "first"
-    # An empty reply, or one without text after the mark, has no verdict.
+    # An empty reply, or a reply without text after the mark, contains no verdict.
     return (0, "first") if tokens and not marks else None
 
 

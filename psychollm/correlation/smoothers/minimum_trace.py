@@ -86,7 +86,7 @@ def minimum_trace(matrix: FloatArray, scaling: float) -> Repair:
 
 def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Convergence]:
     """Return the communalities of minimum-trace factor analysis, shape (k,)."""
-    # Every iterate, including the last, has a positive semidefinite reduced matrix.
+    # The reduced matrix of every iterate, including the last, is positive semidefinite.
     point = _start(matrix)
     target = point.gap / (4 * len(matrix))
     steps, stalled = 0, False

@@ -125,7 +125,7 @@ def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) ->
 
 def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
     """Return the criterion (5), which is small if every row has a loading near zero."""
-    # A small epsilon gives simpler loadings and more local minima.
+    # A small epsilon leads to simpler loadings and more local minima.
     if not epsilon > 0.0:
         msg = f"epsilon={epsilon!r} must be positive"
         raise OptionError(msg)

@@ -397,7 +397,7 @@ def _result(
         full[keep] = values
         return full
 
-    # Independence: each model has its own yes rate.
+    # Independence: the yes rate of each model is a parameter.
     yes, no = patterns.frequency @ patterns.yes, patterns.frequency @ patterns.no
     n = yes + no
     at_bound = np.zeros(keep.size, dtype=np.bool_)

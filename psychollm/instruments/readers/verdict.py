@@ -161,7 +161,7 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
 
 # The pattern matches repeated questions before the place of a missing answer.
 _UNANSWERED = re.compile(r"(?is)\W*q\s?:.*\bq\s?:.*\ba\s?:\s*$")
-# Lines that give the reason for an answer above them.
+# Lines that state the reason for an answer above them.
 _REASONS = re.compile(
     r"(?im)(?<=\n)[ \t]*(?:reason(?:ing)?|explanation|rationale|justification|begründung|grund|erklärung|raison|explication|motivo|razón|explicación|motivazione|spiegazione|justificativa|explicação|uitleg|reden|uzasadnienie|причина|объяснение|пояснение|gerekçe|açıklama|理由|原因|解释|説明|이유|설명|कारण|السبب)\s?:[^\n]*$"
 )

@@ -21,8 +21,8 @@ from psychollm.instruments.rule_world.result import RuleWorldScores
 class Reaction(StrEnum):
     """Response to a word that no rule defines."""
 
-    FLAGGED = "flagged"  # names the word, with a word of doubt
-    NAMED = "named"  # names the word, without a word of doubt
+    FLAGGED = "flagged"  # names the undefined word and expresses doubt
+    NAMED = "named"  # names the undefined word without expressing doubt
     DECLINED = "declined"  # doubts, but does not name the word
     ASTRAY = "astray"  # none of the above, and gives no number
     HEDGED = "hedged"  # gives a number, but with a word of doubt

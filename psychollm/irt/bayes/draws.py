@@ -82,7 +82,7 @@ def inference_data(fit: Drawn) -> Any:
     }
     used = {name for names in dims.values() for name in names}
     coords = {name: labels for name, labels in coords.items() if name in used}
-    # ArviZ 1 takes all groups in one dictionary, ArviZ 0 as separate arguments.
+    # ArviZ 1 accepts all groups in one dictionary, and ArviZ 0 as separate arguments.
     if "posterior" in signature(arviz.from_dict).parameters:
         return arviz.from_dict(**groups, coords=coords, dims=dims)
     return arviz.from_dict(groups, coords=coords, dims=dims)

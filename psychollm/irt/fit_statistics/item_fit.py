@@ -105,8 +105,8 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
 
 def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
     """Return X2 and the number of free cells of a table (S, C), after merging sparse cells."""
-    # Neighbouring answers at one score are merged until no expected count is below 1. If a score
-    # then has a single cell, it is added to the next score towards the middle.
+    # Neighbouring answers at one score are merged until no expected count is below 1. If only one
+    # cell then remains for a score, it is added to the next score towards the middle.
     middle = observed.shape[0] // 2
     both = np.stack([observed, expected], axis=1)  # (S, 2, C)
     low, rest = _grouped(both[:middle])

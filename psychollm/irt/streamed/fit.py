@@ -462,7 +462,7 @@ def _settled_result(
 
 def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> FloatArray:
     """Return covariances (J, 2, 2), NaN for fixed parameters or a singular information matrix."""
-    if family.tied:  # a shared slope has the error of the abilities' SD
+    if family.tied:  # the error of a shared slope is that of the abilities' SD
         information = information * np.eye(2)
         information[:, 0, 0] = np.inf
         return np.asarray(1.0 / np.where(np.eye(2) > 0.0, information, np.inf))

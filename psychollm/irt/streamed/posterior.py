@@ -52,7 +52,7 @@ SKEWED = 21  # nodes for skewed posteriors
 SMALL, FINEST = 1 << 18, 201  # largest table for an equidistant grid, and the number of its nodes
 HALF = 9.0  # half the range of the equidistant grid, in posterior SDs
 FEWEST = 3
-OFF_PEAK = 0.5  # a mode that moves further, in posterior widths, needs new nodes
+OFF_PEAK = 0.5  # a mode that moves further, in posterior widths, requires new nodes
 NEARER = 0.7  # reduction of the shift for which another pass is worthwhile
 FURTHEST = 2.0  # largest move of a mode between two passes
 

@@ -60,7 +60,7 @@ NUMBERS = ("total", "alpha", "latent", "latent_alpha", "average_variance")
 _TOLERANCE, _NEAR = 1e-8, 1e-5
 _MAX_STEPS = 500
 _NEAR_ONE = 0.99
-_OWN_MARGINS = False  # whether each pair has thresholds from its own rows
+_OWN_MARGINS = False  # whether thresholds of each pair are estimated from its rows
 
 Counts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 Estimator: TypeAlias = Literal["pairwise", "dwls"]

@@ -103,7 +103,7 @@ def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntA
 
 def _check_runs(table: Table) -> None:
     """Raise an error if some columns contain words and others numbers."""
-    # A table with a row per rating has a column of labels and a column of ratings.
+    # A table with one row per rating contains a column of labels and a column of ratings.
     if table.values.dtype != object:
         return
     missing = is_missing(table.values)

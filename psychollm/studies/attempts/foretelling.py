@@ -65,7 +65,7 @@ def foretold(
     total = successes + source.binomial(to_come, p)
     n = np.maximum(trials, k)
     values, bounds = [], []
-    # Means over questions are discrete; without jitter, intervals can be a whole step too wide.
+    # Means over questions are discrete; without jitter, intervals can be too wide by a whole step.
     jitter = (source.random(n_draws) - 0.5) * (~made).sum() / len(trials) ** 2
     for quantity in QUANTITIES:
         draws = quantity.of(total, n, k).mean(axis=1)

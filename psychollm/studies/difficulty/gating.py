@@ -73,7 +73,7 @@ class _Goal:
         order = np.argsort(-probability, kind="stable")
         p, right = probability[order], np.cumsum(correct[order])
         n = np.arange(1, p.size + 1)
-        last = np.append(p[1:] < p[:-1], True)  # ties get the same decision
+        last = np.append(p[1:] < p[:-1], True)  # tied questions have the same decision
         if self.risk is None:
             square = self.beta**2
             score = (1 + square) * right / (square * right[-1] + n)
@@ -284,7 +284,7 @@ class _AsOften:
     threshold count as answered in part.
     """
 
-    order: IntArray  # (questions,) rows with an own yes or no, in descending order of score
+    order: IntArray  # (questions,) rows with the model's own answer, in descending order of score
     starts: IntArray  # (distinct scores,) first index of each score in `order`
     correct: FloatArray  # (questions,)
 

@@ -343,7 +343,8 @@ def _grouped(
     if len(names) < 2:
         msg = f"by has one label only ({names[0]!r}): a comparison needs at least two groups"
         raise LabelError(msg)
-    # Families share questions and thus resamples; domains are resampled independently.
+    # Families share questions and are therefore resampled together; domains are resampled
+    # independently.
     seeds = check_generator(rng).integers(2**31, size=len(names))
     everything = [np.arange(len(labels)) for labels in axes]
     results: dict[Any, Study] = {}

@@ -123,7 +123,7 @@ class InferenceBoundary(Study, Result):
     refusal_rate: Estimate  # proportion of answerable questions that are refused
     refusal_minus_commitment: Estimate | None  # refusal rate minus commitment rate
     thinking: tuple[ThinkingContrast, ...]
-    skins: Mapping[str, Estimate]  # by type and skin: pass rate minus pass rate in the first skin
+    skins: Mapping[str, Estimate]  # by type and surface form: pass rate minus that of the first
     answerable: Hashable
     lexical: Hashable
     interaction: Hashable

@@ -120,7 +120,7 @@ class Judge(Judged, Clustered, WithLabels):
         kind: Any = self.format
         try:
             found = judges_in(path, format=kind, task=self.task, unreadable=unreadable)
-        except InputError:  # the file is read again with all options, which raises the error
+        except InputError:  # reading the file again with all options raises the error
             found = ()
         if found and self.judge is not None and not self.also:
             return (self.judge,)

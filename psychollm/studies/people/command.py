@@ -76,7 +76,7 @@ class Form(Command):
         if not path.exists() and name in INSTRUMENTS:
             try:
                 own: tuple[Prompt, ...] = instrument_class(name)().prompts()
-            except TypeError as error:  # the instrument has a field without a default
+            except TypeError as error:  # a field of the instrument has no default
                 msg = (
                     f"{self.asked} needs questions: write its prompts with 'psychollm instrument "
                     f"{self.asked}', and pass that file"

@@ -84,7 +84,8 @@ class PeopleScore(Result):
 
     def outcomes(self, smallest: SmallestEffects) -> Verdicts:
         """Return the outcome of each model's difference from people."""
-        # Totals have no smallest effect of interest, so no difference can be equivalent.
+        # No smallest effect of interest is defined for totals, so no difference can be called
+        # equivalent.
         least = smallest.share if self.shares else 0.0
         bounds = self.difference.interval
         return Verdicts(self.labels, tuple(outcome(one, smallest=least) for one in bounds))

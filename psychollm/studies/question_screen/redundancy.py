@@ -93,7 +93,7 @@ def _suspects(
     # probabilities.
     least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
     # With scores s of 1 and -1, their means c, and 0 where an answer is missing, twice the number
-    # of alike answers exceeds its mean by s's - c'c, and has variance 1'1 - (c^2)'(c^2). Single
+    # of equal answers exceeds its mean by s's - c'c, and has variance 1'1 - (c^2)'(c^2). Single
     # precision suffices for a bound.
     held = seen.astype(np.float32)
     score = np.where(right, held, -held)

@@ -75,9 +75,9 @@ class QuestionScreen(Study, Result):
     hard: BoolArray  # (questions,) whether the mean score is at most `hard`
     against: BoolArray  # (questions,) whether the item-rest correlation is significantly negative
     pairs: IntArray  # (pairs, 2) indices of duplicate questions
-    # (pairs, 2) numbers of models (or families) with alike answers, and with both answers
+    # (pairs, 2) numbers of models (or families) with equal answers, and with both answers
     alike: IntArray
-    pairs_p: FloatArray  # (pairs,) p-value of the number of alike answers, adjusted by Bonferroni
+    pairs_p: FloatArray  # (pairs,) p-value of the number of equal answers, adjusted by Bonferroni
     n_models: int
     hard_share: float
     alpha: float

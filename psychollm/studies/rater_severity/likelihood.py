@@ -43,7 +43,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.likelihood import Grid
 from psychollm.kernels.quadrature import normalise_rows, weighted_polynomials
 
-Sparse: TypeAlias = Any  # scipy.sparse has no types
+Sparse: TypeAlias = Any  # scipy.sparse provides no type annotations
 
 KAPPA = 0.5  # slope below which its coordinate is linear
 DEGREES = 12  # number of polynomials for the missing information
@@ -55,7 +55,7 @@ ROWS = 4096  # number of rated objects per block of scores
 class Facets:
     """Ratings as integer codes, with their raters, times, groups and covariates."""
 
-    # A cell is a combination of rater, time and covariates; its ratings have one curve.
+    # A cell is a combination of rater, time and covariates; all its ratings follow the same curve.
     thing: IntArray  # (N,)
     cell: IntArray  # (N,)
     rating: IntArray  # (N,)

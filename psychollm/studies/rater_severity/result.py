@@ -68,7 +68,7 @@ class RaterSeverity(Study, Result):
     categories: Labels  # categories from the lowest rating to the highest
     unsure: bool  # whether the middle of three categories is between no and yes
     drift_of_all: bool  # whether drift is absolute, not relative to the average rater
-    tied: bool  # whether all raters have one discrimination
+    tied: bool  # whether all raters have the same discrimination
     convergence: Convergence
     labels: Labels  # (raters,)
     level: float

@@ -491,6 +491,6 @@ def _totals(rows: pd.DataFrame, level: float) -> pd.DataFrame:
     df = (totals["n"] - 1).where(totals["n"] > 1)
     spread = totals["sd"] / np.sqrt(totals["n"])
     margin = stdtrit(df.to_numpy(dtype=np.float64), 0.5 + 0.5 * level) * spread
-    # Identical repeats have no estimated variance and therefore no interval.
+    # If repeats are identical, no variance can be estimated, and no interval is computed.
     margin = margin.where(margin > 0)
     return totals.assign(lower=totals["mean"] - margin, upper=totals["mean"] + margin)

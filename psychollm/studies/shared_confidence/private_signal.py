@@ -91,7 +91,7 @@ class Climb(NamedTuple):
 
 def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
     """Maximise the penalised likelihood over the first `free` parameters (BFGS)."""
-    # Scaling by standard errors gives BFGS the right initial curvature.
+    # Scaling by standard errors provides BFGS with the right initial curvature.
     root = np.linalg.cholesky(likelihood.information(theta)[:free, :free])
     scale = np.linalg.inv(root).T
 

@@ -68,7 +68,7 @@ class SharedConfidence(Study, Result):
     private_signal: PrivateSignal
     ensemble: EnsembleGain  # mean vote compared with the best single model
     pairwise: PairwiseCalibration  # which model is correct if two disagree about whether they know
-    residuals: ResidualStructure  # residuals after the factor, in confidence and correctness
+    residuals: ResidualStructure  # residuals of confidence and correctness beyond the factor
     # models excluded from all results (screen="drop"), with reasons
     dropped: Mapping[Hashable, str]
     uncorrelated: Mapping[Hashable, str]  # models excluded only from correlations, with reasons

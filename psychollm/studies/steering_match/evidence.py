@@ -115,7 +115,8 @@ def permutation_of_questions(
 
 
 def _null(observed: FloatArray, draws: FloatArray, statistic: str) -> Null:
-    # If a permutation leaves kappa undefined (all yes, or all no), it counts as no association.
+    # If kappa is undefined for a permutation (all yes, or all no), the permutation counts as
+    # showing no association.
     filled = np.where(np.isfinite(observed) & np.isnan(draws), 0.0, draws)
     return Null.compare(
         observed, filled, scheme="questions", statistic=statistic, alternative="greater"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Scale: TypeAlias = Literal["answers", "probability", "log_odds"]
 
-_TINY = 1e-12  # probabilities of 0 and 1 have no finite log odds
+_TINY = 1e-12  # the log odds of probabilities 0 and 1 are infinite
 MIN_MASS = 0.5
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.stitching.result import StitchedBenchmarks
 
-_MODELS = 30  # number of models in the plot; the most able ones are shown
+_MODELS = 30  # number of models in the plot, which shows the most able ones
 
 
 @plain_text()

@@ -59,7 +59,7 @@ class Cycles(Result):
     curl: FloatArray  # (triangles,) curl in logits
     z: FloatArray  # (triangles,) curl in standard errors, the largest first
     adjusted: FloatArray  # (triangles,) p-values, adjusted for all triangles
-    circles: BoolArray  # (triangles,) whether the majorities are cyclic too
+    circles: BoolArray  # (triangles,) whether the majorities are also cyclic
 
     _AXES = Axes(
         {"triangle": None}, "first", "second", "third", "curl", "z", "adjusted", "circles"

@@ -49,13 +49,13 @@ _MOST_ROUNDS = 60
 _SETTLED = 2e-3  # tolerance of steps, in standard errors, and of log standard deviations
 _SETTLED_MANY = 1e-2
 _LONGEST = 1.0  # largest step
-_SD = np.array([0.5, 0.5, 0.3])  # SDs of voters' effects: start and centre of a weak prior
+_SD = np.array([0.5, 0.5, 0.3])  # SDs of voters' effects: start values, prior centres
 _SD_SPREAD = 1.5  # prior SD of the logarithm of an SD
 _LEAST_SD = 1e-3
 _SMALL_SD = 0.1
 _CURVES = 8.0  # largest ratio of secant to expected curvature, and its inverse
 _FIRST_SD = 1.0  # initial SD of strengths
-_WEAK = 10.0  # prior SD of side and ties
+_WEAK = 10.0  # prior SD of the effects of side and ties
 _MANY = 200_000  # above this number of votes: fewer nodes, and a first fit to a subset
 _SHORT = 0.1  # step below which the information is reused
 

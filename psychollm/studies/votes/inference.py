@@ -115,7 +115,8 @@ def errors_of(votes: Votes, fit: Fit, part: IntArray, source: np.random.Generato
     units: list[IntArray] = []
     names: list[str] = []
     if votes.n_voters and np.unique(votes.voter[votes.own < 0]).size >= FEWEST_VOTERS:
-        # Each kind of voter has its own strengths, about which its votes vary.
+        # The strengths differ between kinds of voters, and the votes of each kind vary about its
+        # own strengths.
         own = votes.n_voters + np.arange(n) % _MERGED
         units.append(np.where(votes.own >= 0, own, votes.voter))
         names.append("voters")

@@ -46,7 +46,7 @@ def read_helm(source: Source) -> list[Run]:
     by_split: dict[str, list[Sample]] = {}
     for one in source.document:
         if not one.get("stats"):
-            continue  # an entry without statistics has no answer
+            continue  # an entry without statistics contains no answer
         split, sample = _sample(one, asked)
         by_split.setdefault(split, []).append(sample)
     task = _task(str(spec.get("name") or source.path.parent.name))
