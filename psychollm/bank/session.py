@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Select = Literal["random", "information"]
 _FEWEST = 20  # minimum number of answers before a session may stop
-_PLANNED = 100  # number of questions at which (1) is narrowest by default
+_PLANNED = 100  # default number of questions at which (1) is narrowest
 
 
 class Session:

@@ -47,7 +47,7 @@ from psychollm.estimates.clustered import (
 )
 from psychollm.estimates.intervals import normal_multiplier, wilson
 
-_FEW_HOLD = 4.0  # smallest sufficient degrees of freedom of wrong and of correct answers
+_FEW_HOLD = 4.0  # minimum degrees of freedom of wrong and of correct answers
 
 
 def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:

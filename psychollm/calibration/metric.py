@@ -144,8 +144,8 @@ class Metric:
     # name of the closed form: one for all outputs, or one for each; empty for outputs whose
     # intervals use draws
     method: str | tuple[str, ...] = ""
-    # sandwich variance for weights, clusters or fractional correctness; equal to `analytic` if
-    # only the name of the method differs
+    # sandwich variance for weights, clusters or fractional correctness; the same function as
+    # `analytic` if only the name of the method differs
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
     # returns quantities shared by all resamples, such as bin edges, which `compute` receives

@@ -21,7 +21,7 @@ from psychollm.collect.store import Store
 from psychollm.collect.wire.probabilities import sequence_logprob
 from psychollm.collect.wire.protocol import Line, Reply, UnreadableReplyError, fault_of
 
-KEPT = 2**16  # largest number of stored bytes of a response without an answer
+KEPT = 2**16  # maximum number of bytes stored of a response without an answer
 # Errors that parsing may raise for replies in an unknown format.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 # Fields that a reply and the record of its exchange have in common.

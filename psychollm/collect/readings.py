@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BATCH = 2_000  # number of replies that one task parses
-NOT_ASKED = "not_asked"  # additional outcome of requests that were not sent yet
+NOT_ASKED = "not_asked"  # additional outcome, for requests that have not been sent yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from psychollm._base.errors import OptionError
 
-SHORTEST = 16  # characters; a shorter value may be a placeholder or a common word
+SHORTEST = 16  # in characters; a shorter value may be a placeholder or a common word
 MARK = b"[secret]"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAMES = re.compile(

@@ -355,7 +355,7 @@ class Dichotomous(Family):
         return parameters[:, 1:2]
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        # the ability with P = 1/2; NaN if asymptotes exclude it
+        # the ability at which P = 1/2; NaN if asymptotes exclude it
         from scipy.special import logit, ndtri
 
         height = np.zeros((1, 1))

@@ -50,7 +50,7 @@ FIXED: dict[str, Normal] = {
     "upper": (3.0, 0.7),
     "answer_slope": (1.0, 2.0),
 }
-WIDE_SLOPE = (2.0, 4.0)  # so wide that only weakly identified slopes are affected
+WIDE_SLOPE = (2.0, 4.0)  # wide enough to affect only weakly identified slopes
 RARE = 20  # with fewer answers outside the most frequent code, a slope is weakly identified
 
 

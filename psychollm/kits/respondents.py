@@ -85,7 +85,7 @@ class Respondents(ABC):
         said = [turn["content"] for turn in turns if turn["role"] == "user"]
         first = said[0] if len(said) == 1 or (said[0], said[-1]) in self._known else said[-1]
         prompt = self._known.get((first, said[-1]))
-        if prompt is None:  # a later stage, whose prompt contains all that the judge needs
+        if prompt is None:  # a later stage, whose prompt contains everything that the judge needs
             return self.judge(turns)
         times = self._asked[model, prompt.key]
         self._asked[model, prompt.key] += 1

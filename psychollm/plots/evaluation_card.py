@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.evaluation_card.study import EvaluationCard
 
-_ROOM = 0.06  # smallest proportion whose number is printed in its bar
+_ROOM = 0.06  # smallest proportion that is printed in its bar
 
 
 @plain_text()

@@ -44,7 +44,7 @@ _TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 _COARSE = 0.2  # tolerance for states with 16 bits
 # Errors raised if a model's forward pass cannot begin at a layer.
 _UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
-_AT_ONCE = 32  # number of strengths in one pass for each prompt of a batch
+_AT_ONCE = 32  # number of strengths per pass for each prompt of a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -86,8 +86,8 @@ class Overconfidence(Result):
     """
 
     difference: Estimate  # mean confidence minus proportion correct
-    over: Estimate  # part from bins with confidence above accuracy
-    under: Estimate  # part from bins with confidence below accuracy (positive)
+    over: Estimate  # contribution of bins with confidence above accuracy
+    under: Estimate  # contribution of bins with confidence below accuracy (positive)
     mean_confidence: FloatArray  # (models,)
     accuracy: FloatArray  # (models,)
     labels: tuple[Any, ...]  # (models,)

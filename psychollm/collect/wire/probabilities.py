@@ -17,7 +17,7 @@ MARK = re.compile(_LABELLED % "answer")
 # Further marks that may precede a number.
 NUMBER_MARK = re.compile(_LABELLED % "answer|confidence|probability|rating|score")
 _WORDS = ("yes", "no")
-ROUNDING = 0.01  # tolerated excess over 1, because servers round or compute with 16 bits
+ROUNDING = 0.01  # tolerated excess over 1, because servers round or compute in 16-bit precision
 
 
 @dataclass(frozen=True, slots=True)

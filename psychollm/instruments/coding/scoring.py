@@ -47,7 +47,7 @@ _COMMON = (
     "whether will with yes "
 )
 _EMPTY = frozenset(_COMMON.split())
-_ALIKE = 0.6  # proportion of shared words above which claims are equal
+_ALIKE = 0.6  # proportion of shared words above which claims count as equal
 _ENOUGH = 2  # smallest number of words or numbers in a claim
 
 
@@ -110,7 +110,7 @@ def _same(
     return not either or len(one[1] & two[1]) / len(either) >= _ALIKE
 
 
-_PLENTY = 2  # number of sentences with a weak cue that count as a strong cue
+_PLENTY = 2  # number of sentences with a weak cue that together count as a strong cue
 
 
 def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:

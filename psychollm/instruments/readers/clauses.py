@@ -38,7 +38,7 @@ class Mode(Enum):
     """The manner in which a text mentions a value."""
 
     SAID = "said"
-    DENIED = "denied"  # also excluded, reported or wished for: the writer does not assert it
+    DENIED = "denied"  # also excluded, reported or wished for, and not asserted by the writer
     ASKED = "asked"
     RAISED = "raised"  # supposed, or part of a phrase with another meaning
     OPEN = "left open"

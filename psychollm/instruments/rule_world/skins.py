@@ -35,7 +35,7 @@ class Vocabulary:
     unit: str  # word for a container of the load
     load: str
     passer: str  # kind of unit that passes its load
-    endings: tuple[str, str]  # endings of the words for the kinds that double and block
+    endings: tuple[str, str]  # endings of the words for doublers and blockers
     spare: tuple[str, ...]  # words that no rule defines
 
     @property

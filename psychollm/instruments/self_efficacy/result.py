@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Administration:
     """Conditions under which all statements were rated once."""
 
-    key: str  # key common to first ratings and ratings after follow-ups
+    key: str  # key shared by first ratings and ratings after follow-ups
     condition: str
     repeat: int  # number of the repeat, from 1
     level: int | None = None  # level of the tasks, if each level is rated separately

@@ -337,7 +337,7 @@ def _rough_information(target: Target, x: FloatArray) -> FloatArray:
     """Return the approximate information of the data on each slope and intercept (2J,)."""
     codes, frequency = target.answers.codes, target.answers.data[4]
     yes, answered = frequency @ (codes == 1) + 0.5, frequency @ (codes >= 0) + 1.0
-    # a probit curve has more information than a logit curve
+    # a probit curve provides more information than a logit curve
     steep = 1.0 if target.link == "logit" else 2.9
     known = steep * yes * (answered - yes) / answered
     slope = target.split(x[None])[0][0]

@@ -238,11 +238,11 @@ class Position:
 
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 
-OPENING = 10  # number of first iterations, which use a simpler bound and fixed populations
+OPENING = 10  # number of initial iterations, with a simpler bound and fixed populations
 TOLERANCE = 1e-4  # change of the logits below which iterations end
 SETTLED = 1e-2  # change of the logits below which the model of missing data is included
 MAX_ROUNDS = 500
-ENDLESS = 1e5  # larger scores are diverging; in a converged fit, scores are below 10
+ENDLESS = 1e5  # larger scores indicate divergence; in a converged fit, scores are below 10
 FIRST = 0.3  # standard deviation of the starting vectors
 
 

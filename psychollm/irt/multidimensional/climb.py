@@ -47,7 +47,7 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
-# least total number of quasi-random nodes; errors average out over patterns
+# minimum total number of quasi-random nodes; errors average out over patterns
 LEAST_NODES = 262_144
 MATRIX_NODES = {1: 15, 2: 7, 3: 5}
 # refinement ends if a finer rule changes parameters by less than this
@@ -56,7 +56,7 @@ SMALL_STEP = 1e-9  # change of a parameter at the optimum of one rule
 SMALL_QUASI = 1e-6  # change of a parameter at the optimum of a quasi-random rule
 STALLED = 1e-6, 1e-3  # smaller steps may be due to rounding or integration error
 FIRST_STEP = 1e-3  # change of a parameter at the optimum of the coarsest rule
-CLOSE = 0.03  # largest change of an EM step at which Newton takes over
+CLOSE = 0.03  # largest change in an EM step at which Newton steps take over
 LONGEST = 1.0  # largest change of a parameter in one step
 MAX_NEWTON = 60
 MAX_SINGULAR = 8  # number of indefinite matrices after which the optimisation ends

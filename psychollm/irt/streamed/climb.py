@@ -34,7 +34,7 @@ SETTLING = 0.02
 WORTH = 1.5  # shortest extrapolation, in EM steps
 LEAST_VARIANCE = 0.01  # smallest variance of abilities after a step
 RIDGE = 1e-8  # constant added to the information
-LOSS = 1e-9  # accepted relative loss of the objective if modes are off the centre of their nodes
+LOSS = 1e-9  # accepted relative loss of the objective if nodes are not centred at the modes
 UNTOLD = 1e-10  # with less information per respondent, both sides of (1) are rounding errors
 STALLED = 4  # number of cycles without a smaller gradient after which rounding errors are assumed
 

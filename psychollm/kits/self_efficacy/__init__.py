@@ -14,7 +14,7 @@ N_ITEMS = 10
 MEANS = (1.6, 3.7)  # mean ratings of the first and last model
 SLIP = 0.02  # probability that a rating differs from the model's usual rating
 FALL = 0.13  # probability that a repeated rating is lower by one
-# range over models of the probability of solving a task; the models have a random order
+# range over models of the probability of solving a task; models are in random order
 PASS = (0.9, 0.3)
 SAID = (  # comments from cautious to assertive, by mean rating
     "As a language model I have no such experience; these are formal ratings.",

@@ -54,7 +54,7 @@ _CLIMB, _FARTHEST, _FLAT = 60, 1.0, 0.05
 _GAIN, _ROUGHLY = 1e-6, 1e-2  # tolerances of the maximum and of the posterior mode
 _NOISE = 1e-3  # smaller predicted gains may be finite-difference errors
 _NOTHING = 1e-3  # smaller standard deviations count as zero
-_SMALL, _KEPT = 0.1, 0.3  # a step reduces a component above 0.1 to no less than 30 % of its value
+_SMALL, _KEPT = 0.1, 0.3  # a step keeps at least 30 % of a component above 0.1
 _POINTS = np.array([-3.0, -1.5, 0.0, 1.5, 3.0])
 _GRID = np.linspace(-8.0, 8.0, 801)
 

@@ -38,7 +38,7 @@ class Encoded:
 
     codes: IntArray  # (...) index, -1 if missing
     categories: Labels
-    ordered: bool  # whether categories are numbers or were given in order
+    ordered: bool  # whether categories are numbers or were specified in order
 
 
 def encode_categories(
@@ -163,7 +163,7 @@ class Ratings(Result):
 
     codes: IntArray  # (models, questions, runs) index into categories, -1 if missing
     categories: Labels  # (categories,) in increasing order
-    ordered: bool  # whether categories are numbers or were given in order
+    ordered: bool  # whether categories are numbers or were specified in order
     models: Labels
     questions: Labels
     runs: Labels

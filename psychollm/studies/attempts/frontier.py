@@ -189,7 +189,7 @@ def _beaten_by(
     halved = 1.0 - (1.0 - level) / 2.0
     better, dearer = (
         _shown_above(table, clusters, halved, rng) for table in (values, spent)
-    )  # [i, j]: whether model i is significantly above model j
+    )  # [i, j]: whether the mean of model i is significantly above that of model j
     beats = better & dearer.T
     found = []
     for row in range(n):

@@ -116,7 +116,7 @@ class Comparison(Study, Result):
     power: float
     n_questions: int
     n_answers: float  # mean number of answers per model and question
-    n_tasks: int  # number of tasks with equal weight; 0 if questions have equal weight
+    n_tasks: int  # number of tasks, if tasks have equal weight; 0 if questions do
     labels: Labels  # (models,)
     level: float
     people: "BesidePeople | None" = None

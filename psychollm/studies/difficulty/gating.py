@@ -284,7 +284,7 @@ class _AsOften:
     threshold count as answered in part.
     """
 
-    order: IntArray  # (questions,) rows with the model's own answer, in descending order of score
+    order: IntArray  # (questions,) rows with a self-report, in descending order of score
     starts: IntArray  # (distinct scores,) first index of each score in `order`
     correct: FloatArray  # (questions,)
 

@@ -53,7 +53,7 @@ PLACES = np.linspace(-12.0, 0.0, 121)  # logits of asymptotes that are at most .
 LEAST_CHANCE = 1e-300
 # correlations of a model's two logits; guessing moves both asymptotes inwards
 CORRELATIONS = (0.5, 0.9)
-DISTRIBUTIONS = 32  # number of pairs of means and SDs over which intervals are averaged
+DISTRIBUTIONS = 32  # number of pairs of mean and SD over which intervals are averaged
 EVIDENT = 9.21  # 99 % quantile of chi-squared with two degrees of freedom
 
 

@@ -30,7 +30,7 @@ class Evidence:
     p_shared: float  # p-value of the residual test of no factor
     p_one: float  # p-value of the residual test of one factor
     shared_interval: tuple[float, float]  # bounds of a correlation common to all pairs
-    share: float  # second factor's proportion of variance by pairwise likelihood
+    share: float  # proportion of variance of the second factor, by pairwise likelihood
     share_interval: tuple[float, float]
     p_share: float  # p-value of this proportion under one factor
     alpha: float
@@ -39,7 +39,7 @@ class Evidence:
     p_second: float | None = None
     counted: bool = False
     empty_cells: EmptyCells = "keep_margins"
-    # model with lapses, fitted only if one normal factor is rejected
+    # model with lapses, which is fitted only if one normal factor is rejected
     lapses: WithLapses | None = None
     near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree more than predicted
 

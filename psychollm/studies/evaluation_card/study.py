@@ -88,7 +88,7 @@ class EvaluationCard(Study, Result):
     n_questions: int
     n_answers: float  # mean number of answers of a model to a question
     missing: float  # proportion of cells without an answer
-    groups: tuple[str, ...]  # names of the groups passed: domains, families, clusters
+    groups: tuple[str, ...]  # names of the groups that were given: domains, families, clusters
     labels: Labels  # (models,)
     level: float
     judged: JudgedScores | None = None  # None without human labels

@@ -117,9 +117,9 @@ class InferenceBoundary(Study, Result):
     """
 
     profiles: Mapping[Hashable, BoundaryProfile]  # profiles by type of question
-    certainty_inversion: Estimate  # pass rate on uncovered events minus answerable questions
-    confabulation: Estimate | None  # pass rate on answerable questions minus undefined words
-    stage_one: Estimate | None  # mean pass rate on answerable questions and undefined words
+    certainty_inversion: Estimate  # pass rate: uncovered events minus answerable questions
+    confabulation: Estimate | None  # pass rate: answerable questions minus undefined words
+    stage_one: Estimate | None  # mean of pass rates on answerable questions and undefined words
     refusal_rate: Estimate  # proportion of answerable questions that are refused
     refusal_minus_commitment: Estimate | None  # refusal rate minus commitment rate
     thinking: tuple[ThinkingContrast, ...]

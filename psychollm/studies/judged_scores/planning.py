@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _GROUPS = 4  # number of groups of graded verdicts
-_EXTRA = 0.5  # square of the number of wrong labels that the interval of a score adds
+_EXTRA = 0.5  # square of the number of wrong labels that is added for the interval of a score
 _LEAST_SHARE = 0.25  # minimum inclusion probability, as a proportion of the mean
 _STEPS = 40
 _TRIED = 300  # number of sample sizes that are tried

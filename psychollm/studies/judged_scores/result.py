@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 _SHOWN, _GAPS = 5, 3  # numbers of models and of differences in the summary
-_HELPS = 1.1  # the judge helps if one label with the judge is worth this many labels without it
+_HELPS = 1.1  # the judge is useful if one label with it is worth this many labels without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -69,9 +69,9 @@ class AbstentionSkill(Study, Result):
     overall: Abstention
     by_scenario: AbstentionByGroup | None
     by_dataset: AbstentionByGroup | None
-    # proportion of confident answers among doubting traces, by `reader`
+    # proportion of confident answers among traces that express doubt, by `reader`
     mismatch: Mapping[str, Estimate]
-    # paired difference: mismatch judged with the trace minus mismatch judged without it
+    # paired difference: mismatch judged with the trace minus that judged without it
     seen: Estimate | None
     reader: str
     labels: Labels

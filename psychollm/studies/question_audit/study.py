@@ -394,7 +394,7 @@ def question_audit(
     member, names = groups_of(groups, answers.questions)
     weights = family_weights(families, answers)
     best, spread = fitted(answers.picked(weights), member)
-    # Corrupt the keys of questions with answers only, and fit again.
+    # Corrupt only the keys of questions that have answers, and fit again.
     generator = check_generator(rng)
     read = np.flatnonzero((answers.codes >= 0).any(axis=1))
     n_flipped = max(1, round(_FLIPPED * len(read)))

@@ -66,7 +66,7 @@ def _with_one_slope(right: FloatArray, seen: BoolArray) -> tuple[FloatArray, Flo
     hits = (right * seen).sum(axis=0)
     wins = (right * seen).sum(axis=1, keepdims=True)
     kind, times = np.arange(hits.size), np.ones(hits.size)
-    if seen.all():  # questions with equally many right answers are equally easy
+    if seen.all():  # questions with the same number of right answers are equally easy
         hits, kind, times = np.unique(hits, return_inverse=True, return_counts=True)
         seen = np.ones((len(right), hits.size), dtype=np.bool_)
     ability, easiness = np.zeros((len(right), 1)), np.zeros(hits.size)

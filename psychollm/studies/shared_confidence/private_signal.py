@@ -175,7 +175,7 @@ class PrivateSignal(Study, Result):
     statistic: FloatArray  # (models,) likelihood ratio statistic of rho = 0
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
-    mean: float  # precision-weighted mean of z over the models, as a correlation
+    mean: float  # precision-weighted mean of z over the models, transformed to a correlation
     mean_interval: FloatArray  # (2,)
     mean_p: float  # two-sided p-value of mean = 0
     n_models: int  # number of models in the mean

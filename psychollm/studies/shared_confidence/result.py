@@ -59,7 +59,7 @@ class SharedConfidence(Study, Result):
     confusion: Confusion  # yes/no confidence as a classifier of correctness, per model
     f_beta: FBeta  # F-beta over values of beta, with best models and baselines
     between: BetweenModels  # mean confidence compared with accuracy, between models
-    dimensionality: Dimensionality  # number of common factors; for the models in its `labels`
+    dimensionality: Dimensionality  # number of common factors, for the models in its `labels`
     loadings: FloatArray  # (models,) loadings of `dimensionality.one_factor`; NaN if excluded
     thresholds: FloatArray  # (models,) thresholds in the same solution
     scores: QuestionScores  # scores on the common factor, with and without each model
@@ -67,7 +67,7 @@ class SharedConfidence(Study, Result):
     # the same information, allowing for error in the score (privileged access)
     private_signal: PrivateSignal
     ensemble: EnsembleGain  # mean vote compared with the best single model
-    pairwise: PairwiseCalibration  # which model is correct if two disagree about whether they know
+    pairwise: PairwiseCalibration  # correctness of models that disagree about whether they know
     residuals: ResidualStructure  # residuals of confidence and correctness beyond the factor
     # models excluded from all results (screen="drop"), with reasons
     dropped: Mapping[Hashable, str]

@@ -35,7 +35,7 @@ from psychollm.studies.steering_match.steered_answers import SteeredAnswers
 
 Ties: TypeAlias = Literal["middle", "nearest_zero"]
 
-_EQUAL = 1e-9  # relative tolerance for sums of the same answers in another order
+_EQUAL = 1e-9  # relative tolerance for sums of the same answers in a different order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

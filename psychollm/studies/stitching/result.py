@@ -52,7 +52,7 @@ class StitchedBenchmarks(Study, Result):
     scatter: FloatArray  # (benchmarks,) residual SD of scores with an expected value of one half
     second: FloatArray  # (benchmarks,) loading on the second ability, NaN without one
     n_abilities: int
-    held_cells: tuple[HeldOut, ...]  # single scores, predicted with one ability, two, and so on
+    held_cells: tuple[HeldOut, ...]  # single scores, predicted with 1, 2, ... abilities
     held_models: HeldOut  # scores of held-out models, predicted from three scores
     marked: Estimate  # (1,) effect of best-of-several reports, in log odds
     scale: Scale

@@ -40,7 +40,7 @@ from psychollm.studies.stitching.tables import scores_of
 
 MOST_ABILITIES = 2
 _LEAST = 0.05  # SD of abilities below which benchmarks do not discriminate between models
-_FAR = 10.0  # difficulties beyond this number of model SDs are undetermined
+_FAR = 10.0  # difficulties more than this number of model SDs from the mean are undetermined
 
 
 def stitch_benchmarks(

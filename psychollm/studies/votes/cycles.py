@@ -31,7 +31,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 
-_LEAST = 1.0  # smallest information of a pair, about that of four to five votes
+_LEAST = 1.0  # minimum information on a pair, about that in four to five votes
 _MOST = 200_000  # largest number of triangles; those with the most information are tested
 _LISTED = 1000
 
@@ -50,7 +50,7 @@ class Cycles(Result):
     (True, 1, True)
     """
 
-    p_value: float  # p-value of additive strengths around all triangles; NaN without enough votes
+    p_value: float  # p-value of additive strengths in all triangles; NaN without enough votes
     statistic: float  # mean squared curl in units of its variance; 1 is expected
     n_triangles: int  # number of triangles whose three pairs have enough votes
     first: Labels  # (triangles,) preferred to second, second to third, third to first,

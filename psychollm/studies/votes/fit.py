@@ -56,7 +56,7 @@ _SMALL_SD = 0.1
 _CURVES = 8.0  # largest ratio of secant to expected curvature, and its inverse
 _FIRST_SD = 1.0  # initial SD of strengths
 _WEAK = 10.0  # prior SD of the effects of side and ties
-_MANY = 200_000  # above this number of votes: fewer nodes, and a first fit to a subset
+_MANY = 200_000  # above this number of votes, fewer nodes and a first fit to a subset are used
 _SHORT = 0.1  # step below which the information is reused
 
 

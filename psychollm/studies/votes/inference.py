@@ -31,7 +31,7 @@ from psychollm.studies.votes.fit import Fit
 from psychollm.studies.votes.marginal import here, slopes_in_effects, swept_of
 from psychollm.studies.votes.table import Part, Votes
 
-FEWEST_VOTERS = 5  # with fewer voters, the voters are not treated as a sample
+FEWEST_VOTERS = 5  # with fewer voters, voters are not treated as a sample
 _ALONE = 200  # number of the largest clusters, which are kept separate
 _MERGED = 100  # number of groups into which all other clusters are merged
 _MOST_DF = 1e6

@@ -40,7 +40,7 @@ class PromptVariation:
     """Variation of strengths between prompts, and the scale of a typical prompt."""
 
     sd: float | None  # SD of each model's strength between prompts, in logits; None if unknown
-    scale: float = 1.0  # strengths on a typical prompt, relative to the fit
+    scale: float = 1.0  # strengths on a typical prompt, relative to the fitted strengths
     scale_error: float = 0.0  # standard error of the logarithm of the scale
 
 
@@ -48,7 +48,7 @@ def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
     """Estimate how much strengths vary between prompts."""
     if not votes.prompt.size or np.unique(votes.prompt).size < _FEWEST:
         return PromptVariation(sd=None)
-    # The scores are means over the discrimination, so the information uses its mean.
+    # The scores are means over the discrimination, so the information is computed at its mean.
     weight = fit.mean_discrimination(votes) ** 2 * fit.weight
     product, information = _products(votes, fit.scores[0], weight)
     total = information.sum()
@@ -90,7 +90,7 @@ def _products(
     product = squares(ends, np.concatenate([score, -score])) - 2.0 * of(score**2)
     information = squares(ends, np.tile(weight, 2)) + 2.0 * squares(pair, weight)
     information -= 4.0 * of(weight**2)
-    # The fitted strengths depend on the votes, which reduces each prompt's scores by its part in
-    # the fit.
+    # The fitted strengths depend on the votes, so each prompt's scores are reduced by its
+    # contribution to the fit.
     share = of(weight) / max(weight.sum(), 1e-300)
     return product + 2.0 * share * of(weight), information * (1.0 - share)

@@ -51,7 +51,7 @@ class FitStatistics(Result):
     n_without_winner: int  # number of omitted rows
     log_likelihood: float  # marginal log-likelihood
     log_loss: float  # mean log loss per vote, in sample
-    base_log_loss: float  # log loss of a model with only the rates of left, tie and right
+    base_log_loss: float  # log loss if only the rates of left, tie and right are used
     over: str  # clusters of the standard errors
     prior: float  # SD of strengths
     rounds: int
