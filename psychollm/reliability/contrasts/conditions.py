@@ -75,7 +75,7 @@ class RankTest(Result):
     """
 
     test: str
-    statistic: float  # chi-squared under the null hypothesis if no model appears twice
+    statistic: float  # chi-square under the null hypothesis if no model appears twice
     df: int
     p_value: float
     effect_name: str
