@@ -4,7 +4,8 @@ From s successes in n attempts, pass@k and pass^k have unbiased closed forms
 (`psychollm.studies.attempts.closed_forms`). They are averaged over questions: the unit of
 replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
 intervals with an effective number of questions and quantiles of Student's t. They remain valid
-with few questions and near 0 and 1. Models are compared on the same questions.
+with few questions and near 0 and 1. Models are compared on the same questions. Without clusters,
+intervals of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).
 
 `Attempts.foretell` predicts the results of further attempts with a beta-binomial model.
 
@@ -17,7 +18,7 @@ tool-agent-user interaction in real-world domains. arXiv:2406.12045.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,15 +31,13 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import clustered_mean
-from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
 from psychollm.studies.attempts.counts import counts_of, spent_of
+from psychollm.studies.attempts.differences import differences_in
 from psychollm.studies.attempts.frontier import COST, SECONDS
 from psychollm.studies.attempts.result import Attempts, attempts_asked
 from psychollm.studies.attempts.shares import shares_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def attempts(
@@ -138,9 +137,9 @@ def attempts(
                 quantity.called(one), values, codes, counts.models, counts.trials, level
             )
             if len(counts.models) > 1 and not (one == 1 and quantity is EVERY):
-                differences[quantity.called(one)] = score_differences(
-                    _table(values, counts.models, counts.questions),
-                    clusters=codes, adjustment="max_t", level=level, n_draws=n_draws, rng=source,
+                differences[quantity.called(one)] = differences_in(
+                    values, codes, counts.models, counts.questions,
+                    level=level, n_draws=n_draws, rng=source,
                 )  # fmt: skip
     return Attempts(
         pass_at_k=found[AT_LEAST_ONE],
@@ -163,13 +162,6 @@ def _families(families: Any, models: Labels) -> IntArray:
         msg = "families has one family: the variance between families needs at least two"
         raise LabelError(msg)
     return codes
-
-
-def _table(values: FloatArray, models: Labels, questions: Labels) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(values, index=pd.Index(models, tupleize_cols=False),
-                        columns=pd.Index(questions, tupleize_cols=False))  # fmt: skip
 
 
 def _estimate(

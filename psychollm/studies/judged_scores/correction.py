@@ -43,13 +43,8 @@ is
 clusters. Scores of graded verdicts have Wilson intervals, with the effective sample size of (2)
 and quantiles of Student's t.
 
-The intervals of all differences combine the intervals of the scores. The level of the score
-intervals is chosen such that the differences are covered simultaneously, given the covariance (2)
-and Student's t. With margins a below and b above a score and the correlation r of two errors, they
-are
-
-.. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
-          \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (4)
+The intervals of all differences combine the intervals of the scores
+(`psychollm.reliability.means.combined_intervals`), given the covariance (2).
 
 References
 ----------
@@ -255,7 +250,7 @@ def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = Fal
     level : float
         Pointwise coverage.
     at_once : bool
-        Whether the margins are for (4), which uses Student's t for few labels.
+        Whether the margins are for differences, which use Student's t for few labels.
     """
     if not table.shares:
         return np.stack([_t(found, level) * np.sqrt(_variance(found))] * 2)
@@ -274,24 +269,14 @@ def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = Fal
     return np.where(found.weight == 0.0, alone, judged)
 
 
-def margins_of_pairs(
-    margins: FloatArray, found: Fit, first: IntArray, second: IntArray
-) -> FloatArray:
-    """Return the lower and upper margins of each difference (2, pairs), by (4)."""
+def correlation_of(found: Fit, first: IntArray, second: IntArray) -> FloatArray:
+    """Return the correlation of the errors of each pair of scores (pairs,)."""
     # A few shared errors do not imply perfect correlation, so half of the added variance is
     # included.
     whole = np.diagonal(found.covariance)
     spread = np.sqrt(0.5 * (whole + found.variance + found.predictions))
     scale = np.where(spread > 0.0, spread, np.inf)
-    shared = found.covariance[first, second] / (scale[first] * scale[second])
-    below, above = margins
-    squares = np.stack(
-        [
-            one[first] ** 2 + other[second] ** 2 - 2.0 * shared * one[first] * other[second]
-            for one, other in ((below, above), (above, below))
-        ]
-    )
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+    return np.asarray(found.covariance[first, second] / (scale[first] * scale[second]))
 
 
 def two_values(verdict: FloatArray) -> IntArray | None:

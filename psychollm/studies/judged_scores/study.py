@@ -19,11 +19,9 @@ Chatzi, I., Straitouri, E., Thejaswi, S., & Gomez Rodriguez, M. (2024). Predicti
 of large language models. arXiv:2402.17826.
 """
 
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import stdtr
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import LabelError, OptionError
@@ -37,15 +35,16 @@ from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.verdict import FEWEST
 from psychollm.reliability.means.clustered import clustered_mean, t_interval
+from psychollm.reliability.means.combined_intervals import combined_intervals
 from psychollm.reliability.means.pair_means import Errors, PairMeans
 from psychollm.reliability.means.score_differences import ScoreDifferences, differences_of
 from psychollm.studies.comparison.ranks import rank, shown_better, tiers
 from psychollm.studies.judged_scores.correction import (
     Fit,
     Labelled,
+    correlation_of,
     fit,
     margins_of,
-    margins_of_pairs,
     of_means,
     within_bounds,
 )
@@ -392,17 +391,13 @@ def _from_scores(
     differences: ScoreDifferences, table: Labelled, found: Fit, pairs: tuple[IntArray, IntArray]
 ) -> ScoreDifferences:
     """Return differences, with simultaneous intervals that combine the intervals of scores."""
-    known = np.isfinite(differences.se) & np.isfinite(differences.margin)  # not without spread
-    if not known.any():
-        return differences
-    # The critical value is common to all pairs, whereas degrees of freedom differ between pairs.
-    multiple = differences.margin[known] / differences.se[known]
-    outside = 2.0 * float(np.median(stdtr(differences.df[known], -multiple)))
-    margins = margins_of(table, found, 1.0 - outside, at_once=True)
-    below, above = margins_of_pairs(margins, found, *pairs)
-    value = differences.value
-    interval = np.clip(np.stack([value - below, value + above], axis=1), -1.0, 1.0)
-    return replace(differences, interval=np.where(known[:, None], interval, np.nan))
+    i, j = pairs
+
+    def margins(level: float) -> tuple[FloatArray, FloatArray]:
+        below_and_above = margins_of(table, found, level, at_once=True)
+        return below_and_above[:, i], below_and_above[:, j]
+
+    return combined_intervals(differences, margins, correlation_of(found, i, j))
 
 
 def _ranks(differences: ScoreDifferences, score: Estimate) -> dict[str, Any]:

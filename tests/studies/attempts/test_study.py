@@ -171,3 +171,26 @@ def test_errors_name_the_place_and_the_remedy(agents):
         psy.attempts(agents, **COUNTS, k=())
     with pytest.raises(OptionError):
         psy.attempts(agents, **COUNTS, k=0)
+
+
+def test_intervals_of_differences_are_asymmetric_and_inside_their_range():
+    rng = np.random.default_rng(2)
+    table = counts(rng.binomial(5, [[0.1] * 10, [0.95] * 10, [0.5] * 10]), 5)
+    pairs = psy.attempts(table, **COUNTS, k=3, rng=1).differences["pass^3"]
+    assert (pairs.interval[:, 0] <= pairs.value).all()
+    assert (pairs.value <= pairs.interval[:, 1]).all()
+    assert -1.0 < pairs.interval[0, 0] < pairs.interval[0, 1] < 0.0
+    below, above = pairs.value - pairs.interval[:, 0], pairs.interval[:, 1] - pairs.value
+    assert below[0] < above[0]  # the value is near -1
+
+
+def test_a_question_missing_for_all_leaves_the_intervals_of_differences():
+    rng = np.random.default_rng(4)
+    right = rng.binomial(5, 0.5, (3, 12))
+    whole = psy.attempts(counts(right, 5), **COUNTS, k=3, rng=1).differences["pass^3"]
+    tried = np.full((3, 13), 5)
+    tried[:, 12] = 2  # fewer than k
+    more = np.column_stack([right, [0, 1, 2]])
+    pairs = psy.attempts(counts(more, tried), **COUNTS, k=3, rng=1).differences["pass^3"]
+    assert pairs.value == pytest.approx(whole.value)
+    assert pairs.interval == pytest.approx(whole.interval, abs=0.02)  # of other draws
