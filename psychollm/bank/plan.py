@@ -66,7 +66,7 @@ class Plan(Result):
             span = low if low == high else f"{low} to {high}"
             lines.append(
                 f"A margin of error of ±{number(100.0 * self.half_width, 1).removesuffix('.0')} "
-                f"points takes {span} of {count(self.n_questions)} questions "
+                f"points requires {span} of {count(self.n_questions)} questions "
                 f"({count(self.needed[1])} for a median model)."
             )
         lines.append(f"Expected margins of error ({percent(self.level)} intervals):")

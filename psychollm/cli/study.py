@@ -236,8 +236,8 @@ class OfTables(ByGroups, Resampled):
             "seed": self.seed,
         }
         remark = (
-            "The answers were read in one pass, so only the number of factors is tested, from "
-            "counts of pairs."
+            "The answers were read in one pass, so only the number of factors is tested; the test "
+            "uses counts of pairs."
         )
         return self.of_study(found, call.script(), numbers, remark=remark)
 

@@ -151,14 +151,14 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
         f"Some effects are inconclusive. The table gives the numbers of {units} that are needed "
         f"with {percent(POWER)} power to show that a null effect is negligible, to detect the "
         "smallest effect of interest, and to detect an effect of the estimated size. These "
-        "numbers allow for the uncertainty of the standard errors, and assume that standard "
+        "numbers account for the uncertainty of the standard errors, and assume that standard "
         f"errors are inversely proportional to the square root of the number of {units}."
     )
     if decides:
         most = about(max(decides))
         single = re.sub(r"s\b", "", units, count=1)
         are = f"{single} is" if most.endswith(" 1") else f"{units} are"
-        text += f" For conclusions about all of these effects, {most} {are} needed."
+        text += f" To reach a conclusion on each of these effects, {most} {are} needed."
     now = [float(f"{n:.6g}") for n in columns[5]]
     table = Table.of(
         [

@@ -54,7 +54,7 @@ def test_files_name_groups_and_json_is_all_there_is(call, scores, tmp_path: Path
     assert found.returncode == 0, found.stderr
     results = json.loads(found.stdout)
     assert {"family", "domain"} <= {one["component"] for one in results["shares"]}
-    assert results["gaps"][-1].startswith("No confidences")
+    assert results["gaps"][-1].startswith("No stated confidence")
 
 
 def test_a_card_and_a_comparison_say_the_same_of_differences(call, scores) -> None:

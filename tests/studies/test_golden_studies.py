@@ -37,7 +37,7 @@ def inference_boundary() -> Findings:
 
 def metacognitive_skill() -> Findings:
     study = psy.metacognitive_skill(
-        traces(), baseline="own", structures=("closed", "open"), bootstrap=20, rng=0
+        traces(), baseline="unprompted", structures=("closed", "open"), bootstrap=20, rng=0
     )
     return study.findings()
 

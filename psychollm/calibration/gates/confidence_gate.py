@@ -214,7 +214,9 @@ class ConfidenceGate(Study, Result):
         more = len(order) - _SHOWN
         share, sure = (f"{100.0 * one:g} %" for one in (self.at_most, self.certainty))
         several = "for each group of each model" if self.grouped else "for each model"
-        promise = f"at most {share} of the answers are wrong (with {sure} certainty)"
+        promise = (
+            f"at most {share} of the answers are wrong (with a probability of at least {sure})"
+        )
         rows = tuple(self._line(gate) for gate in order[:_SHOWN])
         rows += (f"and {more} more, in the table of gates",) if more > 0 else ()
         items = (
@@ -235,8 +237,8 @@ class ConfidenceGate(Study, Result):
                 key="unseen",
                 question="Does the guarantee apply to other questions?",
                 statement=(
-                    "The guarantee applies only to questions from the same population. For other "
-                    "kinds of questions, fit a gate to answers to such questions."
+                    "The guarantee applies only to questions from the same population. Other "
+                    "kinds of questions need a gate of their own."
                 ),
             ),
         )

@@ -218,7 +218,7 @@ class BenchmarkAgreement(Study, Result):
                 ),
                 explanation=(
                     "A pair is listed if both differences are significant and of opposite sign. "
-                    "The probability of listing any pair wrongly is at most "
+                    "The probability that any pair is listed by mistake is at most "
                     f"{percent(1 - self.level)}."
                 ),
                 numbers={"reversal_p": self.reversal_p},

@@ -51,8 +51,8 @@ def power_in_words(result: Any) -> str:
         return "None: there are too few questions."
     depending = ", depending on the pair" if " to " in detected else ""
     rest = (
-        " If two models are equal, the interval excludes differences larger than "
-        f"{excluded} with the same probability."
+        " If two models are equal, the interval excludes, with the same probability, "
+        f"differences larger than {excluded}."
         if excluded
         else ""
     )

@@ -284,11 +284,12 @@ def _tests(result: Dimensionality) -> Finding:
     if lapses is not None:
         twice = 2.0 * (lapses.fit.log_likelihood - fit.log_likelihood)
         added = lapses.fit.n_parameters - fit.n_parameters
-        gain = f"; twice the increase with lapses is {number(twice, 1)} for {added} asymptotes"
+        gain = f"; the statistic for lapses is {number(twice, 1)} for {added} asymptotes"
     rows = (
-        f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the increase over "
-        f"a model without factors is {number(2.0 * (fit.log_likelihood - fit.independence), 1)} "
-        f"for {fit.n_parameters // 2} loadings{gain}.",
+        f"The log-likelihood with one factor is {number(fit.log_likelihood, 1)}; the "
+        "likelihood-ratio statistic against a model without factors is "
+        f"{number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
+        f"{fit.n_parameters // 2} loadings{gain}.",
         f"Largest residuals: {_pairs(result)}.",
     )
     return told_tests(result, rows)
@@ -340,9 +341,10 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
         question="Tests without continuity correction, on which the verdict is based:",
         statement=(
             f"a model without common factors is {_rejected(none, result.alpha)}; a one-factor "
-            f"model is {_rejected(one, result.alpha)}{allowed}. A second factor has "
-            f"{percent(share.observed, 1)} of the latent variance; in data with one factor, the "
-            f"median is {percent(middle, 1)} and the 95 % quantile {percent(top, 1)}."
+            f"model is {_rejected(one, result.alpha)}{allowed}. A second factor accounts "
+            f"for {percent(share.observed, 1)} of the latent variance; in simulated data with one "
+            f"factor, the median of this proportion is {percent(middle, 1)} and its 95 % quantile "
+            f"{percent(top, 1)}."
         ),
         rows=(
             f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",
@@ -382,6 +384,15 @@ def _spectrum(result: Dimensionality) -> Finding:
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])
     k = plain.eigenvalues.size
+    empty = "No pair of models has an empty cell."
+    if plain.n_empty:
+        verb, whose = ("has", "its correlation depends")
+        if plain.n_empty > 1:
+            verb, whose = ("have", "their correlations depend")
+        empty = (
+            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models {verb} an empty "
+            f"cell; {whose} on the rule."
+        )
     permuted, one = plain.permutation.quantile(0.95), plain.one_factor.quantile(0.95)
     rows = [f"{'':>10}{'eigenvalue':>11}{'share':>8}{'permuted':>10}{'one factor':>12}{'p':>8}"]
     rows += [
@@ -395,15 +406,14 @@ def _spectrum(result: Dimensionality) -> Finding:
     )
     return Finding(
         key="spectrum",
-        question="Plain spectrum of tetrachoric correlations:",
+        question="Eigenvalues of the tetrachoric correlations:",
         statement=(
-            f"under the rule {plain.correlation.empty_cells!r}, the first component has "
-            f"{percent(plain.shares[0])} and the second {percent(plain.shares[1])} of the total "
-            f"variance, including noise. {count(plain.n_empty)} of {count(k * (k - 1) // 2)} "
-            "pairs of models have an empty cell, and their correlations depend on the rule. "
-            "Loadings on the first component are a quadratic function of the threshold with R2 = "
-            f"{number(float(bend.observed))}; one-factor data with these thresholds give "
-            f"{number(low)} to {number(high)} ({p_equals(float(bend.p_value))}). The second "
+            f"under the rule {plain.correlation.empty_cells!r}, the first component "
+            f"explains {percent(plain.shares[0])} and the second {percent(plain.shares[1])} of "
+            f"the total variance, including noise. {empty} "
+            "A quadratic function of the threshold explains the loadings on the first component "
+            f"with R2 = {number(float(bend.observed))}; in one-factor data with these thresholds, "
+            f"R2 is {number(low)} to {number(high)} ({p_equals(float(bend.p_value))}). The second "
             f"component's loadings have a congruence of {number(plain.congruence)} with those of "
             "one-factor data (median of single one-factor replicates: "
             f"{number(plain.null_congruence)})."

@@ -98,8 +98,8 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     least = percent(smallest.second_share, 1)
     if n == 0:
         chance = (
-            "agreement of models on questions is within chance, given their yes rates "
-            f"({p_equals(evidence.p_shared)})"
+            "agreement between models is within the range expected by chance, given their "
+            f"yes rates ({p_equals(evidence.p_shared)})"
         )
         if evidence.shared(smallest) is Outcome.SMALL:
             return (
@@ -114,10 +114,10 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     share = f"{percent(evidence.share, 1)} [{low}, {high}] of the latent variance"
     if evidence.lapses is None:
         if second is Outcome.SMALL:
-            return f"one factor; {_second(evidence)}"
+            return f"one factor is found; {_second(evidence)}"
         return (
-            f"one factor; a second with at least {least} of the latent variance cannot be "
-            f"excluded; {_second(evidence)}"
+            f"one factor is found; a second that accounts for at least {least} of the latent "
+            f"variance cannot be excluded; {_second(evidence)}"
         )
     p_with = p_equals(evidence.lapses.p_value)
     alike = _alike(evidence.near_copies)
@@ -129,9 +129,10 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         )
     if n == 1:
         rest = (
-            f"a second factor has at most {high} of the latent variance"
+            f"a second factor accounts for at most {high} of the latent variance"
             if second is Outcome.SMALL
-            else f"a second factor with up to {high} of the latent variance cannot be excluded"
+            else "a second factor that accounts for up to "
+            f"{high} of the latent variance cannot be excluded"
         )
         return (
             f"one factor, {_lapses(evidence.lapses)}; without lapses one factor is rejected "
@@ -140,12 +141,12 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     if second is Outcome.ABOVE:
         return (
             f"at least two factors: one factor is rejected, also with lapses ({p_with}), and a "
-            f"second has {share}{alike}"
+            f"second accounts for {share}{alike}"
         )
     return (
         "one dominant factor with local dependence: one factor is rejected, also with lapses "
-        f"({p_with}), but a second has only {share}; a skewed or heavy-tailed factor, or a few "
-        f"similar models, can produce this{alike}"
+        f"({p_with}), but a second accounts for only {share}; a skewed or heavy-tailed factor, "
+        f"or a few similar models, can produce this{alike}"
     )
 
 
@@ -179,7 +180,9 @@ def _second(evidence: Evidence) -> str:
     share = "the second eigenvalue"
     if evidence.p_second is None:
         low, high = (percent(bound, 1) for bound in evidence.share_interval)
-        return f"the interval of its proportion of the latent variance is {low} to {high}"
+        return (
+            f"the interval for a second factor's proportion of latent variance is {low} to {high}"
+        )
     if evidence.p_second <= evidence.alpha:
         return (
             f"{share} is larger than under one factor with empty_cells={evidence.empty_cells!r} "
@@ -189,7 +192,10 @@ def _second(evidence: Evidence) -> str:
     if evidence.counted:
         return (
             f"{share} is an artefact: with empty_cells={evidence.empty_cells!r}, one factor with "
-            f"these thresholds produces an eigenvalue as large ({p_equals(evidence.p_second)})"
+            f"these thresholds produces an equally large one ({p_equals(evidence.p_second)})"
         )
     chance = p_equals(evidence.p_second)
-    return f"{share} is within chance of one factor with these thresholds ({chance})"
+    return (
+        f"{share} is no larger than expected by chance under one factor with these thresholds "
+        f"({chance})"
+    )

@@ -213,7 +213,7 @@ def _estimate(
         interval=np.where(open_[:, None], np.nan, bounds),
         n=n,
         flags=first_reason(*reasons),
-        method="Wilson at the effective number of answers",
+        method="Wilson at the effective sample size",
         level=level,
         labels=labels,
         df=df,

@@ -55,4 +55,4 @@ def gaps(
             "No clusters were given: questions from one passage or template count as independent."
         )
     if not stated:
-        yield "No confidences were given: calibration is unknown."
+        yield "No stated confidence was provided, so calibration is unknown."

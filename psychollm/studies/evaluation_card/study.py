@@ -186,7 +186,7 @@ class EvaluationCard(Study, Result):
 
     def _accuracies(self) -> str:
         strata = ", with the same domains" if "domains" in self.groups else ""
-        repeats = "Its interval reflects the chance variation of repeated answers"
+        repeats = "Its interval reflects the random variation of repeated answers"
         if self.n_answers <= 1.0:
             repeats += (
                 "; with one answer per question it is conservative. A model that always gives "
@@ -195,7 +195,7 @@ class EvaluationCard(Study, Result):
         return (
             f"Benchmark accuracy refers to these questions. {repeats}. Generalised accuracy "
             f"refers to the question population{strata}; its interval also reflects the sampling "
-            "of questions. Ranks refer to that population; their "
+            "of questions. Ranks refer to the question population; their "
             f"{percent(self.level)} intervals are simultaneous."
             + (" Ranks use observed answers only, no predicted ones." * bool(self.missing))
         )

@@ -110,7 +110,8 @@ class Grouped(Study, Result):
         told = told or list(range(len(self.differences.metric)))
         told.sort(key=lambda row: np.nan_to_num(self.differences.p_value[row], nan=2.0))
         more = [f"and {count(len(told) - _SHOWN)} more"] if len(told) > _SHOWN else []
-        whose = "of each model" if self.of == "questions" else "of the mean over the models"
+        what = "each model's differences"
+        what = what if self.of == "questions" else "differences in the mean over the models"
         items = (
             Finding(statement=self._verdict(told)),
             Finding(
@@ -118,8 +119,8 @@ class Grouped(Study, Result):
                 question="By how much do the groups differ?",
                 rows=(*map(self._row, told[:_SHOWN]), *more),
                 explanation=(
-                    f"The intervals of differences {whose} are pointwise; p-values are adjusted "
-                    "for all differences in a metric (Holm)."
+                    f"Intervals for {what} are pointwise; p-values are Holm-adjusted over all "
+                    "differences in a metric."
                 ),
                 numbers={"value": self.differences.value, "adjusted": self.differences.adjusted},
             ),

@@ -172,7 +172,7 @@ def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | Non
         key="failures-of-words" if words else "failures",
         title=f"Kinds of failure on {'undefined words' if words else 'uncovered events'}",
         caption=f"Failed answers to questions about {what}, by kind. The numbers on the right "
-        f"count failed answers. {ways}".rstrip(),
+        f"are numbers of failed answers. {ways}".rstrip(),
     )
     failed = Listing(table=partial(_shares_table, study, kind, failed=True))
     return drawn, failed, Listing(table=partial(_shares_table, study, kind), folded=True)

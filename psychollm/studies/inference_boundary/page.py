@@ -61,12 +61,13 @@ def _lead(study: "InferenceBoundary") -> str:
 def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
     kinds = ", ".join(escape(str(kind)) for kind in study.profiles)
     return (
-        f"<b>Questions.</b> The design follows {cite('wong')[1:-1]}. Rules with invented words "
-        "answer some questions. Others contain a word that no rule defines, or an event that no "
-        "rule covers. In the control the words for doubling and blocking are exchanged. Rates are "
-        f"reported by type ({kinds}), since one score would hide the kinds of failure. A refused "
-        "answerable question does not pass and is counted separately from wrong answers. Failed "
-        "requests and unparsed replies are missing.",
+        f"<b>Questions.</b> The design follows {cite('wong')[1:-1]}. Some questions can be "
+        "answered with rules in invented words. Other questions contain a word that no rule "
+        "defines, or an event that no rule covers. In the control the words for "
+        f"doubling and blocking are exchanged. Rates are reported by type ({kinds}), "
+        "because a single score would hide the kinds of failure. The refusal of an answerable "
+        "question is a failure and is counted separately from wrong answers. Failed requests "
+        "and replies that could not be parsed are treated as missing data.",
         "<b>Uncertainty.</b> Runs of one question are not independent, so rates have Wilson "
         f"intervals {cite('wilson')} at the effective sample size, from the variance between "
         f"questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "

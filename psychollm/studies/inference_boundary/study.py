@@ -227,20 +227,20 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     least = f"(±{smallest.share:g})"
     words = {
         Outcome.ABOVE: (
-            "passes open questions more often than answerable ones",
-            "pass open questions more often than answerable ones",
+            "has a higher pass rate on uncovered events than on answerable questions",
+            "have a higher pass rate on uncovered events than on answerable questions",
         ),
         Outcome.BELOW: (
-            "passes open questions less often than answerable ones",
-            "pass open questions less often than answerable ones",
+            "has a lower pass rate on uncovered events than on answerable questions",
+            "have a lower pass rate on uncovered events than on answerable questions",
         ),
         Outcome.SMALL: (
-            f"passes both equally often {least}",
-            f"pass both equally often {least}",
+            f"has equivalent pass rates on both {least}",
+            f"have equivalent pass rates on both {least}",
         ),
     }
     judged = verdicts(study.certainty_inversion, smallest=smallest.share)
-    whether = "whether the model passes open or answerable questions more often"
+    whether = "whether the pass rate is higher on uncovered events or on answerable questions"
     text = counted(judged, words, named=Outcome.ABOVE, whether=whether)
     numbers = {"certainty_inversion": study.certainty_inversion}
     return Finding(statement=sentence(text), numbers=numbers, outcome=judged)

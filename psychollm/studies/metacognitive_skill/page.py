@@ -41,14 +41,15 @@ def _skill_facts(study: "MetacognitiveSkill", smallest: SmallestEffects) -> tupl
 def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     return (
         f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace is coded as 0, 1 or 2 for "
-        f"each behaviour. A trace with a code of {study.threshold} or higher shows it. All "
-        f"codes are by {escape(f'the coder ‘{study.coder}’' if study.coder else 'one coder')}. "
+        f"each behaviour. A trace with a code of {study.threshold} or higher shows the behaviour. "
+        "All codes are by "
+        f"{escape(f'the coder ‘{study.coder}’' if study.coder else 'one coder')}. "
         f"Agreement of coders is measured by Krippendorff’s α {cite('krippendorff')} and Cohen’s "
         "κ.",
         "<b>Deployment.</b> P(shown | right) − P(shown) is positive if a behaviour is associated "
-        "with right answers. It is close to zero if nearly all traces show the behaviour. An "
-        "association need not be causal. To estimate a causal effect, ask the same questions "
-        "with a prompt that directs the model to the behaviour.",
+        "with right answers. This difference is close to zero if nearly all traces show the "
+        "behaviour. An association need not be causal. To estimate a causal effect, ask the same "
+        "questions with a prompt that directs the model to the behaviour.",
         f"<b>Uncertainty.</b> Intervals of proportions are Wilson intervals {cite('wilson')} at "
         "the effective sample size, which accounts for several traces of one question. The "
         f"interval of a gap combines three such intervals {cite('newcombe')}. Intervals of "

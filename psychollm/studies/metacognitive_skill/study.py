@@ -224,7 +224,7 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
             (Outcome.ABOVE, "more frequent with right answers"),
             (Outcome.BELOW, "less frequent with right answers"),
             (Outcome.SMALL, f"equally frequent with right answers (±{smallest.share:g})"),
-            (Outcome.OPEN, "association with right answers inconclusive"),
+            (Outcome.OPEN, "inconclusive association with right answers"),
         )
         if one in shown
     ]

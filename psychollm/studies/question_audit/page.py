@@ -25,7 +25,7 @@ def _with_worst(
         question="Questions to check, worst first",
         statement="Probabilities of a fault are conditional on the models' choices. Other faults "
         "are several right options, no right option, and an unclear question. The models' choices "
-        "can hardly tell these three apart, so the table gives their total probability.",
+        "hardly distinguish these three, so the table gives their total probability.",
         exhibits=worst(result, texts, fdr),
     )
     return result, replace(found, items=(*found.items, listed))
@@ -40,7 +40,7 @@ def _methods(result: "QuestionAudit") -> tuple[str, ...]:
         "which is in turn shrunk towards the proportion that experts found in MMLU-Redux "
         f"{cite('gema')}.",
         "The audit flags as many of the most suspicious questions as possible while the expected "
-        "proportion of sound questions among them does not exceed the bound "
+        "proportion of faultless questions among them does not exceed the bound "
         f"{cite('newton')}.",
     )
 
@@ -59,7 +59,7 @@ def _facts(result: "QuestionAudit", smallest: SmallestEffects) -> tuple[Fact, ..
         Fact(
             name="Flagged",
             value=count(len(result.flagged(fault="any"))),
-            detail=f"at most {percent(0.2)} expected to be sound",
+            detail=f"at most {percent(0.2)} expected to be faultless",
         ),
     )
 

@@ -173,16 +173,16 @@ class QuestionAudit(Study, Result):
                 statement="" if self.flagged() else self._nothing("wrong_key"),
                 explanation="Probability of a wrong key, and the models' choices. At most "
                 f"{percent(0.2 if self.flagged() else LOOSE)} of the flagged keys are expected "
-                "to be sound.",
+                "to be correct.",
                 numbers={"p_wrong_key": self.p_wrong_key},
             ),
             Finding(
                 key="any",
-                question="Which questions have any fault?",
+                question="Which questions have a fault of any kind?",
                 rows=self._rows("any", 0.2),
                 statement="" if self.flagged(fault="any") else self._nothing("any"),
                 explanation="A fault is a wrong key, several right options, no right option, or "
-                "an unclear question. The models' choices can hardly tell the last three apart.",
+                "an unclear question. The models' choices hardly distinguish the last three.",
                 numbers={"p_flawed": self.p_flawed},
             ),
             Finding(
@@ -277,15 +277,16 @@ class QuestionAudit(Study, Result):
     def _nothing(self, fault: Fault) -> str:
         """Return what is flagged at a rate of 50 %, and what follows."""
         places = likeliest(self._chance(fault), LOOSE)
+        what = "question" if fault == "any" else "key"
         if not len(places):
-            return f"None is flagged at {_IN_FIVE} or of 50 %." + self._remedy(fault)
+            return f"No {what} is flagged at {_IN_FIVE} or of 50 %." + self._remedy(fault)
         n = count(len(places))
         if fault == "any":
-            return f"None is flagged at {_IN_FIVE}; {n} are flagged at 50 %."
+            return f"No {what} is flagged at {_IN_FIVE}; {n} are flagged at 50 %."
         found = self.found[np.flatnonzero(np.isclose(self.stated, LOOSE))]
         text = (
-            f"None is flagged at {_IN_FIVE}. At 50 %, {n} {'is' if n == '1' else 'are'} flagged: "
-            "check by hand, because up to half are expected to be sound."
+            f"No {what} is flagged at {_IN_FIVE}. At 50 %, {n} {'is' if n == '1' else 'are'} "
+            "flagged: check by hand, because up to half are expected to be correct."
         )
         if found.size:
             text += f" At this rate, the audit detects {percent(found[0])} of corrupted keys."

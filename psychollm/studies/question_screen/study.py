@@ -135,8 +135,8 @@ class QuestionScreen(Study, Result):
                 question="Which questions have zero variance?",
                 rows=tuple(self._dead_rows()),
                 statement=self._no_dead(),
-                explanation="All models have the same score on these questions. Asking them "
-                "costs requests and cannot change the ranking.",
+                explanation="All models have the same score on these questions. Asking "
+                "them costs requests without changing the ranking.",
                 numbers={"dead": self.dead},
             ),
             Finding(
@@ -153,7 +153,7 @@ class QuestionScreen(Study, Result):
                 rows=_first(self._against_row, self._contrary()),
                 statement=self._no_against(),
                 explanation="Models that score higher on all other questions fail more often on "
-                "this one: check the key. The probability of listing any sound question is at "
+                "this one: check the key. The probability of one or more false positives is at "
                 f"most {percent(self.alpha)}.",
                 numbers={"rest_correlation": self.rest_correlation, "p": self.against_p},
             ),
@@ -162,9 +162,9 @@ class QuestionScreen(Study, Result):
                 question="Which pairs of questions are duplicates?",
                 rows=_first(self._pair_row, range(len(self.pairs))),
                 statement=self._no_pairs(),
-                explanation="Models answer both questions alike more often than ability and "
-                "difficulty explain: the two may ask for the same thing. The probability of "
-                f"listing any sound pair is at most {percent(self.alpha)}.",
+                explanation="Models answer both questions correctly, or both incorrectly, more "
+                "often than ability and difficulty explain, so the two may be duplicates. The "
+                f"probability of one or more false positives is at most {percent(self.alpha)}.",
                 numbers={"p": self.pairs_p},
             ),
         )

@@ -209,14 +209,14 @@ class RecencyBreak(Study, Result):
         if not found.size:
             least = float(np.nanmin(self.adjusted))
             return (
-                f"None of {tested} {kind} tested scores significantly lower on recent questions "
-                f"than expected from their difficulty (smallest adjusted {p_equals(least)})."
+                "Scores on recent questions are not significantly lower than expected from "
+                f"question difficulty in any of {tested} tested {kind} (smallest adjusted "
+                f"{p_equals(least)})."
             )
         told = [self._lineage(row) for row in found[np.argsort(self.by_lineage.z[found])].tolist()]
         return (
-            f"{found.size} of {tested} {kind} tested {'scores' if found.size == 1 else 'score'} "
-            "significantly lower on recent questions than expected from their difficulty: "
-            f"{sentence_list(told)}."
+            "Scores on recent questions are significantly lower than expected from question "
+            f"difficulty in {found.size} of {tested} tested {kind}: {sentence_list(told)}."
         )
 
     def _lineage(self, row: int) -> str:

@@ -39,8 +39,8 @@ def exhibits(
         key="totals",
         title="Totals of each model under each condition",
         caption="Mean total of each model under each condition, with Student’s intervals over "
-        "repeats. A mark has no bar if there is a single administration, or if all repeats are "
-        "identical. The axis covers the range of the scale.",
+        "repeats. No interval is drawn for a single administration or for identical "
+        "repeats. The axis covers the range of the scale.",
     )
     alpha = forest(
         {
@@ -129,8 +129,8 @@ def _linked(
         options={"columns": 2 if len(links) in {2, 4} else 3},
         key=f"links-{key}".replace(" ", "-"),
         title=title,
-        caption=f"{title}, with a point per model and a panel per condition. Each panel gives "
-        "the rank correlation over models, its interval, and a permutation p-value.",
+        caption=f"{title}, with one point per model and one panel per condition. Each panel "
+        "states the rank correlation over models, its interval, and a permutation p-value.",
     )
     table = partial(_link_table, links, f"Ratings and {key}", within, smallest)
     return drawn, Listing(table=table, instead=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _verdict(study: "SelfEfficacyStudy", findings: Findings, smallest: SmallestEffects) -> str:
     """Return the verdict on performance and stability; without tasks, only on stability."""
     every = study.identical.text(len(study.identical.labels) - 1)
-    stable = f"a proportion of {every} of ratings is identical in all repeats"
+    stable = f"the proportion of ratings that are identical in all repeats is {every}"
     if not study.performance:
         return f"{stable}; there are no tasks, so validity is unknown"
     judged = findings["performance"].outcome
@@ -83,8 +83,8 @@ def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
         "models appear under each condition. Correlations are Spearman "
         "correlations over models.",
         "<b>Stance.</b> For coded replies, the page reports the mean code (0, 1 or 2) of "
-        "assertion and of anthropomorphism. The scheme <code>stance</code> codes cue words, not "
-        "meaning.",
+        "assertion and of anthropomorphism. The coding scheme <code>stance</code> is based on "
+        "cue words, not on meaning.",
     )
 
 

@@ -248,7 +248,7 @@ def over_models(
         axis=axis,
         interval=_share_interval(mean) if share else mean.interval,
         flags=flags,
-        method="Wilson, for the effective number" if share else "Student's t over models",
+        method="Wilson at the effective sample size" if share else "Student's t over models",
     )
 
 

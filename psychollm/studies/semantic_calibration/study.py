@@ -195,7 +195,7 @@ class SemanticCalibration(Study, Result):
             judged,
             {
                 Outcome.SMALL: f"Semantically calibrated (±{least:g})",
-                Outcome.OPEN: "Calibration inconclusive",
+                Outcome.OPEN: "Inconclusive calibration",
             },
         )
         arms = Verdicts(
@@ -213,7 +213,7 @@ class SemanticCalibration(Study, Result):
                 Outcome.ABOVE: f"Worse calibrated than {self.baseline}",
                 Outcome.BELOW: f"Better calibrated than {self.baseline}",
                 Outcome.SMALL: f"Equivalent to {self.baseline} (±{least:g})",
-                Outcome.OPEN: f"Comparison with {self.baseline} inconclusive",
+                Outcome.OPEN: f"Inconclusive comparison with {self.baseline}",
             },
         )
         return " ".join(parts)

@@ -19,8 +19,9 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
         key="between",
         question="Do more accurate models say yes more often?",
         statement=(
-            f"Over {between.n} models, {_slope(line)}, {_slope(between.accuracy_on_confidence)}, "
-            f"and Spearman's correlation is {spearman} ({p_equals(between.spearman_p)}). "
+            f"Across {between.n} models, {_slope(line)}, "
+            f"{_slope(between.accuracy_on_confidence)}, and Spearman's correlation is "
+            f"{spearman} ({p_equals(between.spearman_p)}). "
             f"{_equality(between, level)}"
         ),
         explanation=(
@@ -43,9 +44,9 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
 def _equality(between: BetweenModels, level: float) -> str:
     """Report whether yes rates equal accuracy, for every model and on average."""
     p, on_average = between.equal_p, between.confidence_on_accuracy.identity_p
-    shown = "Not every model's" if p < 1.0 - level else "No model's"
-    verb = "equals" if p < 1.0 - level else "differs significantly from"
-    text = f"{shown} yes rate {verb} its accuracy"
+    some = p < 1.0 - level
+    text = "No model's yes rate differs significantly from its accuracy"
+    text = "Yes rate and accuracy differ in at least one model" if some else text
     if not np.isfinite(on_average):
         return f"{text} ({p_equals(p)})."
     fits = "does not fit" if on_average < 1.0 - level else "fits"
@@ -56,7 +57,7 @@ def _equality(between: BetweenModels, level: float) -> str:
 
 def _slope(line: Line) -> str:
     return (
-        f"the slope of {line.outcome} on {line.predictor} is "
+        f"the regression slope of {line.outcome} on {line.predictor} is "
         f"{with_interval(line.slope, line.slope_interval, signed=True)} "
         f"({p_equals(line.p_value)})"
     )
@@ -103,8 +104,9 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
         question="Does the vote of all models predict correctness better than the best single "
         "model?",
         statement=(
-            "In predicting a model's correctness, the mean vote of all models differs from the "
-            f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
+            "In predicting a model's correctness, the AUROC of the mean vote of all models minus "
+            f"that of the best single answer is {free}; at equal yes rates, this difference is "
+            f"{fair}."
         ),
         explanation=(
             "The best single model is chosen on other questions. The vote has more distinct "

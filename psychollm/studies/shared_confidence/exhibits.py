@@ -242,7 +242,7 @@ def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
             estimate_column("AUROC, factor score", own.shared),
             estimate_column("own − factor score at equal rate", own.own_minus_cut, digits=3),
             estimate_column("odds ratio of self-report", own.odds_ratio),
-            estimate_column("correlation beyond the factor", private.correlation),
+            estimate_column("residual correlation", private.correlation),
             p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
         ],
         caption="Information in self-reports",
@@ -398,7 +398,7 @@ _OF_GROUP = {
     "n_factors": "factors",
     "mean_loading": "mean loading",
     "second_share": "proportion of a second factor",
-    "private_correlation": "mean correlation beyond the factor",
+    "private_correlation": "mean residual correlation",
     "yes_rate": "yes rate",
     "accuracy": "accuracy",
 }

@@ -248,7 +248,8 @@ def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
     which = names_of(named, most=STRONGEST)
     those = f"Significant: {which}. " if named else ""
     return (
-        f"{known(private, smallest)}. {those}The mean correlation beyond the factor is "
+        f"{known(private, smallest)}. {those}After removing the common factor, the mean "
+        f"residual correlation of confidence and correctness is "
         f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
         f"({p_equals(private.mean_p)})."
     )

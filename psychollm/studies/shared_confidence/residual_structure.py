@@ -71,8 +71,8 @@ class ResidualStructure(Study, Result):
             statement=f"Not tested: {self.reason}."
             if self.reason
             else (
-                "Over pairs of models, residual agreement in confidence and residual agreement "
-                f"in correctness have a correlation of {signed(self.correlation)} "
+                "Across pairs of models, the correlation of residual agreement in confidence with "
+                f"residual agreement in correctness is {signed(self.correlation)} "
                 f"({p_equals(self.p_value)} by permuting models, {count(self.n_pairs)} pairs)."
             ),
             explanation=(

@@ -271,7 +271,7 @@ def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
         return (
             f"{shared}. {whose} also predict{'s' * (own == 'its')} {own} own correctness beyond it"
         )
-    return f"{shared}. Beyond it, {known(study.private_signal, smallest)}"
+    return f"{shared}. Beyond the common factor, {known(study.private_signal, smallest)}"
 
 
 def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
@@ -356,14 +356,14 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
         statement=(
             "The factor score of the other models predicts a model's correctness with a mean "
             f"AUROC of {own.average.text(row['shared'], 3)}, the self-report with "
-            f"{own.average.text(row['own'], 3)}. At equal yes rates the difference is "
+            f"{own.average.text(row['own'], 3)}. At equal yes rates, the difference in AUROC is "
             f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. If the measurement error "
             f"of the factor score is ignored, self-reports add to its prediction in {naive} of "
             f"{tested} models. If this error is modelled, {statement(private, smallest)}"
         ),
         explanation=(
             "The factor score has measurement error. A self-report that reflects the common "
-            "factor alone therefore still improves the prediction. The test allows for this "
+            "factor alone therefore still improves the prediction. The test accounts for this "
             "measurement error."
         ),
         numbers={

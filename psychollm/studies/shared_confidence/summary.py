@@ -18,9 +18,10 @@ def tests_behind(dimensions: Dimensionality, private: PrivateSignal) -> str:
     mean = with_interval(private.mean, private.mean_interval, 2, signed=True)
     return (
         f"Tests of fit: {p_equals(dimensions.shared_test.p_value)} without a factor, "
-        f"{p_equals(dimensions.one_factor_test.p_value)} with one. A second factor has "
-        f"{percent(dimensions.second_share.observed, 1)} of the latent variance. Mean correlation "
-        f"of confidence and correctness beyond the factor: {mean} ({p_equals(private.mean_p)})."
+        f"{p_equals(dimensions.one_factor_test.p_value)} with one. A second factor accounts "
+        f"for {percent(dimensions.second_share.observed, 1)} of the latent variance. Mean "
+        "residual correlation of confidence and correctness after removing the common factor: "
+        f"{mean} ({p_equals(private.mean_p)})."
     )
 
 
@@ -44,9 +45,7 @@ def rows_of_models(
             "accuracy": [number(confusion.accuracy.value[row]) for row in order],
             "threshold": [number(thresholds[row]) for row in order],
             "loading": [number(loadings[row]) for row in order],
-            "correlation beyond the factor": [
-                correlation.text(row, 2, signed=True) for row in order
-            ],
+            "residual correlation": [correlation.text(row, 2, signed=True) for row in order],
         }
     )
     more = len(labels) - len(order)

@@ -147,7 +147,7 @@ class SteeringMatch(Study, Result):
                 key="agreement",
                 statement=(
                     f"Agreement is {number(heads['agreement'])} at the best strength, "
-                    f"{number(heads['held_out_agreement'])} held out, "
+                    f"{number(heads['held_out_agreement'])} on held-out questions, and "
                     f"{number(_mean(self.from_threshold.agreement.value))} at the strength "
                     "predicted from the threshold (line through the other targets). Baselines: "
                     f"constant answer {number(_mean(self.constant.agreement.value))}, random "
@@ -161,7 +161,7 @@ class SteeringMatch(Study, Result):
                 key="kappa",
                 statement=(
                     f"Kappa is {number(heads['kappa'])} at the best strength, "
-                    f"{number(heads['held_out_kappa'])} held out, "
+                    f"{number(heads['held_out_kappa'])} on held-out questions, and "
                     f"{number(_mean(self.from_threshold.kappa.value))} at the strength "
                     "predicted from the threshold."
                 ),

@@ -168,10 +168,11 @@ class TimeHorizon(Study, Result):
                 question="How long are the tasks that each model solves?",
                 rows=first_rows(self.order, self._model, most=_SHOWN, table="models"),
                 explanation=(
-                    "Over all tasks: the length at which this proportion of tasks is solved. "
-                    "Typical task: the length at which a task of median difficulty for its "
-                    "length is solved with this probability. Lengths are in minutes that people "
-                    "need. Intervals generalise to the task population."
+                    "Horizon over all tasks: the length at which this proportion of tasks is "
+                    "solved. Horizon for a typical task: the length at which a task of median "
+                    "difficulty for its length is solved with this probability. Lengths are the "
+                    "times that people need, in minutes. Intervals generalise to the task "
+                    "population."
                 ),
             ),
             Finding(

@@ -63,21 +63,21 @@ def null(p_value):
 @pytest.mark.parametrize(
     ("change", "p_with", "n", "words"),
     [
-        ({}, None, 1, "one factor; the second eigenvalue is an artefact"),
+        ({}, None, 1, "one factor is found; the second eigenvalue is an artefact"),
         (
             {"counted": False},
             None,
             1,
-            "one factor; the second eigenvalue is within chance of one factor",
+            "one factor is found; the second eigenvalue is no larger than expected by chance",
         ),
         ({"p_second": 0.01}, None, 1, "need no continuity correction"),
         (
             {"share_interval": (0.0, 0.08)},
             None,
             1,
-            "one factor; a second with at least 2.5 % .* cannot be excluded; .* artefact",
+            "one factor is found; .* accounts for at least 2.5 % .* be excluded; .* artefact",
         ),
-        ({}, 0.4, 1, "one factor, with lapses: .* has at most 1.2 % of the latent"),
+        ({}, 0.4, 1, "one factor, with lapses: .* accounts for at most 1.2 % of the"),
         (
             {"share_interval": (0.0, 0.08)},
             0.4,
@@ -90,7 +90,12 @@ def null(p_value):
             1,
             "without lapses one factor is rejected (p = .002), with lapses it is not (p = .453)",
         ),
-        (LARGE, 0.04, 2, "at least two factors: .* lapses (p = .004), and a second has 5.1 %"),
+        (
+            LARGE,
+            0.04,
+            2,
+            "at least two factors: .* lapses (p = .004), and a second accounts for 5.1 %",
+        ),
         (
             {"p_share": 0.2},
             0.04,
@@ -99,7 +104,7 @@ def null(p_value):
         ),
         ({"p_share": 0.5}, 0.04, 1, "one factor, with lapses: "),
         (LARGE | {"p_share": 0.2}, 0.01, 2, "at least two factors: "),
-        ({"share": 0.011, "p_share": 0.01}, 0.01, 2, "with local dependence: .* has only 1.1 %"),
+        ({"share": 0.011, "p_share": 0.01}, 0.01, 2, "with local dependence: .* for only 1.1 %"),
         (
             SKEWED,
             0.01,

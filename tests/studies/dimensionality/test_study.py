@@ -61,12 +61,12 @@ def test_one_moderate_factor(moderate):
     # Eight models and 600 questions do not show that there is no second factor that matters.
     assert result.second_factor() is Outcome.OPEN
     assert result.verdict.startswith(
-        "One factor; a second with 2.5 % of the latent variance or more cannot be excluded"
+        "One factor is found; a second that accounts for at least 2.5 % of the latent variance "
     )
     assert result.findings()["verdict"].outcome is Outcome.OPEN
     larger = SmallestEffects(second_share=0.1)
     assert result.second_factor(smallest=larger) is Outcome.SMALL
-    assert result.summary(smallest=larger).startswith("One factor; the second eigenvalue is ")
+    assert result.summary(smallest=larger).startswith("One factor is found; the second ")
     assert "artefact" not in result.verdict
     assert "Tests without continuity correction" in result.summary()
     assert result.to_frame().shape == (8, 11)

@@ -17,12 +17,12 @@ def test_arms():
         wide = TABLE[(TABLE["model"] == model) & (TABLE["category"] == "evaluation")].pivot_table(
             index="item", columns="arm", values="correct"
         )
-        up = int(((wide["own"] == 0) & (wide["led"] == 1)).sum())
-        down = int(((wide["own"] == 1) & (wide["led"] == 0)).sum())
+        up = int(((wide["unprompted"] == 0) & (wide["prompted"] == 1)).sum())
+        down = int(((wide["unprompted"] == 1) & (wide["prompted"] == 0)).sum())
         assert found.effect.value[place] == pytest.approx((up - down) / 40)
         np.testing.assert_allclose(found.effect.interval[place], paired_difference(up, down, 40))
-        assert found.harmed.value[place] == pytest.approx(down / (wide["own"] == 1).sum())
-        assert found.helped.value[place] == pytest.approx(up / (wide["own"] == 0).sum())
+        assert found.harmed.value[place] == pytest.approx(down / (wide["unprompted"] == 1).sum())
+        assert found.helped.value[place] == pytest.approx(up / (wide["unprompted"] == 0).sum())
     assert set(found.by_structure) == {"open", "closed"}
     assert (STUDY.prompting["evaluation"].value > 0.1).all()
 
@@ -32,7 +32,7 @@ def test_coders():
     flip = np.random.default_rng(3).random(len(TABLE)) < 0.1
     first = TABLE.assign(coder="rules", code=TABLE["code"].where(~flip, 0))
     both = pd.concat([first, second], ignore_index=True)
-    study = metacognitive_skill(both, coder="judge", baseline="own", **QUICK)
+    study = metacognitive_skill(both, coder="judge", baseline="unprompted", **QUICK)
     np.testing.assert_array_equal(
         study.prevalence["evaluation"].value, STUDY.prevalence["evaluation"].value
     )
@@ -49,7 +49,7 @@ def answers(slope, seed, n_models=30, n_items=60):
     """Return right answers without and with a prompt, whose effect depends on accuracy."""
     rng, rows = np.random.default_rng(seed), []
     for model, rate in enumerate(np.linspace(0.3, 0.8, n_models)):
-        for arm, chance in (("own", rate), ("led", rate + slope * (rate - 0.55))):
+        for arm, chance in (("unprompted", rate), ("prompted", rate + slope * (rate - 0.55))):
             right = rng.random(n_items) < chance
             rows += [
                 (f"m{model}", f"i{item}", arm, "evaluation", 1, float(one))
@@ -64,7 +64,8 @@ def answers(slope, seed, n_models=30, n_items=60):
 def test_the_effect_of_the_prompt_by_accuracy(slope):
     """On the same problems, chance alone correlates accuracy and effect by about -.5."""
     links = [
-        scaffolding(answers(slope, seed), "own", "led").by_accuracy.value for seed in range(8)
+        scaffolding(answers(slope, seed), "unprompted", "prompted").by_accuracy.value
+        for seed in range(8)
     ]
     if slope:
         assert np.mean(links) > 0.2

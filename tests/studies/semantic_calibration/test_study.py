@@ -156,7 +156,7 @@ def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCal
     assert study.findings().verdict == study.verdict
     assert study.verdict.startswith(
         "Not semantically calibrated: power 3, 1 (overconfident). "
-        "Calibration inconclusive: power 1, 0, power 1, 2. "
+        "Inconclusive calibration: power 1, 0, power 1, 2. "
         "Worse calibrated than power 1, 0: power 3, 1."
     )
     assert "Differences from power 1, 0, paired by question:" in study.summary()
