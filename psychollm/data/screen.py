@@ -250,7 +250,7 @@ class Inversion:
 
 
 def inversion(answers: Responses, right: Responses | None) -> Inversion:
-    """Test whether each model's reports of yes are associated with wrong answers."""
+    """Test whether each model's yes answers are associated with wrong answers."""
     k = answers.n_models
     if right is None:
         nothing = np.full(k, np.nan)

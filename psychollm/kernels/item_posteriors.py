@@ -124,7 +124,7 @@ def turn_covariances(turn, covariance):
 
 @njit
 def _scores(score, turn, at_points):
-    """Fill the scores of coordinates at each point."""
+    """Fill the derivatives of the log-likelihood by each coordinate, at each point."""
     for s in range(score.shape[0]):
         for b in range(at_points.shape[1]):
             value = 0.0

@@ -332,7 +332,7 @@ def _identity_test(x: FloatArray, y: FloatArray, residual: float) -> tuple[float
 
 
 def _equal_p(table: Confusion) -> float:
-    """Return the p-value of equal yes rates and accuracies in every model (Bonferroni)."""
+    """Return the adjusted p-value of the test that yes rates equal accuracies in all models."""
     gap, both = table.overconfidence, table.fp + table.fn
     with np.errstate(invalid="ignore", divide="ignore"):
         by_t = 2.0 * stdtr(gap.freedom, -np.abs(gap.value / gap.se))

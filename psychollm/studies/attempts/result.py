@@ -317,9 +317,8 @@ class Attempts(Study, Result):
                 question="Where does the variance of attempts come from?",
                 statement=self._reasons(),
                 explanation=(
-                    "The variance of one attempt is divided into differences between questions, "
-                    "differences between models, their interaction, and differences between "
-                    "attempts of one model at one question."
+                    "The variance of one attempt is partitioned into components of questions, "
+                    "models, their interaction, and attempts of one model at one question."
                 ),
                 numbers={"share": self.shares},
             ),

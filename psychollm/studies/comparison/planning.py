@@ -52,7 +52,7 @@ def power_in_words(result: Any) -> str:
     depending = ", depending on the pair" if " to " in detected else ""
     rest = (
         " If two models are equal, the interval excludes, with the same probability, "
-        f"differences larger than {excluded}."
+        f"differences above a limit of {excluded}."
         if excluded
         else ""
     )

@@ -450,7 +450,7 @@ def compare(
         about 2,700 to show equivalence (±0.05)
     Which differences can these questions detect? The smallest true difference that is detected
       with a power of 80 % is 10.0 to 11.5 points, depending on the pair. If two models are equal,
-      the interval excludes, with the same probability, differences larger than 11.3 to 13.1
+      the interval excludes, with the same probability, differences above a limit of 11.3 to 13.1
       points.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))

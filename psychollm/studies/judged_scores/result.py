@@ -233,9 +233,10 @@ class JudgedScores(Study, Result):
                 question="Which score would people give each model?",
                 rows=first_rows(order, self._model, most=_SHOWN, table="models"),
                 explanation=(
-                    "A score is the judge's mean over all answers, corrected by human labels of "
-                    "some of them. The score is unbiased for any judge, and more precise for a "
-                    f"better one. Intervals are pointwise and refer to {self.target}."
+                    "A score is the judge's mean over all answers, corrected using human "
+                    "labels for some of them. The score is unbiased for any judge, and more "
+                    "precise for a better one. Intervals are pointwise and refer to "
+                    f"{self.target}."
                 ),
                 numbers={"raw": self.raw, "bias": self.bias},
             ),

@@ -198,7 +198,7 @@ def totals_of(
     *,
     level: float,
 ) -> PeopleScore:
-    """Compare totals of a scale, with its statements fixed and people sampled.
+    """Compare totals of a scale, treating its statements as fixed and people as a random sample.
 
     `totals` (models,) are means over repeats, and `variances` (models,) the variances of these
     means.

@@ -104,9 +104,8 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
         question="Does the vote of all models predict correctness better than the best single "
         "model?",
         statement=(
-            "In predicting a model's correctness, the AUROC of the mean vote of all models minus "
-            f"that of the best single answer is {free}; at equal yes rates, this difference is "
-            f"{fair}."
+            "As a predictor of a model's correctness, the mean vote of all models differs from "
+            f"the best single answer by {free} in AUROC; at equal yes rates, by {fair}."
         ),
         explanation=(
             "The best single model is chosen on other questions. The vote has more distinct "

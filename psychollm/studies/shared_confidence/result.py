@@ -337,9 +337,10 @@ def _thresholds(study: SharedConfidence) -> Finding:
             f"a question has a reliability of {number(study.scores.reliability)}.{bound}"
         ),
         explanation=(
-            "A model answers yes if its latent confidence exceeds its threshold, in standard "
-            "deviations of that confidence. A model with a high threshold seldom says yes. The "
-            "loading is the correlation of the latent confidence with the common factor."
+            "A model answers yes if its latent confidence exceeds its threshold. Thresholds are "
+            "in standard deviations of the latent confidence. A model with a high threshold seldom"
+            " says yes. The loading is the correlation of the latent confidence with the common "
+            "factor."
         ),
         numbers={"reliability": study.scores.reliability},
     )
