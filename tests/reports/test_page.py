@@ -97,7 +97,7 @@ DECIMALS = {
     **dict.fromkeys(("component", "n", "both yes", "questions", "questions now"), 0),
     **dict.fromkeys(("to detect the estimated effect", "to detect the smallest effect"), 0),
     "to show that it is negligible": 0,
-    **dict.fromkeys(("proportion, %", "yes, %", "expected"), 1),
+    **dict.fromkeys(("proportion, %", "binary answers, %", "yes, %", "expected"), 1),
     **dict.fromkeys(("own − factor score at equal rate", "gain at equal rate"), 3),
     **dict.fromkeys(("p, shuffled", "p, one factor", "p, adjusted"), 3),
 }

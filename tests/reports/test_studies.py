@@ -191,7 +191,7 @@ def test_a_study_without_a_layout_is_shown_by_its_findings(tmp_path):
     link = rank_link(np.arange(8.0), np.arange(8.0) % 5, tuple("abcdefgh"), rng=0)
     words = read(link.report(tmp_path / "page.html").read_text(encoding="utf-8")).text
     assert "Monitoring link" in words
-    assert "inconclusive" in words
+    assert "It is unclear whether" in words
 
 
 def test_what_is_no_study_has_no_report(tmp_path):
