@@ -50,5 +50,8 @@ def test_r_squared_is_high_without_any_link() -> None:
     assert found.p_values["held_out_kappa"] > 0.05
     assert finding(found) == "none"
     assert found.verdict.startswith(
-        ("It is unclear whether steering predicts", "Steering predicts which questions get a yes no better")
+        (
+            "It is unclear whether steering predicts",
+            "Steering predicts which questions get a yes no better",
+        )
     )
