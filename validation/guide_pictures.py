@@ -8,10 +8,10 @@ docs/_static/guide. Takes ten seconds.
 import argparse
 import doctest
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUT = DOCS / "_static" / "guide"
@@ -31,10 +31,10 @@ DRAWN = {  # page: name of the result in its examples, and the figure's name of 
 }
 
 
-def result(page: str, name: str) -> object:
+def result(page: str, name: str) -> Any:
     """Run the examples of a page until one of them defines `name`; return its value."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    known: dict[str, object] = {}
+    known: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples(text, page):
         if not example.options.get(doctest.SKIP, False):
             exec(compile(example.source, page, "single"), known)  # noqa: S102
@@ -46,9 +46,8 @@ def result(page: str, name: str) -> object:
 
 def draw(page: str) -> Path:
     """Save the figure of a page; return its path."""
-    drawn = result(page, DRAWN[page]).plot()  # type: ignore[attr-defined]
-    figure = drawn.figure if isinstance(drawn, Axes) else drawn
-    assert isinstance(figure, Figure)
+    drawn = result(page, DRAWN[page]).plot()
+    figure: Any = drawn.figure if isinstance(drawn, Axes) else drawn
     path = OUT / f"{page}.png"
     OUT.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})

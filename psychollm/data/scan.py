@@ -67,7 +67,7 @@ class Scan(Responses):
         return cast("Scan", cls._of(kept, kept.about.labels))
 
     def __reduce__(self) -> Any:
-        return Scan.open, (self.folder,)  # omits the labels, of which there may be millions
+        return Scan.open, (self.folder,)  # without the labels, which may be millions
 
     @property
     def folder(self) -> Path:

@@ -106,7 +106,7 @@ _SCALARS: dict[str, type] = {
     **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
     **dict.fromkeys(("float16", "float32", "float64"), float),
 }
-MOST_ALIKE = 64  # largest number of keys with equal hashes, all pairs of which are compared
+MOST_ALIKE = 64  # largest number of distinct keys of a dict that may share a hash
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
