@@ -18,7 +18,7 @@ _TYPESET = (
     (re.compile(r"(?<=\d) %"), "\u202f%"),
     (re.compile(r"\bp (=|<|&lt;) (?=\.?\d)"), "p\u00a0\\1\u00a0"),
     (re.compile(r"(\[[−\d.∞–\u202f%]+,) (?=[−\d.∞–\u202f%]+\])"), "\\1\u00a0"),
-    (re.compile(r"\bR2 (?=(?:= )?[-−]?\d?\.\d)"), "R² "),
+    (re.compile(r"(?<![\w-])R2 (?=(?:= |is )?[-−]?\d?\.\d|alone\b)"), "R² "),
     (re.compile(r"\bchi2\("), "χ²("),
     (re.compile(r"(?<=\([A-Z]) - (?=[A-Z]\))"), " − "),
     (re.compile(r"(?<=[a-z])(?:'|&#39;|&#x27;)(?=[a-z]\b)"), "’"),
@@ -187,8 +187,8 @@ def typeset(text: str) -> str:
     --------
     >>> typeset("-0.12 [-0.30, 0.05], p = .042, on 12,000 questions of gpt-4 (26 %)")
     '−0.12 [−0.30,\xa00.05], p\xa0=\xa0.042, on 12\u202f000 questions of gpt-4 (26\u202f%)'
-    >>> typeset("the model's R2 = 0.73, chi2(1) = 2.10 (C - A)")
-    'the model’s R² = 0.73, χ²(1) = 2.10 (C − A)'
+    >>> typeset("the model's R2 = 0.73, R2 is 0.20, chi2(1) = 2.10 (C - A)")
+    'the model’s R² = 0.73, R² is 0.20, χ²(1) = 2.10 (C − A)'
     """
     for pattern, new in _TYPESET:
         text = pattern.sub(new, text)
